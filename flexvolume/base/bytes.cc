@@ -1,0 +1,132 @@
+#include "flexvolume/base/bytes.h"
+
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "flexvolume/base/text.h"
+
+namespace flexlocal {
+namespace {
+
+constexpr std::array<std::string_view, 7> kBinaryUnits = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
+
+__extension__ using Wide = unsigned __int128;
+constexpr Wide kOverflow = static_cast<Wide>(kMostBytes.count()) + 1;
+
+// What follows the digits: mantissa x base^exponent.
+struct Scale {
+  int base = 10;
+  int exponent = 0;
+};
+
+std::optional<int> decimal_exponent(std::string_view suffix) {
+  constexpr std::string_view kUp = "kMGTPE";
+  if (suffix.empty()) return 0;
+  if (suffix == "n") return -9;
+  if (suffix == "u") return -6;
+  if (suffix == "m") return -3;
+  if (suffix.size() == 1) {
+    const std::size_t at = kUp.find(suffix[0]);
+    if (at != std::string_view::npos) return 3 * (static_cast<int>(at) + 1);
+  }
+  return std::nullopt;
+}
+
+std::optional<Scale> parse_scale(std::string_view suffix) {
+  if (const auto exponent = decimal_exponent(suffix)) return Scale{10, *exponent};
+  for (std::size_t i = 1; i < kBinaryUnits.size(); ++i)
+    if (suffix == kBinaryUnits[i]) return Scale{2, static_cast<int>(10 * i)};
+  if (suffix.size() < 2 || (suffix[0] != 'e' && suffix[0] != 'E')) return std::nullopt;
+  std::string_view digits = suffix.substr(1);
+  const bool negative = digits[0] == '-';
+  if (negative || digits[0] == '+') digits.remove_prefix(1);
+  unsigned long long exponent = 0;
+  if (!parse_number(digits, 1000, exponent)) return std::nullopt;
+  return Scale{10, negative ? -static_cast<int>(exponent) : static_cast<int>(exponent)};
+}
+
+// value x base^exponent, rounded up; kOverflow when it does not fit.
+Wide scaled(Wide value, Scale scale) {
+  for (; scale.exponent > 0 && value > 0; --scale.exponent) {
+    value *= static_cast<unsigned>(scale.base);
+    if (value >= kOverflow) return kOverflow;
+  }
+  bool remainder = false;
+  for (; scale.exponent < 0 && value > 0; ++scale.exponent) {
+    remainder = remainder || value % static_cast<unsigned>(scale.base) != 0;
+    value /= static_cast<unsigned>(scale.base);
+  }
+  return value + (remainder ? 1 : 0);
+}
+
+}  // namespace
+
+std::string to_string(Bytes size) {
+  std::size_t unit = 0;
+  std::uint64_t divisor = 1;
+  while (unit + 1 < kBinaryUnits.size() && size.count() / divisor >= 1024) {
+    divisor *= 1024;
+    ++unit;
+  }
+  if (unit == 0) return concat(size.count(), " B");
+  const std::uint64_t whole = size.count() / divisor;
+  const auto hundredths = static_cast<unsigned>(static_cast<Wide>(size.count() % divisor) * 100 / divisor);
+  std::string out = concat(whole);
+  if (hundredths != 0) {
+    out += concat('.', hundredths / 10);
+    if (hundredths % 10 != 0) out += concat(hundredths % 10);
+  }
+  return concat(out, ' ', kBinaryUnits[unit], 'B');
+}
+
+Result<Bytes> parse_quantity(std::string_view text) {
+  const Error invalid(ErrorCode::kInvalid,
+                      concat('"', printable(text, 40), "\" is not a quantity such as 512Mi or 10Gi"));
+  // Long inputs are refused before they are looked at: ours is never longer than 20 digits.
+  if (text.empty() || text.size() > 64) return invalid;
+  std::string_view rest = text;
+  if (rest[0] == '-')
+    return Error(ErrorCode::kInvalid, concat('"', printable(text, 40), "\" is negative; a size is not"));
+  if (rest[0] == '+') rest.remove_prefix(1);
+  const std::size_t number_end = std::min(rest.find_first_not_of("0123456789."), rest.size());
+  const std::string_view number = rest.substr(0, number_end);
+  const std::size_t dot = number.find('.');
+  const std::string_view whole = number.substr(0, dot);
+  const std::string_view fraction =
+      dot == std::string_view::npos ? std::string_view() : number.substr(dot + 1);
+  const auto scale = parse_scale(rest.substr(number_end));
+  if (!scale || (whole.empty() && fraction.empty()) || fraction.find('.') != std::string_view::npos)
+    return invalid;
+
+  const Error too_large(ErrorCode::kInvalid,
+                        concat('"', printable(text, 40), "\" does not fit 63 bits"));
+  // 24 digits with a fraction of 12 leave room for the largest unit in 128 bits.
+  if (whole.size() > 24 || fraction.size() > 12) return too_large;
+  Wide mantissa = 0;
+  for (const std::string_view part : {whole, fraction})
+    for (const char digit : part) mantissa = mantissa * 10 + static_cast<unsigned>(digit - '0');
+  // The fraction's digits are taken off last, in base ten, whatever the unit's base is.
+  Wide value = mantissa;
+  if (scale->base == 2) {
+    if (mantissa > (~Wide{0} >> scale->exponent)) return too_large;
+    value = mantissa << scale->exponent;
+    value = scaled(value, {10, -static_cast<int>(fraction.size())});
+  } else {
+    value = scaled(value, {10, scale->exponent - static_cast<int>(fraction.size())});
+  }
+  if (value >= kOverflow) return too_large;
+  return Bytes(static_cast<std::uint64_t>(value));
+}
+
+std::string format_quantity(Bytes size) {
+  std::size_t unit = 0;
+  std::uint64_t count = size.count();
+  while (count != 0 && unit + 1 < kBinaryUnits.size() && count % 1024 == 0) {
+    count /= 1024;
+    ++unit;
+  }
+  return concat(count, kBinaryUnits[unit]);
+}
+
+}  // namespace flexlocal

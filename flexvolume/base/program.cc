@@ -1,0 +1,218 @@
+#include "flexvolume/base/program.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "flexvolume/base/fd.h"
+#include "flexvolume/base/text.h"
+
+namespace flexlocal {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// LC_ALL: output is parsed. LVM_SUPPRESS_FD_WARNINGS: the descriptors in Command::keep are there
+// on purpose (man lvm). PATH: some tools start others of theirs (lvm starts thin_check).
+constexpr std::array<const char*, 4> kEnvironment = {
+    "LC_ALL=C", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "LVM_SUPPRESS_FD_WARNINGS=1", nullptr};
+
+struct Pipe {
+  UniqueFd reading;
+  UniqueFd writing;
+};
+
+Result<Pipe> make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return Error::from_errno(errno, "making a pipe");
+  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+// All that the child needs, made before fork: between fork and exec of a threaded process only
+// async-signal-safe calls are allowed (man signal-safety).
+struct Launch {
+  std::vector<char*> argv;
+  UniqueFd mount_namespace;
+  UniqueFd ipc_namespace;
+  UniqueFd null;
+  Pipe out, err, fault;
+  const std::vector<int>* keep = nullptr;
+};
+
+void mark_close_on_exec(const std::vector<int>& keep) {
+  // close_range(2) with CLOSE_RANGE_CLOEXEC is Linux 5.11; older kernels get the loop.
+  constexpr unsigned kCloseOnExec = 1U << 2;
+  if (::close_range(3, ~0U, static_cast<int>(kCloseOnExec)) != 0) {
+    const long most = ::sysconf(_SC_OPEN_MAX);
+    for (int fd = 3; fd < most; ++fd) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  }
+  for (const int fd : keep) ::fcntl(fd, F_SETFD, 0);
+}
+
+void unblock_signals() {
+  // The daemon blocks or handles signals; neither may be handed on through exec.
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  for (const int signal : {SIGPIPE, SIGTERM, SIGINT, SIGHUP, SIGCHLD}) ::signal(signal, SIG_DFL);
+}
+
+[[noreturn]] void run_child(const Launch& launch) {
+  ::setpgid(0, 0);
+  unblock_signals();
+  const bool ready =
+      ::dup2(launch.null.get(), STDIN_FILENO) >= 0 &&
+      ::dup2(launch.out.writing.get(), STDOUT_FILENO) >= 0 &&
+      ::dup2(launch.err.writing.get(), STDERR_FILENO) >= 0 &&
+      (!launch.ipc_namespace.valid() || ::setns(launch.ipc_namespace.get(), CLONE_NEWIPC) == 0) &&
+      (!launch.mount_namespace.valid() || ::setns(launch.mount_namespace.get(), CLONE_NEWNS) == 0) &&
+      ::chdir("/") == 0;
+  if (ready) {
+    mark_close_on_exec(*launch.keep);
+    ::execve(launch.argv[0], launch.argv.data(), const_cast<char* const*>(kEnvironment.data()));
+  }
+  const int number = errno;
+  [[maybe_unused]] const ssize_t told = ::write(launch.fault.writing.get(), &number, sizeof number);
+  ::_exit(127);
+}
+
+Status prepare(Launch& launch, const std::string& namespaces_of) {
+  auto null = open_file("/dev/null", O_RDONLY);
+  if (!null) return null.error();
+  launch.null = std::move(*null);
+  for (Pipe* pipe : {&launch.out, &launch.err, &launch.fault}) {
+    auto made = make_pipe();
+    if (!made) return made.error();
+    *pipe = std::move(*made);
+  }
+  if (namespaces_of.empty()) return {};
+  auto mount_namespace = open_file(namespaces_of + "/ns/mnt", O_RDONLY);
+  if (!mount_namespace) return mount_namespace.error();
+  auto ipc_namespace = open_file(namespaces_of + "/ns/ipc", O_RDONLY);
+  if (!ipc_namespace) return ipc_namespace.error();
+  launch.mount_namespace = std::move(*mount_namespace);
+  launch.ipc_namespace = std::move(*ipc_namespace);
+  return {};
+}
+
+struct Stream {
+  UniqueFd fd;
+  std::string* into;
+  std::uint64_t most;
+  bool overflown = false;
+
+  // False at the end of the stream.
+  bool drain() {
+    char block[16384];
+    const ssize_t got = ::read(fd.get(), block, sizeof block);
+    if (got < 0) return errno == EAGAIN || errno == EINTR;
+    if (got == 0) return false;
+    const std::size_t room = most - std::min<std::uint64_t>(most, into->size());
+    overflown = overflown || static_cast<std::size_t>(got) > room;
+    into->append(block, std::min(static_cast<std::size_t>(got), room));
+    return true;
+  }
+};
+
+// A child that is killed and reaped if it was not reaped before.
+class Child {
+ public:
+  explicit Child(pid_t pid) : pid_(pid) {}
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() { kill_and_reap(); }
+
+  bool reap(int options) {
+    if (reaped_) return true;
+    pid_t got;
+    while ((got = ::waitpid(pid_, &status_, options)) < 0 && errno == EINTR) {
+    }
+    reaped_ = got != 0;
+    return reaped_;
+  }
+  void kill_and_reap() {
+    if (reaped_) return;
+    ::kill(-pid_, SIGKILL);
+    ::kill(pid_, SIGKILL);  // in case it had no group of its own yet
+    reap(0);
+  }
+  int status() const { return status_; }
+
+ private:
+  pid_t pid_;
+  bool reaped_ = false;
+  int status_ = 0;
+};
+
+// Reads both streams until they end, or until the child has ended and there is nothing more to
+// read: a grandchild that keeps a stream open must not hold us. False: the deadline passed.
+bool collect(Child& child, Stream& out, Stream& err, Clock::time_point end) {
+  constexpr int kSliceMs = 50;
+  while (out.fd.valid() || err.fd.valid()) {
+    std::array<pollfd, 2> polled = {{{out.fd.get(), POLLIN, 0}, {err.fd.get(), POLLIN, 0}}};
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+    if (left <= 0) return false;
+    const int ready = ::poll(polled.data(), polled.size(), static_cast<int>(std::min<long>(left, kSliceMs)));
+    if (ready == 0 && child.reap(WNOHANG)) return true;
+    if (polled[0].revents != 0 && !out.drain()) out.fd.reset();
+    if (polled[1].revents != 0 && !err.drain()) err.fd.reset();
+  }
+  // Streams are closed, yet the program may go on: wait for it as long as the deadline allows.
+  while (!child.reap(WNOHANG)) {
+    if (Clock::now() >= end) return false;
+    ::poll(nullptr, 0, 1);
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<CommandOutput> ProcessRunner::run(const Command& command) {
+  Launch launch;
+  launch.keep = &command.keep;
+  if (auto prepared = prepare(launch, namespaces_of_); !prepared)
+    return prepared.error().context(concat("starting ", command.path));
+  launch.argv.push_back(const_cast<char*>(command.path.c_str()));
+  for (const std::string& argument : command.arguments)
+    launch.argv.push_back(const_cast<char*>(argument.c_str()));
+  launch.argv.push_back(nullptr);
+
+  const auto end = Clock::now() + command.deadline;
+  const pid_t pid = ::fork();
+  if (pid < 0) return Error::from_errno(errno, concat("starting ", command.path));
+  if (pid == 0) run_child(launch);
+  Child child(pid);
+  ::setpgid(pid, pid);  // both sides set it, so that a kill right now finds the group
+
+  for (Pipe* pipe : {&launch.out, &launch.err, &launch.fault}) pipe->writing.reset();
+  CommandOutput output;
+  Stream out{std::move(launch.out.reading), &output.out, limits_.out.count()};
+  Stream err{std::move(launch.err.reading), &output.err, limits_.err.count()};
+  int number = 0;
+  if (::read(launch.fault.reading.get(), &number, sizeof number) == sizeof number)
+    return Error::from_errno(number, concat("starting ", command.path));
+
+  if (!collect(child, out, err, end)) {
+    child.kill_and_reap();
+    return Error(ErrorCode::kDeadline, concat(command.path, " did not end within ",
+                                              command.deadline.count() / 1000, " s and was killed"));
+  }
+  if (out.overflown)
+    return Error(ErrorCode::kFailed, concat(command.path, " printed more than ", to_string(limits_.out)));
+  if (WIFSIGNALED(child.status()))
+    return Error(ErrorCode::kFailed,
+                 concat(command.path, " was ended by signal ", WTERMSIG(child.status())));
+  output.exit_code = WEXITSTATUS(child.status());
+  return output;
+}
+
+}  // namespace flexlocal

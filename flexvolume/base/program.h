@@ -1,0 +1,59 @@
+// Running a program of the host: a vector of arguments, never a shell.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "flexvolume/base/bytes.h"
+#include "flexvolume/base/result.h"
+
+namespace flexlocal {
+
+struct Command {
+  std::string path;                    // absolute
+  std::vector<std::string> arguments;  // without argv[0]
+  // The program and everything in its process group is killed after this.
+  std::chrono::milliseconds deadline = std::chrono::seconds(120);
+  // Descriptors the program inherits, under their numbers: locks that must outlive this process.
+  std::vector<int> keep;
+};
+
+struct CommandOutput {
+  int exit_code = 0;
+  std::string out;  // at most ProcessLimits::out; more is an error, cut data is never parsed
+  std::string err;  // the first ProcessLimits::err bytes; the rest is read and dropped
+};
+
+// Runs `command` to its end. An Error means that there is no exit code: it could not be started
+// (kNotFound), was ended by a signal (kFailed) or had to be killed (kDeadline). Exit codes other
+// than zero are for the caller to judge.
+class CommandRunner {
+ public:
+  virtual ~CommandRunner() = default;
+  virtual Result<CommandOutput> run(const Command& command) = 0;
+};
+
+struct ProcessLimits {
+  Bytes out{16 * kMiB.count()};  // what LVM reports of some 20,000 volumes
+  Bytes err{64 * kKiB.count()};
+};
+
+// The real one: fixed environment, stdin from /dev/null, stdout and stderr apart, every other
+// descriptor closed, a process group of its own. Threads may call run() at once.
+class ProcessRunner final : public CommandRunner {
+ public:
+  // `namespaces_of`: empty, or the /proc folder of a process (of process 1, say) whose mount and
+  // IPC namespaces the program runs in. IPC as well: libdevmapper waits for udev on a SysV
+  // semaphore (man dmsetup, udevcreatecookie), which the host's udev must see.
+  explicit ProcessRunner(std::string namespaces_of = {}, ProcessLimits limits = {})
+      : namespaces_of_(std::move(namespaces_of)), limits_(limits) {}
+
+  Result<CommandOutput> run(const Command& command) override;
+
+ private:
+  std::string namespaces_of_;
+  ProcessLimits limits_;
+};
+
+}  // namespace flexlocal

@@ -1,0 +1,46 @@
+// Small pieces of text work that std 12 has no word for (no <format> there).
+#pragma once
+
+#include <charconv>
+#include <concepts>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace flexlocal {
+
+inline void append(std::string& out, std::string_view piece) { out += piece; }
+inline void append(std::string& out, char piece) { out += piece; }
+
+template <std::integral Number>
+  requires(!std::same_as<Number, char> && !std::same_as<Number, bool>)
+void append(std::string& out, Number number) {
+  char digits[24];
+  const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+  out.append(digits, end);
+}
+
+// concat("pool ", name, " has ", 3, " volumes")
+template <typename... Pieces>
+std::string concat(const Pieces&... pieces) {
+  std::string out;
+  (append(out, pieces), ...);
+  return out;
+}
+
+// "a", "b" -> "a, b"
+std::string join(const std::vector<std::string>& pieces, std::string_view between);
+
+// "a,,b" -> "a", "", "b"; an empty text has no pieces.
+std::vector<std::string_view> split(std::string_view text, char at);
+
+std::string_view trim(std::string_view text);
+
+// The text made safe for one log line or message: control characters become '?', what is past
+// `limit` bytes is cut and marked. For text that somebody else chose.
+std::string printable(std::string_view text, std::size_t limit = 200);
+
+// A whole decimal number within [0, most], digits only; nothing else is read as one.
+bool parse_number(std::string_view text, unsigned long long most, unsigned long long& out);
+
+}  // namespace flexlocal
