@@ -71,7 +71,8 @@ std::string to_string(Bytes size) {
   }
   if (unit == 0) return concat(size.count(), " B");
   const std::uint64_t whole = size.count() / divisor;
-  const auto hundredths = static_cast<unsigned>(static_cast<Wide>(size.count() % divisor) * 100 / divisor);
+  const auto hundredths =
+      static_cast<unsigned>(static_cast<Wide>(size.count() % divisor) * 100 / divisor);
   std::string out = concat(whole);
   if (hundredths != 0) {
     out += concat('.', hundredths / 10);
@@ -81,13 +82,14 @@ std::string to_string(Bytes size) {
 }
 
 Result<Bytes> parse_quantity(std::string_view text) {
-  const Error invalid(ErrorCode::kInvalid,
-                      concat('"', printable(text, 40), "\" is not a quantity such as 512Mi or 10Gi"));
+  const Error invalid(ErrorCode::kInvalid, concat('"', printable(text, 40),
+                                                  "\" is not a quantity such as 512Mi or 10Gi"));
   // Long inputs are refused before they are looked at: ours is never longer than 20 digits.
   if (text.empty() || text.size() > 64) return invalid;
   std::string_view rest = text;
   if (rest[0] == '-')
-    return Error(ErrorCode::kInvalid, concat('"', printable(text, 40), "\" is negative; a size is not"));
+    return Error(ErrorCode::kInvalid,
+                 concat('"', printable(text, 40), "\" is negative; a size is not"));
   if (rest[0] == '+') rest.remove_prefix(1);
   const std::size_t number_end = std::min(rest.find_first_not_of("0123456789."), rest.size());
   const std::string_view number = rest.substr(0, number_end);

@@ -15,7 +15,9 @@ using Value = rapidjson::Value;
 
 const Value& as_value(const void* opaque) { return *static_cast<const Value*>(opaque); }
 
-std::string_view as_text(const Value& value) { return {value.GetString(), value.GetStringLength()}; }
+std::string_view as_text(const Value& value) {
+  return {value.GetString(), value.GetStringLength()};
+}
 
 // Whether brackets nest deeper than allowed; strings are stepped over. Whether the text is JSON
 // at all is the parser's business.
@@ -80,7 +82,9 @@ std::map<std::string, std::string> JsonView::string_map() const {
   return out;
 }
 
-std::size_t JsonView::member_count() const { return is_object() ? as_value(value_).MemberCount() : 0; }
+std::size_t JsonView::member_count() const {
+  return is_object() ? as_value(value_).MemberCount() : 0;
+}
 
 std::pair<std::string_view, JsonView> JsonView::member(std::size_t index) const {
   const auto& found = *(as_value(value_).MemberBegin() + static_cast<std::ptrdiff_t>(index));
@@ -104,12 +108,14 @@ JsonDocument::JsonDocument(JsonDocument&&) noexcept = default;
 JsonDocument& JsonDocument::operator=(JsonDocument&&) noexcept = default;
 JsonDocument::~JsonDocument() = default;
 
-JsonView JsonDocument::root() const { return JsonView(static_cast<const Value*>(&tree_->document)); }
+JsonView JsonDocument::root() const {
+  return JsonView(static_cast<const Value*>(&tree_->document));
+}
 
 Result<JsonDocument> JsonDocument::parse(std::string_view text, JsonLimits limits) {
   if (text.size() > limits.bytes)
-    return Error(ErrorCode::kInvalid, concat("JSON of ", text.size(), " bytes; at most ",
-                                             limits.bytes, " are read"));
+    return Error(ErrorCode::kInvalid,
+                 concat("JSON of ", text.size(), " bytes; at most ", limits.bytes, " are read"));
   if (nests_deeper(text, limits.depth))
     return Error(ErrorCode::kInvalid, concat("JSON nested deeper than ", limits.depth));
   auto tree = std::make_unique<Tree>();

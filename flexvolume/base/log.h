@@ -24,10 +24,18 @@ class Log {
   virtual void write(LogLevel level, std::string_view message,
                      std::initializer_list<LogField> fields) = 0;
 
-  void debug(std::string_view m, std::initializer_list<LogField> f = {}) { write(LogLevel::kDebug, m, f); }
-  void info(std::string_view m, std::initializer_list<LogField> f = {}) { write(LogLevel::kInfo, m, f); }
-  void warning(std::string_view m, std::initializer_list<LogField> f = {}) { write(LogLevel::kWarning, m, f); }
-  void error(std::string_view m, std::initializer_list<LogField> f = {}) { write(LogLevel::kError, m, f); }
+  void debug(std::string_view m, std::initializer_list<LogField> f = {}) {
+    write(LogLevel::kDebug, m, f);
+  }
+  void info(std::string_view m, std::initializer_list<LogField> f = {}) {
+    write(LogLevel::kInfo, m, f);
+  }
+  void warning(std::string_view m, std::initializer_list<LogField> f = {}) {
+    write(LogLevel::kWarning, m, f);
+  }
+  void error(std::string_view m, std::initializer_list<LogField> f = {}) {
+    write(LogLevel::kError, m, f);
+  }
 };
 
 // `level=info msg="volume made" volume=pvc-1`: values are quoted when they need it, and no value

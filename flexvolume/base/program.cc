@@ -74,7 +74,8 @@ void unblock_signals() {
       ::dup2(launch.out.writing.get(), STDOUT_FILENO) >= 0 &&
       ::dup2(launch.err.writing.get(), STDERR_FILENO) >= 0 &&
       (!launch.ipc_namespace.valid() || ::setns(launch.ipc_namespace.get(), CLONE_NEWIPC) == 0) &&
-      (!launch.mount_namespace.valid() || ::setns(launch.mount_namespace.get(), CLONE_NEWNS) == 0) &&
+      (!launch.mount_namespace.valid() ||
+       ::setns(launch.mount_namespace.get(), CLONE_NEWNS) == 0) &&
       ::chdir("/") == 0;
   if (ready) {
     mark_close_on_exec(*launch.keep);
@@ -159,9 +160,11 @@ bool collect(Child& child, Stream& out, Stream& err, Clock::time_point end) {
   constexpr int kSliceMs = 50;
   while (out.fd.valid() || err.fd.valid()) {
     std::array<pollfd, 2> polled = {{{out.fd.get(), POLLIN, 0}, {err.fd.get(), POLLIN, 0}}};
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
     if (left <= 0) return false;
-    const int ready = ::poll(polled.data(), polled.size(), static_cast<int>(std::min<long>(left, kSliceMs)));
+    const int ready =
+        ::poll(polled.data(), polled.size(), static_cast<int>(std::min<long>(left, kSliceMs)));
     if (ready == 0 && child.reap(WNOHANG)) return true;
     if (polled[0].revents != 0 && !out.drain()) out.fd.reset();
     if (polled[1].revents != 0 && !err.drain()) err.fd.reset();
@@ -203,11 +206,13 @@ Result<CommandOutput> ProcessRunner::run(const Command& command) {
 
   if (!collect(child, out, err, end)) {
     child.kill_and_reap();
-    return Error(ErrorCode::kDeadline, concat(command.path, " did not end within ",
-                                              command.deadline.count() / 1000, " s and was killed"));
+    return Error(ErrorCode::kDeadline,
+                 concat(command.path, " did not end within ", command.deadline.count() / 1000,
+                        " s and was killed"));
   }
   if (out.overflown)
-    return Error(ErrorCode::kFailed, concat(command.path, " printed more than ", to_string(limits_.out)));
+    return Error(ErrorCode::kFailed,
+                 concat(command.path, " printed more than ", to_string(limits_.out)));
   if (WIFSIGNALED(child.status()))
     return Error(ErrorCode::kFailed,
                  concat(command.path, " was ended by signal ", WTERMSIG(child.status())));

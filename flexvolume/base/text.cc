@@ -43,7 +43,8 @@ std::string printable(std::string_view text, std::size_t limit) {
 }
 
 bool parse_number(std::string_view text, unsigned long long most, unsigned long long& out) {
-  if (text.empty() || !std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }))
+  if (text.empty() ||
+      !std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }))
     return false;
   unsigned long long number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

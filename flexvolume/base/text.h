@@ -13,8 +13,8 @@ inline void append(std::string& out, std::string_view piece) { out += piece; }
 inline void append(std::string& out, char piece) { out += piece; }
 
 template <std::integral Number>
-  requires(!std::same_as<Number, char> && !std::same_as<Number, bool>)
-void append(std::string& out, Number number) {
+requires(!std::same_as<Number, char> && !std::same_as<Number, bool>) void append(std::string& out,
+                                                                                 Number number) {
   char digits[24];
   const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
   out.append(digits, end);

@@ -34,8 +34,27 @@ TEST_CASE("parts of a byte are rounded up, as in Quantity.Value") {
 }
 
 TEST_CASE("what is no quantity, negative or too large is refused") {
-  for (const auto* text : {"", " ", "Mi", "-1", "-1Gi", "0x10", "1 Gi", "1GiB", "1KI", "1ki", "1.2.3", "1e",
-                           "1e+", "1e99999", "nan", "inf", "8Ei", "1e30", "9223372036854775808", "1Mi\n", "."}) {
+  for (const auto* text : {"",
+                           " ",
+                           "Mi",
+                           "-1",
+                           "-1Gi",
+                           "0x10",
+                           "1 Gi",
+                           "1GiB",
+                           "1KI",
+                           "1ki",
+                           "1.2.3",
+                           "1e",
+                           "1e+",
+                           "1e99999",
+                           "nan",
+                           "inf",
+                           "8Ei",
+                           "1e30",
+                           "9223372036854775808",
+                           "1Mi\n",
+                           "."}) {
     const auto size = parse_quantity(text);
     CHECK_MESSAGE(!size.ok(), text);
     if (!size) CHECK(size.error().code() == ErrorCode::kInvalid);
@@ -53,7 +72,8 @@ TEST_CASE("sizes are printed for people in the largest unit, never rounded up") 
 }
 
 TEST_CASE("a size printed as a quantity reads back as itself") {
-  for (const std::uint64_t count : {0ULL, 1ULL, 1000ULL, 1024ULL, 1536ULL << 20U, (1ULL << 62U) + 1}) {
+  for (const std::uint64_t count :
+       {0ULL, 1ULL, 1000ULL, 1024ULL, 1536ULL << 20U, (1ULL << 62U) + 1}) {
     CHECK(parsed(format_quantity(Bytes(count))) == count);
   }
   CHECK(format_quantity(Bytes(512 * kMiB.count())) == "512Mi");

@@ -1,0 +1,27 @@
+// The calls that kubelet makes, from arguments to answer.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "flexvolume/base/log.h"
+#include "flexvolume/engine/engine.h"
+#include "flexvolume/protocol.h"
+
+namespace flexlocal::plugin {
+
+// What a call needs of the node, built only for calls that touch it: `init` may run where there
+// is no configuration at all (kube-controller-manager runs it too).
+class Node {
+ public:
+  virtual ~Node() = default;
+  // kNotFound or kInvalid when node.conf cannot be used.
+  virtual Result<engine::Engine*> engine() = 0;
+};
+
+// `arguments` without the program's name. Never throws, always answers; one log line a call that
+// did something or failed.
+Answer call_out(const std::vector<std::string>& arguments, Node& node, Log& log);
+
+}  // namespace flexlocal::plugin

@@ -1,0 +1,67 @@
+#include "flexvolume/engine/device.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "flexvolume/base/fd.h"
+#include "flexvolume/base/text.h"
+
+namespace flexlocal::engine {
+namespace {
+
+constexpr std::size_t kXfsUuidAt = 32;
+constexpr std::size_t kXfsInProgressAt = 126;
+
+std::string uuid_text(std::string_view raw) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string out;
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) out += '-';
+    const auto byte = static_cast<unsigned char>(raw[i]);
+    out += kHex[byte >> 4U];
+    out += kHex[byte & 15U];
+  }
+  return out;
+}
+
+}  // namespace
+
+Content classify_superblock(std::string_view start, std::string_view uuid) {
+  if (start.size() < kSuperblockBytes) return Content::kForeign;
+  if (!start.starts_with("XFSB")) return Content::kBlank;
+  if (uuid_text(start.substr(kXfsUuidAt, 16)) != uuid) return Content::kForeign;
+  return start[kXfsInProgressAt] != 0 ? Content::kIncomplete : Content::kComplete;
+}
+
+Result<std::string> KernelDevices::mapper_uuid(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0)
+    return Error::from_errno(errno, concat("looking at ", path));
+  if (!S_ISBLK(status.st_mode))
+    return Error(ErrorCode::kDenied, concat(path, " is not a block device"));
+  const std::string uuid_path =
+      concat("/sys/dev/block/", major(status.st_rdev), ':', minor(status.st_rdev), "/dm/uuid");
+  const auto uuid = read_file(uuid_path, kKiB);
+  if (!uuid) {
+    if (uuid.error().code() == ErrorCode::kNotFound)
+      return Error(ErrorCode::kDenied, concat(path, " is not a device-mapper device"));
+    return uuid.error();
+  }
+  return std::string(trim(*uuid));
+}
+
+Result<std::string> KernelDevices::read_start(const std::string& path, std::size_t bytes) {
+  const auto fd = open_file(path, O_RDONLY);
+  if (!fd) return fd.error();
+  std::string start(bytes, '\0');
+  const ssize_t got = ::pread(fd->get(), start.data(), bytes, 0);
+  if (got < 0) return Error::from_errno(errno, concat("reading the start of ", path));
+  start.resize(static_cast<std::size_t>(got));
+  return start;
+}
+
+}  // namespace flexlocal::engine

@@ -1,0 +1,160 @@
+#include "flexvolume/engine/engine.h"
+
+#include <algorithm>
+
+#include "flexvolume/base/text.h"
+#include "flexvolume/engine/volume_folder.h"
+#include "flexvolume/engine/volume_maker.h"
+
+namespace flexlocal::engine {
+namespace {
+
+// "Several pods mounted and unmounted in between" ends well before this many layers.
+constexpr int kMostLayers = 64;
+
+std::vector<MountEntry> mounts_at(const std::vector<MountEntry>& table, const std::string& path) {
+  std::vector<MountEntry> found;
+  std::copy_if(table.begin(), table.end(), std::back_inserter(found),
+               [&](const MountEntry& entry) { return entry.mount_point == path; });
+  return found;
+}
+
+}  // namespace
+
+Engine::Engine(const Host& host, const NodeConfig& config)
+    : host_(host),
+      config_(config),
+      tools_(config.tools, host.tool_root),
+      lvm_(host.runner, tools_),
+      filesystems_(host.runner, tools_, host.devices),
+      records_(host.record_folder) {}
+
+Status Engine::mount(const MountRequest& request) {
+  const VolumeSpec& spec = request.spec;
+  if (request.pod_namespace != spec.claim_namespace)
+    return Error(ErrorCode::kDenied,
+                 concat("the volume is of namespace \"", spec.claim_namespace, "\"; a pod of \"",
+                        printable(request.pod_namespace, 63), "\" may not mount it"));
+  const auto pool = find_pool(config_, spec.pool);
+  if (!pool) return pool.error();
+  if (auto shape = check_volume_folder(config_.kubelet_dir, request.folder); !shape) return shape;
+  const auto lock = lock_volume(host_.lock_folder, spec.name);
+  if (!lock) return lock.error();
+  VolumeMaker maker({lvm_, filesystems_, host_.devices, records_, host_.lock_folder, host_.log},
+                    spec, pool->volume_group, lock->fd());
+  // The folder is looked at before anything is made, and again, held open, for the mount itself.
+  if (auto folder = VolumeFolder::open(config_.kubelet_dir, request.folder); !folder)
+    return folder.error();
+  const auto device = maker.run();
+  if (!device) return device.error();
+  return mount_on(request, *device);
+}
+
+Status Engine::mount_on(const MountRequest& request, const std::string& device) {
+  const auto folder = VolumeFolder::open(config_.kubelet_dir, request.folder);
+  if (!folder) return folder.error();
+  const auto table = host_.mounter.table();
+  if (!table) return table.error();
+  if (const auto there = mounts_at(*table, folder->path()); !there.empty()) {
+    if (there.back().source == device) return {};
+    return Error(ErrorCode::kBusy, concat(there.back().source, " is mounted on ", request.folder,
+                                          " already; unmount it first"));
+  }
+  const auto target = folder->open_itself();
+  if (!target) return target.error();
+  const std::string fs_type(to_string(request.spec.fs_type));
+  auto mounted = host_.mounter.mount(device, descriptor_path(*target), fs_type,
+                                     {request.read_only, mount_data(request.spec.fs_type)});
+  if (!mounted && mounted.error().code() != ErrorCode::kBusy)
+    return Error(ErrorCode::kCorrupt, concat(mounted.error().message(),
+                                             "; the volume is not formatted again, look at "
+                                             "the kernel's log and at `xfs_repair -n ",
+                                             device, '`'));
+  return mounted;
+}
+
+Status Engine::unmount(const std::string& folder_path) {
+  const auto folder = VolumeFolder::open(config_.kubelet_dir, folder_path);
+  if (!folder) return folder.error().code() == ErrorCode::kNotFound ? Status() : folder.error();
+  for (int layer = 0; layer < kMostLayers; ++layer) {
+    const auto table = host_.mounter.table();
+    if (!table) return table.error();
+    if (mounts_at(*table, folder->path()).empty()) return {};
+    if (auto unmounted = host_.mounter.unmount(folder->through_parent()); !unmounted)
+      return unmounted.error().context(folder->path());
+  }
+  return Error(ErrorCode::kBusy,
+               concat("more than ", kMostLayers, " mounts are stacked on ", folder->path()));
+}
+
+Status Engine::remove(const VolumeSpec& spec) {
+  const auto pool = find_pool(config_, spec.pool);
+  if (!pool) return pool.error();
+  const auto lock = lock_volume(host_.lock_folder, spec.name);
+  if (!lock) return lock.error();
+  const auto found = lvm_.find(pool->volume_group, spec.name);
+  if (!found) return found.error();
+  const std::string lv = concat(pool->volume_group, '/', spec.name.text());
+  if (!*found) {
+    if (auto group = lvm_.group(pool->volume_group); !group)
+      return Error(ErrorCode::kUnavailable,
+                   concat("cannot tell whether ", lv, " is gone: ", group.error().message()));
+    return records_.remove(spec.name);
+  }
+  const LogicalVolume& volume = **found;
+  if (!volume.ownership || !owns(*volume.ownership, spec))
+    return Error(ErrorCode::kDenied, concat("logical volume ", lv,
+                                            " is not removed: its tags do not say that it is "
+                                            "this claim's"));
+  if (volume.open)
+    return Error(ErrorCode::kBusy,
+                 concat("logical volume ", lv, " is in use and is not removed yet"));
+  const auto group_lock = lock_volume_group(host_.lock_folder, pool->volume_group);
+  if (!group_lock) return group_lock.error();
+  if (auto removed = lvm_.remove(volume); !removed)
+    return removed.error().context(concat("removing ", lv));
+  host_.log.info("logical volume removed", {{"volume", spec.name.text()}, {"uuid", volume.uuid}});
+  return records_.remove(spec.name);
+}
+
+Result<Inventory> Engine::inventory() {
+  auto groups = lvm_.groups();
+  if (!groups) return groups.error();
+  auto volumes = lvm_.volumes();
+  if (!volumes) return volumes.error();
+  return Inventory{std::move(*groups), std::move(*volumes)};
+}
+
+Status Engine::settle(const Inventory& inventory) {
+  for (const LogicalVolume& volume : inventory.volumes) {
+    if (!volume.ownership) continue;
+    if (auto settled = settle_volume(volume); !settled)
+      return settled.error().context(concat("settling ", volume.group, '/', volume.name));
+  }
+  return {};
+}
+
+Status Engine::settle_volume(const LogicalVolume& volume) {
+  const auto name = VolumeName::of_claim(volume.ownership->claim_uid);
+  if (!name || name->text() != volume.name) return {};  // renamed by a person: theirs to settle
+  const auto lock = lock_volume(host_.lock_folder, *name);
+  if (!lock) return lock.error();
+  const auto record = records_.load(*name);
+  if (!record) return record.error();
+  if (*record) {
+    const bool newly_ready = (*record)->state == RecordState::kReady && !volume.ownership->ready &&
+                             (*record)->device_uuid == volume.device_uuid;
+    return newly_ready ? lvm_.tag_ready(volume) : Status();
+  }
+  if (!volume.ownership->ready) return {};
+  return records_.save({.name = *name,
+                        .state = RecordState::kReady,
+                        .attempt = volume.ownership->attempt,
+                        .device_uuid = volume.device_uuid,
+                        .volume_group = volume.group,
+                        .cluster_id = volume.ownership->cluster_id,
+                        .claim_namespace = volume.ownership->claim_namespace,
+                        .fs_type = volume.ownership->fs_type});
+}
+
+}  // namespace flexlocal::engine

@@ -1,0 +1,119 @@
+#include "flexvolume/engine/record.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "flexvolume/base/fd.h"
+#include "flexvolume/base/json.h"
+#include "flexvolume/base/text.h"
+
+namespace flexlocal::engine {
+namespace {
+
+constexpr std::int64_t kVersion = 1;
+
+std::optional<RecordState> parse_state(std::string_view text) {
+  for (const RecordState state : {RecordState::kIntent, RecordState::kNew, RecordState::kReady})
+    if (text == to_string(state)) return state;
+  return std::nullopt;
+}
+
+bool is_whole(const Record& record) {
+  return is_volume_group_name(record.volume_group) && is_uuid(record.cluster_id) &&
+         is_dns_label(record.claim_namespace) &&
+         (record.state == RecordState::kIntent || record.device_uuid.starts_with("LVM-"));
+}
+
+}  // namespace
+
+std::string_view to_string(RecordState state) {
+  switch (state) {
+    case RecordState::kIntent:
+      return "intent";
+    case RecordState::kNew:
+      return "new";
+    case RecordState::kReady:
+      return "ready";
+  }
+  return "intent";
+}
+
+std::string to_json(const Record& record) {
+  JsonWriter writer;
+  writer.begin_object().key("version").integer(kVersion);
+  writer.member("name", record.name.text())
+      .member("state", to_string(record.state))
+      .member("attempt", record.attempt)
+      .member("deviceUUID", record.device_uuid)
+      .member("volumeGroup", record.volume_group)
+      .member("clusterID", record.cluster_id)
+      .member("claimNamespace", record.claim_namespace)
+      .member("fsType", to_string(record.fs_type));
+  writer.end_object();
+  return writer.take() + '\n';
+}
+
+Result<Record> parse_record(std::string_view json) {
+  const auto document = JsonDocument::parse(json, {.bytes = 64U << 10U, .depth = 4});
+  if (!document) return Error(ErrorCode::kCorrupt, document.error().message());
+  const JsonView root = document->root();
+  if (root["version"].integer() != kVersion)
+    return Error(ErrorCode::kCorrupt,
+                 "written by a version of flexlocal that this one does not know");
+  auto name = VolumeName::parse(root["name"].text());
+  const auto state = parse_state(root["state"].text());
+  const auto fs_type = parse_fs_type(root["fsType"].text());
+  if (!name || !state || !fs_type)
+    return Error(ErrorCode::kCorrupt, "name, state or fsType is damaged");
+  Record record{.name = std::move(*name),
+                .state = *state,
+                .attempt = std::string(root["attempt"].text()),
+                .device_uuid = std::string(root["deviceUUID"].text()),
+                .volume_group = std::string(root["volumeGroup"].text()),
+                .cluster_id = std::string(root["clusterID"].text()),
+                .claim_namespace = std::string(root["claimNamespace"].text()),
+                .fs_type = *fs_type};
+  if (!is_whole(record)) return Error(ErrorCode::kCorrupt, "a field is damaged");
+  return record;
+}
+
+std::string RecordStore::path_of(const VolumeName& name) const {
+  return concat(folder_, '/', name.text());
+}
+
+Result<std::optional<Record>> RecordStore::load(const VolumeName& name) const {
+  const std::string path = path_of(name);
+  const auto text = read_file(path, Bytes(64 * kKiB.count()));
+  if (!text) {
+    if (text.error().code() == ErrorCode::kNotFound) return std::optional<Record>();
+    return text.error();
+  }
+  auto record = parse_record(*text);
+  if (record && !(record->name == name))
+    record = Error(ErrorCode::kCorrupt, "it is of another volume");
+  if (!record) return record.error().context(concat("record ", path));
+  return std::optional(std::move(*record));
+}
+
+Status RecordStore::save(const Record& record) const {
+  if (auto made = make_folders(folder_); !made) return made;
+  return write_file_atomically(path_of(record.name), to_json(record), 0600);
+}
+
+Status RecordStore::remove(const VolumeName& name) const { return remove_file(path_of(name)); }
+
+Result<std::vector<VolumeName>> RecordStore::names() const {
+  std::vector<VolumeName> names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder_, error), end; !error && entry != end;
+       entry.increment(error)) {
+    auto name = VolumeName::parse(entry->path().filename().string());
+    if (name) names.push_back(std::move(*name));
+  }
+  // A folder that is not there yet has no records.
+  if (error && error != std::errc::no_such_file_or_directory)
+    return Error::from_errno(error.value(), concat("listing ", folder_));
+  return names;
+}
+
+}  // namespace flexlocal::engine

@@ -1,0 +1,58 @@
+// The record of a volume on this host: what makes a repeated mount possible without LVM, and
+// what tells a killed call's leftovers from data.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "flexvolume/base/result.h"
+#include "flexvolume/engine/contract.h"
+
+namespace flexlocal::engine {
+
+inline constexpr std::string_view kRecordFolder = "/var/lib/flexlocal/volumes";
+
+enum class RecordState {
+  kIntent,  // lvcreate is about to run; an LV tagged with `attempt` was made by that very call
+  kNew,     // the LV is there and wiped, the file system is not proven complete
+  kReady    // the file system was complete; from now on nothing may format it
+};
+std::string_view to_string(RecordState state);
+
+struct Record {
+  VolumeName name;
+  RecordState state = RecordState::kIntent;
+  std::string attempt{};      // random, one for every lvcreate
+  std::string device_uuid{};  // device-mapper's uuid of the LV; empty in kIntent
+  std::string volume_group{};
+  std::string cluster_id{};
+  std::string claim_namespace{};
+  FsType fs_type = FsType::kXfs;
+};
+
+std::string to_json(const Record& record);
+// kCorrupt when it is not a whole record of a version that is known.
+Result<Record> parse_record(std::string_view json);
+
+// One file a volume, named after it. A save is atomic and synced before it returns.
+class RecordStore {
+ public:
+  explicit RecordStore(std::string folder = std::string(kRecordFolder))
+      : folder_(std::move(folder)) {}
+
+  // Nothing when there is no record. kCorrupt when there is one that cannot be understood: then
+  // a person must look, since guessing could format data.
+  Result<std::optional<Record>> load(const VolumeName& name) const;
+  Status save(const Record& record) const;
+  Status remove(const VolumeName& name) const;
+  // The volumes that have a record, in no order. Other files are not ours and are passed over.
+  Result<std::vector<VolumeName>> names() const;
+
+ private:
+  std::string path_of(const VolumeName& name) const;
+  std::string folder_;
+};
+
+}  // namespace flexlocal::engine

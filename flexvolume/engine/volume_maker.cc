@@ -1,0 +1,280 @@
+#include "flexvolume/engine/volume_maker.h"
+
+#include <sys/random.h>
+
+#include <cerrno>
+
+#include "flexvolume/base/lock.h"
+#include "flexvolume/base/text.h"
+#include "flexvolume/engine/volume_lock.h"
+
+namespace flexlocal::engine {
+namespace {
+
+// A plan has about ten steps; more means that the world changes under us, and then we stop.
+constexpr int kMostSteps = 24;
+
+Result<std::string> random_attempt() {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  unsigned char bytes[16];
+  if (::getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
+    return Error::from_errno(errno, "getrandom");
+  std::string out;
+  for (const unsigned char byte : bytes) {
+    out += kHex[byte >> 4U];
+    out += kHex[byte & 15U];
+  }
+  return out;
+}
+
+}  // namespace
+
+VolumeMaker::VolumeMaker(const MakerParts& parts, const VolumeSpec& spec, std::string volume_group,
+                         int lock)
+    : parts_(parts),
+      spec_(spec),
+      group_(std::move(volume_group)),
+      device_(device_path(group_, spec.name)),
+      lock_(lock),
+      record_{.name = spec.name,
+              .volume_group = group_,
+              .cluster_id = spec.cluster_id,
+              .claim_namespace = spec.claim_namespace,
+              .fs_type = spec.fs_type} {}
+
+Result<std::string> VolumeMaker::run() {
+  auto device = run_steps();
+  if (!device) undo();
+  return device;
+}
+
+Result<std::string> VolumeMaker::run_steps() {
+  if (auto loaded = load_record(); !loaded) return loaded.error();
+  for (int i = 0; i < kMostSteps; ++i) {
+    const Step step = next_step(now_);
+    if (step == Step::kMount) return device_;
+    if (auto done = carry_out(step); !done) return done.error();
+  }
+  return Error(ErrorCode::kFailed, "the volume keeps changing while it is looked at; try again");
+}
+
+Status VolumeMaker::carry_out(Step step) {
+  switch (step) {
+    case Step::kCreate:
+      return create();
+    case Step::kLookUp:
+      return look_up();
+    case Step::kCheckNode:
+      return check_node();
+    case Step::kActivate:
+      return activate();
+    case Step::kProbe:
+      return probe();
+    case Step::kConfirm:
+      return confirm();
+    case Step::kFormat:
+      return format();
+    case Step::kMarkReady:
+      return mark_ready();
+    case Step::kRemoveOwn:
+      return remove_own();
+    case Step::kMount:
+      return {};
+    default:
+      return refusal(step);
+  }
+}
+
+Status VolumeMaker::load_record() {
+  auto loaded = parts_.records.load(spec_.name);
+  if (!loaded) return loaded.error();
+  if (!*loaded) return {};
+  const Record& record = **loaded;
+  // The record is the node's own word on whose volume this is; options are a pod author's.
+  if (record.cluster_id != spec_.cluster_id || record.claim_namespace != spec_.claim_namespace)
+    return Error(ErrorCode::kDenied, "the volume on this node belongs to another claim");
+  if (record.volume_group != group_)
+    return Error(ErrorCode::kInvalid,
+                 concat("the volume is on volume group \"", record.volume_group, "\", but pool \"",
+                        spec_.pool, "\" is \"", group_, "\" now; correct node.conf"));
+  now_.record = record.state;
+  record_ = record;
+  return {};
+}
+
+Status VolumeMaker::create() {
+  auto attempt = random_attempt();
+  if (!attempt) return attempt.error();
+  record_.attempt = std::move(*attempt);
+  record_.device_uuid.clear();
+  if (auto saved = save(RecordState::kIntent); !saved) return saved;
+  attempt_made_here_ = record_.attempt;
+  Status created;
+  {
+    const auto lock = lock_volume_group(parts_.locks, group_);
+    if (!lock) return lock.error();
+    created = parts_.lvm.create(group_, spec_, record_.attempt);
+  }
+  if (!created) return explain_failed_create(created.error());
+  parts_.log.info("logical volume made", {{"volume", spec_.name.text()}, {"group", group_}});
+  now_ = Situation{
+      .record = RecordState::kIntent, .lv = LvState::kCreated, .content = Content::kBlank};
+  return {};
+}
+
+// lvcreate's text is for people; what happened is asked of LVM itself.
+Status VolumeMaker::explain_failed_create(const Error& error) {
+  if (auto looked = look_up(); !looked) return error;
+  if (now_.lv != LvState::kAbsent) return {};
+  const std::string doing = concat("cannot create volume ", spec_.name.text());
+  const auto group = parts_.lvm.group(group_);
+  if (!group) return group.error().context(concat(doing, ": pool \"", spec_.pool, '"'));
+  if (group->free < spec_.size.rounded_up_to(group->extent))
+    return Error(ErrorCode::kNoSpace,
+                 concat(doing, ": pool \"", spec_.pool, "\" (volume group \"", group_, "\") has ",
+                        to_string(group->free), " free, ", to_string(spec_.size), " asked"));
+  return error.context(doing);
+}
+
+Status VolumeMaker::look_up() {
+  auto found = parts_.lvm.find(group_, spec_.name);
+  if (!found) return found.error();
+  now_.node = NodeState::kUnknown;
+  if (*found) {
+    take_over(std::move(**found));
+  } else {
+    now_.lv = LvState::kAbsent;
+    found_.reset();
+    // A ready volume's record needs this answer to refuse; everything else starts anew.
+    if (now_.record == RecordState::kReady || now_.record == RecordState::kNew)
+      now_.node = NodeState::kAbsent;
+  }
+  return {};
+}
+
+void VolumeMaker::take_over(LogicalVolume volume) {
+  const bool confirmed = now_.record == RecordState::kReady || now_.record == RecordState::kNew;
+  const bool ours = volume.ownership && owns(*volume.ownership, spec_) &&
+                    (!confirmed || volume.device_uuid == record_.device_uuid);
+  now_.lv = ours ? LvState::kOurs : LvState::kForeign;
+  if (ours) {
+    now_.tagged_ready = volume.ownership->ready;
+    now_.same_attempt = volume.ownership->attempt == record_.attempt;
+    record_.fs_type = volume.ownership->fs_type;
+    if (!confirmed) record_.device_uuid = volume.device_uuid;
+  }
+  found_ = std::move(volume);
+}
+
+Status VolumeMaker::check_node() {
+  const auto uuid = parts_.devices.mapper_uuid(device_);
+  if (!uuid && uuid.error().code() == ErrorCode::kNotFound)
+    now_.node = NodeState::kAbsent;
+  else if (!uuid && uuid.error().code() == ErrorCode::kDenied)
+    now_.node = NodeState::kDiffers;
+  else if (!uuid)
+    return uuid.error();
+  else
+    now_.node = *uuid == record_.device_uuid ? NodeState::kMatches : NodeState::kDiffers;
+  return {};
+}
+
+Status VolumeMaker::activate() {
+  now_.activated = true;
+  now_.node = NodeState::kUnknown;
+  // An LV that is known only by its record is looked up before this step, so it is here.
+  return parts_.lvm.activate(*found_);
+}
+
+Status VolumeMaker::probe() {
+  const auto content = parts_.filesystems.probe(device_, spec_.name);
+  if (!content) return content.error();
+  now_.content = *content;
+  return {};
+}
+
+Status VolumeMaker::confirm() {
+  const auto uuid = parts_.devices.mapper_uuid(device_);
+  if (!uuid) return uuid.error();
+  if (!uuid->starts_with("LVM-") || (now_.lv == LvState::kOurs && *uuid != record_.device_uuid))
+    return refusal(Step::kRefuseNode);
+  record_.device_uuid = *uuid;
+  now_.node = NodeState::kMatches;
+  return save(RecordState::kNew);
+}
+
+Status VolumeMaker::format() {
+  auto made = parts_.filesystems.make(device_, spec_.fs_type, spec_.name, lock_);
+  if (!made) return made;
+  now_.content = Content::kComplete;
+  return {};
+}
+
+Status VolumeMaker::mark_ready() {
+  if (auto saved = save(RecordState::kReady); !saved) return saved;
+  attempt_made_here_.clear();
+  parts_.log.info("volume ready", {{"volume", spec_.name.text()}, {"device", device_}});
+  return {};
+}
+
+Status VolumeMaker::remove_own() {
+  const auto lock = lock_volume_group(parts_.locks, group_);
+  if (!lock) return lock.error();
+  if (auto removed = parts_.lvm.remove(*found_); !removed) return removed;
+  parts_.log.info("removed what a killed call left",
+                  {{"volume", spec_.name.text()}, {"uuid", found_->uuid}});
+  now_ = Situation{.record = RecordState::kIntent, .lv = LvState::kAbsent};
+  return {};
+}
+
+Status VolumeMaker::save(RecordState state) {
+  record_.state = state;
+  if (auto saved = parts_.records.save(record_); !saved) return saved;
+  now_.record = state;
+  return {};
+}
+
+Error VolumeMaker::refusal(Step step) const {
+  const std::string lv = concat(group_, '/', spec_.name.text());
+  switch (step) {
+    case Step::kRefuseForeign:
+      return Error(ErrorCode::kDenied,
+                   concat("logical volume ", lv,
+                          " exists, but its tags do not say that it "
+                          "belongs to this claim; rename or remove it if nobody needs it"));
+    case Step::kRefuseGone:
+      return Error(ErrorCode::kCorrupt,
+                   concat("logical volume ", lv, " held data and is gone; is a disk missing?"));
+    case Step::kRefuseNode:
+      return Error(ErrorCode::kCorrupt, concat(device_, " is not the device of logical volume ", lv,
+                                               "; compare `dmsetup info` with `lvs -o+lv_uuid`"));
+    default:
+      return Error(ErrorCode::kCorrupt,
+                   concat("logical volume ", lv,
+                          " is ours but carries no readable file system "
+                          "of this claim; it is not formatted, look at it with `blkid -p ",
+                          device_, '`'));
+  }
+}
+
+// What this call's lvcreate made is removed again; what was there before stays as it is.
+void VolumeMaker::undo() {
+  if (attempt_made_here_.empty()) return;
+  const auto undone = [&]() -> Status {
+    if (auto looked = look_up(); !looked) return looked;
+    const bool made_here =
+        now_.lv == LvState::kOurs && found_->ownership->attempt == attempt_made_here_;
+    if (now_.lv == LvState::kOurs && !made_here) return {};  // its record was written by confirm()
+    if (made_here) {
+      const auto lock = lock_volume_group(parts_.locks, group_);
+      if (!lock) return lock.error();
+      if (auto removed = parts_.lvm.remove(*found_); !removed) return removed;
+    }
+    return parts_.records.remove(spec_.name);
+  }();
+  if (!undone)
+    parts_.log.warning("what a failed call made could not be removed; the next call will",
+                       {{"volume", spec_.name.text()}, {"error", undone.error().message()}});
+}
+
+}  // namespace flexlocal::engine

@@ -1,0 +1,67 @@
+// Carries out the plan of volume_plan.h for one volume.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "flexvolume/base/log.h"
+#include "flexvolume/engine/filesystem.h"
+#include "flexvolume/engine/lvm.h"
+#include "flexvolume/engine/record.h"
+#include "flexvolume/engine/volume_plan.h"
+
+namespace flexlocal::engine {
+
+// What a volume's maker works with. `locks`: the folder of the lock files.
+struct MakerParts {
+  Lvm& lvm;
+  Filesystems& filesystems;
+  Devices& devices;
+  const RecordStore& records;
+  std::string locks;
+  Log& log;
+};
+
+// For one call, while the volume's lock is held.
+class VolumeMaker {
+ public:
+  VolumeMaker(const MakerParts& parts, const VolumeSpec& spec, std::string volume_group, int lock);
+
+  // Finds the volume or makes it, and returns the path of its device. After a failure nothing
+  // that this call made is left. Killed anywhere, the next call ends where this one would have.
+  Result<std::string> run();
+
+ private:
+  Result<std::string> run_steps();
+  Status carry_out(Step step);
+
+  Status load_record();
+  Status create();
+  Status explain_failed_create(const Error& error);
+  Status look_up();
+  void take_over(LogicalVolume volume);
+  Status check_node();
+  Status activate();
+  Status probe();
+  Status confirm();
+  Status format();
+  Status mark_ready();
+  Status remove_own();
+  Status save(RecordState state);
+  Error refusal(Step step) const;
+  void undo();
+
+  MakerParts parts_;
+  const VolumeSpec& spec_;
+  std::string group_;
+  std::string device_;
+  int lock_;
+
+  Situation now_;
+  Record record_;
+  std::optional<LogicalVolume> found_;
+  // Set by this call's lvcreate until the volume is ready: what undo() may remove.
+  std::string attempt_made_here_;
+};
+
+}  // namespace flexlocal::engine

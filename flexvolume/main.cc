@@ -1,0 +1,69 @@
+// flexlocal: the FlexVolume driver that kubelet calls. Its standard output is one JSON object and
+// nothing else ever; what else there is to say goes to syslog.
+
+#include <unistd.h>
+
+#include <csignal>
+#include <exception>
+#include <iostream>
+#include <optional>
+
+#include "flexvolume/base/program.h"
+#include "flexvolume/base/version.h"
+#include "flexvolume/callout.h"
+#include "flexvolume/installation.h"
+
+namespace flexlocal::plugin {
+namespace {
+
+// The real host, put together when a call first needs it.
+class HostNode final : public Node {
+ public:
+  explicit HostNode(SyslogLog& log) : log_(log) {}
+
+  Result<engine::Engine*> engine() override {
+    auto config = engine::load_node_config(std::string(engine::kNodeConfigPath));
+    if (!config) return config.error();
+    config_ = std::move(*config);
+    log_.set_least(config_.log_level);
+    engine_.emplace(engine::Host{runner_, devices_, mounter_, log_}, config_);
+    return &*engine_;
+  }
+
+ private:
+  SyslogLog& log_;
+  ProcessRunner runner_;
+  engine::KernelDevices devices_;
+  engine::KernelMounter mounter_;
+  engine::NodeConfig config_;
+  std::optional<engine::Engine> engine_;
+};
+
+Answer answer(const std::vector<std::string>& arguments) {
+  // kubelet's own end may be gone; the answer then has no reader, and that must not kill a mount
+  // half-way.
+  ::signal(SIGPIPE, SIG_IGN);
+  SyslogLog log;
+  HostNode node(log);
+  return call_out(arguments, node, log);
+}
+
+int run(const std::vector<std::string>& arguments) {
+  if (is_for_people(arguments)) return run_for_people(arguments, std::cout, std::cerr);
+  Answer answered;
+  try {
+    answered = answer(arguments);
+  } catch (const std::exception& broken) {
+    answered = failure(Error(ErrorCode::kFailed, broken.what()));
+  }
+  std::cout << answered.json << std::endl;
+  return answered.exit_code;
+}
+
+}  // namespace
+}  // namespace flexlocal::plugin
+
+int main(int count, char** values) {
+  return flexlocal::plugin::run(
+      std::vector<std::string>(values + (count > 0 ? 1 : 0), values + count));
+}

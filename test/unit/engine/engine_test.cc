@@ -1,0 +1,322 @@
+#include "flexvolume/engine/engine.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "flexvolume/base/text.h"
+#include "test/unit/engine/fake_host.h"
+
+namespace flexlocal::engine {
+namespace {
+
+using Programs = std::vector<std::string>;
+
+struct Fixture {
+  FakeHost fake;
+  NodeConfig config = fake.config();
+  Engine engine{fake.host(), config};
+  VolumeSpec spec = example_spec();
+  std::string key = "data/" + spec.name.text();
+
+  MountRequest request() { return {spec, fake.volume_folder(spec.name), "shop", false}; }
+  Status mount() { return engine.mount(request()); }
+  RecordState recorded() {
+    const auto record = RecordStore(fake.folder + "/records").load(spec.name);
+    REQUIRE(record.ok());
+    REQUIRE(record->has_value());
+    return (*record)->state;
+  }
+  bool has_record() { return RecordStore(fake.folder + "/records").load(spec.name)->has_value(); }
+  int formats() const {
+    return static_cast<int>(std::count(fake.started.begin(), fake.started.end(), "mkfs.xfs"));
+  }
+};
+
+TEST_CASE_FIXTURE(Fixture, "a first mount runs lvcreate and mkfs, nothing else") {
+  REQUIRE(mount().ok());
+  CHECK(fake.started == Programs{"lvcreate", "mkfs.xfs"});
+  CHECK(recorded() == RecordState::kReady);
+  REQUIRE(fake.mounts.size() == 1);
+  CHECK(fake.mounts[0].mount_point == std::filesystem::canonical(request().folder).string());
+}
+
+TEST_CASE_FIXTURE(Fixture, "mounting again starts no program at all") {
+  REQUIRE(mount().ok());
+  fake.mounts.clear();
+  fake.started.clear();
+  REQUIRE(mount().ok());
+  CHECK(fake.started.empty());
+  REQUIRE(mount().ok());  // mounted there already
+  CHECK(fake.mounts.size() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "an inactive volume, as after a reboot, is activated and never formatted") {
+  REQUIRE(mount().ok());
+  fake.mounts.clear();
+  fake.volumes[key].active = false;
+  REQUIRE(mount().ok());
+  CHECK(formats() == 1);
+}
+
+// Invariant 2: every step can be killed at any instant and repeated.
+TEST_CASE("killed before or after any program, the next mount makes the one right volume") {
+  for (const bool after : {false, true}) {
+    for (int n = 1; n <= 3; ++n) {
+      Fixture f;
+      (after ? f.fake.kill_after : f.fake.kill_before) = n;
+      bool killed = false;
+      try {
+        const bool mounted = f.mount().ok();
+        CHECK(mounted);
+      } catch (const Killed&) {
+        killed = true;
+      }
+      CHECK(killed == (n <= 2));
+      f.fake.kill_before = f.fake.kill_after = 0;
+      REQUIRE_MESSAGE(f.mount().ok(), n, after);
+      CHECK(f.fake.volumes.size() == 1);
+      CHECK(f.recorded() == RecordState::kReady);
+      CHECK(f.formats() <= 2);
+      CHECK(f.fake.volumes.at(f.key).start == xfs_start(f.spec.name.claim_uid(), false));
+    }
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a killed lvcreate that wiped nothing is removed and made anew, another tenant's "
+                  "data never adopted") {
+  fake.unwiped_start = xfs_start("99999999-9999-4999-8999-999999999999", false);
+  fake.kill_after = 1;
+  CHECK_THROWS_AS((void)mount(), Killed);
+  fake.kill_after = 0;
+  fake.unwiped_start.clear();
+  REQUIRE(mount().ok());
+  CHECK(fake.volumes.at(key).start == xfs_start(spec.name.claim_uid(), false));
+}
+
+// Invariant 1: mkfs only on what is ours, not ready, and carries no complete file system.
+TEST_CASE_FIXTURE(Fixture,
+                  "a ready volume whose file system cannot be read is refused, not formatted") {
+  REQUIRE(mount().ok());
+  fake.mounts.clear();
+  fake.failing = "mount";
+  const auto mounted = mount();
+  REQUIRE_FALSE(mounted.ok());
+  CHECK(mounted.error().code() == ErrorCode::kCorrupt);
+  CHECK(formats() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "on a host that lost its records a complete file system is adopted as it is") {
+  REQUIRE(mount().ok());
+  std::filesystem::remove_all(fake.folder + "/records");
+  fake.mounts.clear();
+  REQUIRE(mount().ok());
+  CHECK(formats() == 1);
+  CHECK(recorded() == RecordState::kReady);
+}
+
+TEST_CASE_FIXTURE(Fixture, "without records, tags that say ready forbid to format a blank device") {
+  REQUIRE(mount().ok());
+  REQUIRE(engine.settle(*engine.inventory()).ok());
+  std::filesystem::remove_all(fake.folder + "/records");
+  fake.volumes[key].start = std::string(kSuperblockBytes, '\0');
+  const auto mounted = mount();
+  REQUIRE_FALSE(mounted.ok());
+  CHECK(mounted.error().code() == ErrorCode::kCorrupt);
+  CHECK(formats() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a foreign file system on a volume of ours without a record is left alone") {
+  REQUIRE(mount().ok());
+  std::filesystem::remove_all(fake.folder + "/records");
+  fake.volumes[key].start = xfs_start("99999999-9999-4999-8999-999999999999", false);
+  const std::string before = fake.volumes[key].start;
+  for (int i = 0; i < 2; ++i) CHECK(mount().error().code() == ErrorCode::kCorrupt);
+  CHECK(fake.volumes.at(key).start == before);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a mkfs that was cut short is run again") {
+  fake.kill_before = 2;
+  CHECK_THROWS_AS((void)mount(), Killed);
+  fake.kill_before = 0;
+  fake.volumes[key].start = xfs_start(spec.name.claim_uid(), true);
+  REQUIRE(mount().ok());
+  CHECK(fake.volumes[key].start == xfs_start(spec.name.claim_uid(), false));
+}
+
+TEST_CASE_FIXTURE(Fixture, "a stranger's volume of our name is refused and stays") {
+  fake.volumes[key] =
+      FakeVolume{{"somebody=else"}, "theirs", 1, xfs_start(spec.name.claim_uid(), false)};
+  const auto mounted = mount();
+  REQUIRE_FALSE(mounted.ok());
+  CHECK(mounted.error().code() == ErrorCode::kDenied);
+  CHECK(fake.volumes.size() == 1);
+  CHECK(engine.remove(spec).error().code() == ErrorCode::kDenied);
+  CHECK(fake.volumes.at(key).uuid == "theirs");
+  CHECK_FALSE(has_record());
+}
+
+TEST_CASE_FIXTURE(
+    Fixture, "a ready volume whose LV is gone is an error for a person, not a new empty volume") {
+  REQUIRE(mount().ok());
+  fake.volumes.clear();
+  CHECK(mount().error().code() == ErrorCode::kCorrupt);
+  CHECK(fake.volumes.empty());
+}
+
+TEST_CASE_FIXTURE(Fixture, "an LV that took the name of a ready volume is not mounted") {
+  REQUIRE(mount().ok());
+  fake.volumes[key].uuid = "other";
+  CHECK_FALSE(mount().ok());
+  CHECK(formats() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "when mkfs fails the new volume and its record are removed again") {
+  fake.failing = "mkfs.xfs";
+  CHECK_FALSE(mount().ok());
+  CHECK(fake.volumes.empty());
+  CHECK_FALSE(has_record());
+  CHECK(fake.mounts.empty());
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "when mkfs fails on a volume that an earlier call made, the volume stays") {
+  fake.kill_before = 2;
+  CHECK_THROWS_AS((void)mount(), Killed);
+  fake.kill_before = 0;
+  fake.failing = "mkfs.xfs";
+  CHECK_FALSE(mount().ok());
+  CHECK(fake.volumes.size() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a full pool is refused with figures and leaves nothing behind") {
+  fake.group_free = 120 * kMiB.count();
+  const auto mounted = mount();
+  REQUIRE_FALSE(mounted.ok());
+  CHECK(mounted.error().code() == ErrorCode::kNoSpace);
+  CHECK(mounted.error().message() ==
+        concat("cannot create volume ", spec.name.text(),
+               ": pool \"default\" (volume group \"data\") has 120 MiB free, 512 MiB asked"));
+  CHECK_FALSE(has_record());
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a pod of another namespace may not mount, and nothing is made or revealed") {
+  auto other = request();
+  other.pod_namespace = "thief";
+  CHECK(engine.mount(other).error().code() == ErrorCode::kDenied);
+  CHECK(fake.started.empty());
+  // Options that claim the thief's own namespace meet the volume's record.
+  REQUIRE(mount().ok());
+  other.spec.claim_namespace = "thief";
+  CHECK(engine.mount(other).error().code() == ErrorCode::kDenied);
+  std::filesystem::remove_all(fake.folder + "/records");
+  CHECK(engine.mount(other).error().code() == ErrorCode::kDenied);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a folder outside kubelet's, or a link, is refused before anything is made") {
+  auto wrong = request();
+  const std::string good = wrong.folder;
+  std::filesystem::create_directories(fake.folder + "/elsewhere");
+  const std::string link =
+      concat(fake.folder, "/kubelet/pods/4f0e/volumes/", kDriverFolder, "/link");
+  std::filesystem::create_directory_symlink(fake.folder + "/elsewhere", link);
+  for (const std::string& folder :
+       {fake.folder + "/elsewhere", link, good + "/..", good + "/", std::string("/"), std::string(),
+        concat(fake.folder, "/kubelet/pods/../../elsewhere")}) {
+    wrong.folder = folder;
+    CHECK_MESSAGE(engine.mount(wrong).error().code() == ErrorCode::kInvalid, folder);
+  }
+  CHECK(fake.started.empty());
+  CHECK(fake.mounts.empty());
+}
+
+TEST_CASE_FIXTURE(Fixture, "something else mounted on the folder is refused") {
+  const std::string folder = std::filesystem::canonical(request().folder).string();
+  fake.mounts.push_back({"8:1", folder, "ext4", "/dev/sda1"});
+  CHECK(mount().error().code() == ErrorCode::kBusy);
+}
+
+TEST_CASE_FIXTURE(Fixture, "unmount takes every layer off and is content with none") {
+  REQUIRE(mount().ok());
+  fake.mounts.push_back(fake.mounts[0]);
+  const std::string folder = request().folder;
+  CHECK(engine.unmount(folder).ok());
+  CHECK(fake.mounts.empty());
+  CHECK(engine.unmount(folder).ok());
+  std::filesystem::remove_all(fake.folder + "/kubelet/pods/4f0e");
+  CHECK(engine.unmount(folder).ok());
+  CHECK_FALSE(engine.unmount("/etc").ok());
+}
+
+TEST_CASE_FIXTURE(Fixture, "an unmount that the kernel refuses is reported") {
+  REQUIRE(mount().ok());
+  fake.failing = "umount";
+  CHECK(engine.unmount(request().folder).error().code() == ErrorCode::kBusy);
+}
+
+TEST_CASE_FIXTURE(Fixture, "remove takes volume and record, and is content when they are gone") {
+  REQUIRE(mount().ok());
+  CHECK(engine.remove(spec).ok());
+  CHECK(fake.volumes.empty());
+  CHECK_FALSE(has_record());
+  CHECK(fake.group_free == 10 * kGiB.count());
+  CHECK(engine.remove(spec).ok());
+}
+
+// Invariant 4: nothing is removed by name alone.
+TEST_CASE_FIXTURE(Fixture,
+                  "an open volume, and one of another cluster or namespace, is not removed") {
+  REQUIRE(mount().ok());
+  fake.volumes[key].open = true;
+  CHECK(engine.remove(spec).error().code() == ErrorCode::kBusy);
+  fake.volumes[key].open = false;
+  VolumeSpec other = spec;
+  other.cluster_id = "11111111-2222-4333-8444-666666666666";
+  CHECK(engine.remove(other).error().code() == ErrorCode::kDenied);
+  other = spec;
+  other.claim_namespace = "thief";
+  CHECK(engine.remove(other).error().code() == ErrorCode::kDenied);
+  CHECK(fake.volumes.size() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a volume group that is not to be seen is no proof that a volume is gone") {
+  REQUIRE(mount().ok());
+  config.pools["default"].volume_group = "missing";
+  fake.volumes.clear();
+  CHECK(engine.remove(spec).error().code() == ErrorCode::kUnavailable);
+  CHECK(has_record());
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "settling copies ready into the tags once, and gives lost records back") {
+  REQUIRE(mount().ok());
+  fake.started.clear();
+  REQUIRE(engine.settle(*engine.inventory()).ok());
+  REQUIRE(engine.settle(*engine.inventory()).ok());
+  CHECK(std::count(fake.started.begin(), fake.started.end(), "lvchange") == 1);
+  std::filesystem::remove_all(fake.folder + "/records");
+  REQUIRE(engine.settle(*engine.inventory()).ok());
+  CHECK(recorded() == RecordState::kReady);
+  fake.mounts.clear();
+  fake.started.clear();
+  REQUIRE(mount().ok());
+  CHECK(fake.started.empty());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a damaged record stops the mount instead of being guessed at") {
+  REQUIRE(mount().ok());
+  std::ofstream(concat(fake.folder, "/records/", spec.name.text())) << "{\"version\":1";
+  CHECK(mount().error().code() == ErrorCode::kCorrupt);
+  CHECK(formats() == 1);
+}
+
+}  // namespace
+}  // namespace flexlocal::engine

@@ -1,0 +1,214 @@
+#include "test/unit/engine/fake_host.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <stdexcept>
+
+#include "flexvolume/base/json.h"
+#include "flexvolume/base/text.h"
+
+namespace flexlocal::engine {
+namespace {
+
+constexpr std::string_view kGroup = "data";
+
+std::string make_folder() {
+  std::string name = (std::filesystem::temp_directory_path() / "flexlocal-unit-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
+  return name;
+}
+
+std::string operand_after(const Command& command, std::string_view flag) {
+  const auto found = std::find(command.arguments.begin(), command.arguments.end(), flag);
+  return found == command.arguments.end() ? std::string() : *(found + 1);
+}
+
+std::string selected_uuid(const Command& command) {
+  const std::string select = operand_after(command, "--select");
+  const std::size_t first = select.find('"');
+  return select.substr(first + 1, select.rfind('"') - first - 1);
+}
+
+CommandOutput failed(std::string_view why) { return {5, {}, std::string(why)}; }
+
+}  // namespace
+
+std::string xfs_start(const std::string& uuid, bool in_progress) {
+  std::string start(kSuperblockBytes, '\0');
+  start.replace(0, 4, "XFSB");
+  std::size_t at = 32;
+  for (std::size_t i = 0; i < uuid.size(); i += 2) {
+    if (uuid[i] == '-') ++i;
+    start[at++] = static_cast<char>(std::stoi(uuid.substr(i, 2), nullptr, 16));
+  }
+  start[126] = in_progress ? 1 : 0;
+  return start;
+}
+
+FakeHost::FakeHost() : folder(make_folder()) {}
+
+FakeHost::~FakeHost() {
+  std::error_code ignored;  // a temporary folder that stays is no reason to end the test run
+  std::filesystem::remove_all(folder, ignored);
+}
+
+Host FakeHost::host() {
+  return Host{*this, *this, *this, *this, folder + "/records", folder + "/locks", {}};
+}
+
+NodeConfig FakeHost::config() const {
+  NodeConfig config;
+  config.kubelet_dir = folder + "/kubelet";
+  config.pools["default"].volume_group = kGroup;
+  for (const auto* tool : {"blkid", "lvchange", "lvcreate", "lvremove", "lvs", "mkfs.xfs", "vgs"})
+    config.tools[tool] = concat("/fake/", tool);
+  return config;
+}
+
+std::string FakeHost::volume_folder(const VolumeName& name) {
+  std::string path = concat(folder, "/kubelet/pods/4f0e/volumes/", kDriverFolder, '/', name.text());
+  std::filesystem::create_directories(path);
+  return path;
+}
+
+Result<CommandOutput> FakeHost::run(const Command& command) {
+  started.push_back(command.path.substr(command.path.rfind('/') + 1));
+  const int number = static_cast<int>(started.size());
+  if (number == kill_before) throw Killed{};
+  auto output =
+      started.back() == failing ? failed("fault asked for by the test") : carry_out(command);
+  if (number == kill_after) throw Killed{};
+  return output;
+}
+
+CommandOutput FakeHost::carry_out(const Command& command) {
+  const std::string& name = started.back();
+  if (name == "lvcreate") return lvcreate(command);
+  if (name == "lvs") return lvs();
+  if (name == "lvremove") return lvremove(command);
+  if (name == "lvchange") return lvchange(command);
+  if (name == "mkfs.xfs") return mkfs(command);
+  if (name == "vgs")
+    return {0,
+            concat(R"({"report":[{"vg":[{"vg_name":"data","vg_size":"10737418240","vg_free":")",
+                   group_free, R"(","vg_extent_size":"4194304"}]}]})"),
+            {}};
+  const FakeVolume* volume = at_device(command.arguments.back());
+  const bool blank = volume != nullptr && volume->start == std::string(kSuperblockBytes, '\0');
+  return {name == "blkid" && blank ? 2 : 0, {}, {}};
+}
+
+CommandOutput FakeHost::lvcreate(const Command& command) {
+  const std::string key = concat(kGroup, '/', operand_after(command, "--name"));
+  if (volumes.contains(key)) return failed("already exists");
+  FakeVolume volume;
+  volume.size = std::stoull(operand_after(command, "--size"));
+  if (volume.size > group_free) return failed("insufficient free space");
+  for (std::size_t i = 0; i + 1 < command.arguments.size(); ++i)
+    if (command.arguments[i] == "--addtag") volume.tags.push_back(command.arguments[i + 1]);
+  volume.uuid = concat("uuid", ++uuids_);
+  if (!unwiped_start.empty()) volume.start = unwiped_start;
+  group_free -= volume.size;
+  volumes[key] = volume;
+  return {};
+}
+
+CommandOutput FakeHost::lvs() const {
+  JsonWriter json;
+  json.begin_object().key("report").begin_array().begin_object().key("lv").begin_array();
+  for (const auto& [key, volume] : volumes) {
+    json.begin_object()
+        .member("vg_name", "data")
+        .member("vg_uuid", "vg-")
+        .member("lv_name", key.substr(5));
+    json.member("lv_uuid", volume.uuid).member("lv_size", concat(volume.size));
+    json.member("lv_tags", join(volume.tags, ","))
+        .member("lv_device_open", volume.open ? "open" : "");
+    json.member("lv_active", volume.active ? "active" : "").end_object();
+  }
+  json.end_array().end_object().end_array().end_object();
+  return {0, json.take(), {}};
+}
+
+CommandOutput FakeHost::lvremove(const Command& command) {
+  const std::string uuid = selected_uuid(command);
+  for (auto it = volumes.begin(); it != volumes.end(); ++it) {
+    if (it->second.uuid != uuid) continue;
+    if (it->second.open) return failed("in use");
+    group_free += it->second.size;
+    volumes.erase(it);
+    break;
+  }
+  return {};
+}
+
+CommandOutput FakeHost::lvchange(const Command& command) {
+  for (auto& [key, volume] : volumes) {
+    if (volume.uuid != selected_uuid(command)) continue;
+    if (const std::string tag = operand_after(command, "--addtag"); !tag.empty()) {
+      volume.tags.push_back(tag);
+      std::erase(volume.tags, operand_after(command, "--deltag"));
+    } else {
+      volume.active = true;
+    }
+  }
+  return {};
+}
+
+CommandOutput FakeHost::mkfs(const Command& command) {
+  FakeVolume* volume = at_device(command.arguments.back());
+  if (volume == nullptr) return failed("no such device");
+  volume->start = xfs_start(operand_after(command, "-m").substr(5), false);
+  return {};
+}
+
+FakeVolume* FakeHost::at_device(const std::string& path) {
+  for (auto& [key, volume] : volumes) {
+    const auto name = VolumeName::parse(key.substr(5));
+    if (volume.active && name && path == device_path(kGroup, *name)) return &volume;
+  }
+  return nullptr;
+}
+
+Result<std::string> FakeHost::mapper_uuid(const std::string& path) {
+  const FakeVolume* volume = at_device(path);
+  if (volume == nullptr) return Error(ErrorCode::kNotFound, "no such device");
+  return concat("LVM-vg", volume->uuid);
+}
+
+Result<std::string> FakeHost::read_start(const std::string& path, std::size_t bytes) {
+  const FakeVolume* volume = at_device(path);
+  if (volume == nullptr) return Error(ErrorCode::kNotFound, "no such device");
+  return volume->start.substr(0, bytes);
+}
+
+Status FakeHost::mount(const std::string& device, const std::string& target,
+                       const std::string& fs_type, const MountOptions&) {
+  if (failing == "mount") return Error(ErrorCode::kInvalid, "wrong fs type");
+  mounts.push_back({"253:0", std::filesystem::read_symlink(target).string(), fs_type, device});
+  return {};
+}
+
+Status FakeHost::unmount(const std::string& target) {
+  const std::string name = target.substr(target.rfind('/') + 1);
+  const auto last = std::find_if(mounts.rbegin(), mounts.rend(), [&](const MountEntry& entry) {
+    return entry.mount_point.ends_with(name);
+  });
+  if (failing == "umount") return Error(ErrorCode::kBusy, "umount: busy");
+  mounts.erase(std::next(last).base());
+  return {};
+}
+
+void FakeHost::write(LogLevel, std::string_view, std::initializer_list<LogField>) {}
+
+VolumeSpec example_spec() {
+  return VolumeSpec{*VolumeName::of_claim("0b1c2d3e-0000-4000-8000-00000000000a"),
+                    "11111111-2222-4333-8444-555555555555",
+                    "shop",
+                    "default",
+                    Backend::kLvm,
+                    FsType::kXfs,
+                    Bytes(512 * kMiB.count())};
+}
+
+}  // namespace flexlocal::engine

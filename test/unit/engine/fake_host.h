@@ -1,0 +1,79 @@
+// A host at our own small interfaces: LVM, mkfs, blkid and devices with just enough behaviour to
+// play every kill and every fault, which a real kernel gives too seldom. The node tier runs the
+// same code on the real parts.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "flexvolume/engine/engine.h"
+
+namespace flexlocal::engine {
+
+// Thrown where the process would have been killed.
+struct Killed {};
+
+struct FakeVolume {
+  std::vector<std::string> tags;
+  std::string uuid;
+  std::uint64_t size = 0;
+  std::string start = std::string(kSuperblockBytes, '\0');  // what stands on the device
+  bool open = false;
+  bool active = true;
+};
+
+// An XFS superblock as mkfs.xfs leaves it, or left it when it was cut short.
+std::string xfs_start(const std::string& uuid, bool in_progress);
+
+class FakeHost final : public CommandRunner, public Devices, public Mounter, public Log {
+ public:
+  FakeHost();
+  ~FakeHost() override;
+
+  Host host();
+  NodeConfig config() const;
+
+  Result<CommandOutput> run(const Command& command) override;
+  Result<std::string> mapper_uuid(const std::string& path) override;
+  Result<std::string> read_start(const std::string& path, std::size_t bytes) override;
+  Result<std::vector<MountEntry>> table() override { return mounts; }
+  Status mount(const std::string& device, const std::string& target, const std::string& fs_type,
+               const MountOptions& options) override;
+  Status unmount(const std::string& target) override;
+  void write(LogLevel level, std::string_view message,
+             std::initializer_list<LogField> fields) override;
+
+  // A folder that kubelet would have made for the volume.
+  std::string volume_folder(const VolumeName& name);
+
+  // The state, for tests to set up and to look at. Volumes by "group/name".
+  std::map<std::string, FakeVolume> volumes;
+  std::uint64_t group_free = 10 * kGiB.count();
+  std::vector<MountEntry> mounts;
+  std::vector<std::string> started;  // the programs, in order
+  std::string folder;                // everything on disk is below it
+
+  // Faults: kill before or after the effect of the n-th program (1 is the first; 0: never), leave
+  // a new LV unwiped, fail a program by its name.
+  int kill_before = 0;
+  int kill_after = 0;
+  std::string unwiped_start;
+  std::string failing;
+
+ private:
+  CommandOutput carry_out(const Command& command);
+  CommandOutput lvcreate(const Command& command);
+  CommandOutput lvs() const;
+  CommandOutput lvremove(const Command& command);
+  CommandOutput lvchange(const Command& command);
+  CommandOutput mkfs(const Command& command);
+  FakeVolume* at_device(const std::string& path);
+  int uuids_ = 0;
+};
+
+VolumeSpec example_spec();
+
+}  // namespace flexlocal::engine

@@ -1,0 +1,130 @@
+// The engine's readers of what other programs wrote: LVM's reports, the mount table, node.conf,
+// superblocks and records.
+#include <doctest/doctest.h>
+
+#include "flexvolume/base/text.h"
+#include "flexvolume/engine/device.h"
+#include "flexvolume/engine/lvm.h"
+#include "flexvolume/engine/mount_table.h"
+#include "flexvolume/engine/node_config.h"
+#include "flexvolume/engine/record.h"
+#include "test/unit/engine/fake_host.h"
+
+namespace flexlocal::engine {
+namespace {
+
+TEST_CASE("vgs: groups in bytes") {
+  const auto groups = parse_volume_groups(R"({
+      "report": [{"vg": [
+          {"vg_name":"data", "vg_size":"1069547520", "vg_free":"125829120", "vg_extent_size":"4194304"}
+      ]}]})");
+  REQUIRE(groups.ok());
+  REQUIRE(groups->size() == 1);
+  CHECK((*groups)[0].name == "data");
+  CHECK((*groups)[0].free == Bytes(120 * kMiB.count()));
+}
+
+TEST_CASE("lvs: a volume of ours, a stranger's, and the device's uuid as device-mapper writes it") {
+  const auto volumes = parse_logical_volumes(R"({"report":[{"lv":[
+      {"vg_name":"data","vg_uuid":"aaaaaa-bbbb-cccc-dddd-eeee-ffff-gggggg","lv_name":"pvc-0b1c2d3e-0000-4000-8000-00000000000a",
+       "lv_uuid":"hhhhhh-iiii-jjjj-kkkk-llll-mmmm-nnnnnn","lv_size":"536870912","lv_device_open":"open","lv_active":"active",
+       "lv_tags":"flexlocal.io/attempt=ab,flexlocal.io/claim-namespace=shop,flexlocal.io/claim-uid=0b1c2d3e-0000-4000-8000-00000000000a,flexlocal.io/cluster=11111111-2222-4333-8444-555555555555,flexlocal.io/fs=xfs,flexlocal.io/owner=flexlocal,flexlocal.io/pool=default,flexlocal.io/state=ready"},
+      {"vg_name":"data","vg_uuid":"a","lv_name":"root","lv_uuid":"b","lv_size":"1","lv_device_open":"","lv_active":"","lv_tags":"x"}
+      ]}]})");
+  REQUIRE(volumes.ok());
+  REQUIRE(volumes->size() == 2);
+  const LogicalVolume& ours = (*volumes)[0];
+  CHECK(ours.device_uuid == "LVM-aaaaaabbbbccccddddeeeeffffgggggghhhhhhiiiijjjjkkkkllllmmmmnnnnnn");
+  CHECK(ours.open);
+  CHECK(ours.active);
+  REQUIRE(ours.ownership.has_value());
+  CHECK(ours.ownership->ready);
+  CHECK(owns(*ours.ownership, example_spec()));
+  CHECK_FALSE((*volumes)[1].ownership.has_value());
+  CHECK_FALSE((*volumes)[1].open);
+}
+
+TEST_CASE("a report that is not one is an error, never an empty list") {
+  for (const auto* report :
+       {"", "{}", "[]", R"({"report":[]})", R"({"report":[{"vg":[]}]})",
+        R"({"report":[{"lv":[{"vg_name":"d","lv_name":"x","lv_uuid":"u","lv_size":"12MB"}]}]})",
+        R"({"report":[{"lv":[{"lv_size":"12"}]}]})"}) {
+    const auto volumes = parse_logical_volumes(report);
+    REQUIRE_FALSE_MESSAGE(volumes.ok(), report);
+    CHECK(volumes.error().code() == ErrorCode::kCorrupt);
+  }
+}
+
+TEST_CASE("mountinfo: octal escapes and optional fields") {
+  const auto table = parse_mount_table(
+      "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 shared:2 - ext3 /dev/root rw,errors=continue\n"
+      "40 35 253:4 / /a\\040b\\134c rw - xfs /dev/mapper/x rw,prjquota\n"
+      "rubbish\n"
+      "41 35 253:4 / /short rw -\n");
+  REQUIRE(table.size() == 2);
+  CHECK(table[0].mount_point == "/mnt2");
+  CHECK(table[0].source == "/dev/root");
+  CHECK(table[1].mount_point == "/a b\\c");
+  CHECK(table[1].device == "253:4");
+  CHECK(table[1].fs_type == "xfs");
+}
+
+TEST_CASE("superblocks: complete, in progress, another's, none") {
+  const std::string uuid = example_spec().name.claim_uid();
+  CHECK(classify_superblock(xfs_start(uuid, false), uuid) == Content::kComplete);
+  CHECK(classify_superblock(xfs_start(uuid, true), uuid) == Content::kIncomplete);
+  CHECK(classify_superblock(xfs_start("99999999-9999-4999-8999-999999999999", false), uuid) ==
+        Content::kForeign);
+  CHECK(classify_superblock(std::string(kSuperblockBytes, '\0'), uuid) == Content::kBlank);
+  CHECK(classify_superblock("XFSB", uuid) == Content::kForeign);
+}
+
+TEST_CASE("records read back as they were written; damaged ones are told") {
+  const VolumeSpec spec = example_spec();
+  const Record record{.name = spec.name,
+                      .state = RecordState::kNew,
+                      .attempt = "ab",
+                      .device_uuid = "LVM-x",
+                      .volume_group = "data",
+                      .cluster_id = spec.cluster_id,
+                      .claim_namespace = "shop",
+                      .fs_type = FsType::kXfs};
+  const std::string json = to_json(record);
+  const auto back = parse_record(json);
+  REQUIRE(back.ok());
+  CHECK(to_json(*back) == json);
+  for (std::size_t cut = 0; cut + 2 < json.size(); ++cut)
+    CHECK_MESSAGE(parse_record(json.substr(0, cut)).error().code() == ErrorCode::kCorrupt, cut);
+  CHECK_FALSE(parse_record(R"({"version":2})").ok());
+}
+
+TEST_CASE("node.conf: pools, tools, kubelet's folder") {
+  const auto config = parse_node_config(
+      "# a comment\nkubelet-dir = /data/kubelet\nlog-level = debug\n"
+      "[pool.default]\nvolume-group = data\n[pool.fast]\nvolume-group = nvme-1\n[tool]\nmkfs.xfs = "
+      "/opt/mkfs.xfs\n",
+      "node.conf");
+  REQUIRE(config.ok());
+  CHECK(config->kubelet_dir == "/data/kubelet");
+  CHECK(config->log_level == LogLevel::kDebug);
+  CHECK(config->pools.at("fast").volume_group == "nvme-1");
+  CHECK(config->tools.at("mkfs.xfs") == "/opt/mkfs.xfs");
+  const auto unknown = find_pool(*config, "slow");
+  REQUIRE_FALSE(unknown.ok());
+  CHECK(unknown.error().message().find("default, fast") != std::string::npos);
+}
+
+TEST_CASE("node.conf: what is wrong is named with its key") {
+  for (const auto* text :
+       {"", "kubelet-dir = relative\n", "[pool.default]\nvolume-group = -x\n", "color = blue\n",
+        "[pool.Default]\nvolume-group = data\n", "[pool.default]\nthin-pool = t\n",
+        "[tool]\nrm = /bin/rm\n", "[tool]\nlvs = ../lvs\n", "log-level = loud\n", "just words\n",
+        "[pool.default]\nvolume-group = a\nvolume-group"}) {
+    const auto config = parse_node_config(text, "node.conf");
+    REQUIRE_FALSE_MESSAGE(config.ok(), text);
+    CHECK(config.error().message().starts_with("node.conf"));
+  }
+}
+
+}  // namespace
+}  // namespace flexlocal::engine
