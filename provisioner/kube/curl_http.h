@@ -1,0 +1,48 @@
+// Http by libcurl's multi interface on Asio's event loop.
+#pragma once
+
+#include <memory>
+
+#include "flexvolume/base/log.h"
+#include "provisioner/kube/config.h"
+#include "provisioner/kube/http.h"
+
+namespace flexlocal::kube {
+
+struct CurlHttpOptions {
+  std::string user_agent;  // empty: "flexlocal-provisioner/<version>"
+  // Longest answer that send() keeps, after decompression; longer: kInvalid.
+  Bytes largest_body{64 * kMiB.count()};
+  // To a connection that can be used, TLS included.
+  std::chrono::milliseconds connect_deadline = std::chrono::seconds(10);
+  // A peer that acknowledges nothing for about this long is given up on, streams included: TCP
+  // keepalive probes, and TCP_USER_TIMEOUT for what has been sent.
+  std::chrono::seconds dead_peer = std::chrono::seconds(30);
+  // Credential files are looked at again no more often than this.
+  std::chrono::milliseconds reload_interval = std::chrono::seconds(1);
+};
+
+// HTTP/2 where the server offers it by ALPN, else HTTP/1.1; connections are used again; TLS is
+// always verified. Redirects are not followed and no proxy is used. Files of the configuration
+// that change are read again: later requests use the new ones, those in flight are undisturbed.
+//
+// Constructing one makes the process ignore SIGPIPE: TLS writes have no flag of their own for it.
+class CurlHttp final : public Http {
+ public:
+  // kInvalid or the file's error when the configuration cannot be used as it is now.
+  static Result<std::unique_ptr<CurlHttp>> make(asio::io_context& io, const Clock& clock, Log& log,
+                                                const ClusterConfig& config,
+                                                const CurlHttpOptions& options = {});
+  // Requests still in flight end with kCancelled.
+  ~CurlHttp() override;
+
+  Task<Result<HttpResponse>> send(const HttpRequest& request) override;
+  Task<Result<HttpResponse>> stream(const HttpRequest& request, ByteSink& sink) override;
+
+ private:
+  class Engine;
+  explicit CurlHttp(std::shared_ptr<Engine> engine);
+  std::shared_ptr<Engine> engine_;
+};
+
+}  // namespace flexlocal::kube

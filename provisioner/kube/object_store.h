@@ -1,0 +1,133 @@
+// The objects of one kind, by key: what an Informer keeps.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "provisioner/kube/condition.h"
+#include "provisioner/kube/object_sink.h"
+#include "provisioner/kube/version.h"
+
+namespace flexlocal::kube {
+
+// "namespace/name", or "name" of cluster-scoped objects; empty when there is no name.
+std::string object_key(JsonView object);
+
+// See Informer for what holds for its users. The invariant: an entry is never replaced or removed
+// by news that is older than the entry itself.
+template <typename T>
+class ObjectStore final : public ObjectSink {
+ public:
+  using Decode = std::function<std::optional<T>(JsonView object)>;
+  using Handlers = std::vector<std::function<void(const std::string& key)>>;
+
+  ObjectStore(Decode decode, const Handlers& handlers)
+      : decode_(std::move(decode)), handlers_(handlers) {}
+
+  bool has_synced() const { return synced_; }
+
+  Task<Status> wait_synced() {
+    while (!synced_)
+      if (auto waited = co_await synced_changed_.wait(); !waited) co_return waited;
+    co_return Status();
+  }
+
+  const T* get(const std::string& key) const {
+    const auto found = entries_.find(key);
+    return found == entries_.end() ? nullptr : &found->second.object;
+  }
+  std::size_t size() const { return entries_.size(); }
+
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    for (const auto& [key, entry] : entries_) visit(key, entry.object);
+  }
+
+  void put(JsonView answer) {
+    const ObjectVersion version = version_of(answer);
+    // The watch has delivered everything up to version_, so it knows this write and what came
+    // after it: taking it in now could bring back an object that is already deleted.
+    if (version.newer_than(version_)) apply(answer, version);
+  }
+
+  void list_began() override { seen_.clear(); }
+  void listed(JsonView object) override {
+    seen_.insert(object_key(object));
+    apply(object, version_of(object));
+  }
+  void list_ended(std::string_view version) override {
+    version_ = ObjectVersion(version);
+    remove_unseen();
+    seen_.clear();
+    synced_ = true;
+    synced_changed_.notify_all();
+  }
+  void applied(JsonView object) override {
+    const ObjectVersion version = version_of(object);
+    apply(object, version);
+    version_ = version;
+  }
+  void removed(JsonView object) override {
+    const ObjectVersion version = version_of(object);
+    remove(object_key(object), version);
+    version_ = version;
+  }
+  void advanced(std::string_view version) override { version_ = ObjectVersion(version); }
+
+ private:
+  struct Entry {
+    T object;
+    ObjectVersion version;
+  };
+
+  static ObjectVersion version_of(JsonView object) {
+    return ObjectVersion(object["metadata"]["resourceVersion"].text());
+  }
+
+  void apply(JsonView object, const ObjectVersion& version) {
+    const std::string key = object_key(object);
+    if (key.empty()) return;
+    const auto found = entries_.find(key);
+    if (found != entries_.end() &&
+        (found->second.version == version || found->second.version.newer_than(version)))
+      return;
+    std::optional<T> decoded = decode_(object);
+    if (!decoded) return remove(key, version);
+    entries_.insert_or_assign(key, Entry{std::move(*decoded), version});
+    tell(key);
+  }
+
+  void remove(const std::string& key, const ObjectVersion& version) {
+    const auto found = entries_.find(key);
+    if (found == entries_.end() || found->second.version.newer_than(version)) return;
+    entries_.erase(found);
+    tell(key);
+  }
+
+  void remove_unseen() {
+    std::vector<std::string> gone;
+    for (const auto& [key, entry] : entries_)
+      if (!seen_.contains(key)) gone.push_back(key);
+    // An entry newer than the list is a write of our own, made while the list was being read.
+    for (const std::string& key : gone) remove(key, version_);
+  }
+
+  void tell(const std::string& key) const {
+    for (const auto& handler : handlers_) handler(key);
+  }
+
+  Decode decode_;
+  const Handlers& handlers_;
+  std::unordered_map<std::string, Entry> entries_;
+  std::unordered_set<std::string> seen_;  // of the list being read
+  ObjectVersion version_;                 // everything up to here is known
+  bool synced_ = false;
+  Condition synced_changed_;
+};
+
+}  // namespace flexlocal::kube

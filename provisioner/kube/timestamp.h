@@ -1,0 +1,19 @@
+// Times as the API server writes them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "flexvolume/base/clock.h"
+
+namespace flexlocal::kube {
+
+// metav1.Time, "2024-05-01T10:00:00Z", and metav1.MicroTime, "2024-05-01T10:00:00.000000Z".
+std::string format_time(Clock::Wall time);
+std::string format_micro_time(Clock::Wall time);
+
+// Either of them, in UTC as the API server always writes them; nullopt on anything else.
+std::optional<Clock::Wall> parse_time(std::string_view text);
+
+}  // namespace flexlocal::kube
