@@ -1,0 +1,138 @@
+# What the plugin refuses on a real node: in words, and leaving nothing behind.
+
+setup_file() {
+  export group=refusal
+  "$BATS_TEST_DIRNAME/../lab/guest-disk" "$group" 1G >/dev/null
+}
+
+setup() {
+  . "$BATS_TEST_DIRNAME/volume.bash"
+  configure "$group"
+}
+
+teardown() {
+  forget_volumes
+}
+
+expect_nothing_left() {
+  expect_unmounted "$folder"
+  [ -z "$(lvs --noheadings "$group")" ]
+  [ ! -e "/var/lib/flexlocal/volumes/$name" ]
+}
+
+@test "a full volume group is refused with figures" {
+  volume_name 1 && mount_volume "$name" pod-1 5000
+  expect_failure "cannot create volume $name: pool \\\"default\\\" (volume group \\\"$group\\\") has 1020 MiB free, 4.88 GiB asked"
+  expect_nothing_left
+}
+
+@test "a volume group that is not there, and a pool that is not defined" {
+  volume_name 1
+  configure nowhere
+  mount_volume "$name"
+  expect_failure 'volume group \"nowhere\" is not on this node'
+  printf '[pool.other]\nvolume-group = %s\n' "$group" >/etc/flexlocal/node.conf
+  mount_volume "$name"
+  expect_failure 'pool \"default\" is not defined on this node'
+  expect_nothing_left
+}
+
+@test "a missing tool is named with its package" {
+  volume_name 1
+  mkdir -p /run/empty
+  for place in /usr/sbin /sbin; do mv "$place/mkfs.xfs" /run/empty/ 2>/dev/null || true; done
+  mount_volume "$name"
+  mv /run/empty/mkfs.xfs /usr/sbin/
+  expect_failure "install the package xfsprogs"
+  expect_nothing_left
+}
+
+@test "no node.conf: the message says what to write" {
+  rm /etc/flexlocal/node.conf
+  volume_name 1 && mount_volume "$name"
+  expect_failure "node.conf is missing; write"
+}
+
+@test "a failing mkfs leaves no volume" {
+  volume_name 1
+  wrap_tool mkfs.xfs 'echo "disk on fire" >&2; exit 1'
+  configure "$group" "[tool]" "mkfs.xfs = /run/wrapped-mkfs.xfs"
+  mount_volume "$name"
+  expect_failure "disk on fire"
+  expect_nothing_left
+}
+
+@test "a volume below the smallest XFS leaves nothing" {
+  volume_name 1 && mount_volume "$name" pod-1 64
+  expect_failure "300"
+  expect_nothing_left
+}
+
+@test "a stranger's volume of our name is neither formatted nor removed" {
+  volume_name 1
+  lvcreate -qq -y -n "$name" -L 320M --addtag somebody "$group"
+  device_of "$name"
+  mkfs.ext4 -q "$device"
+  before=$(md5sum <"$device")
+  mount_volume "$name"
+  expect_failure "its tags do not say that it belongs to this claim"
+  [ "$(md5sum <"$device")" = "$before" ]
+  [ ! -e "/var/lib/flexlocal/volumes/$name" ]
+}
+
+@test "a ready volume with a destroyed superblock is an error for a person, never formatted" {
+  volume_name 1 && mount_volume "$name" && expect_success
+  call unmount "$folder"
+  device_of "$name"
+  dd if=/dev/zero of="$device" bs=512 count=1 status=none conv=fsync
+  before=$(md5sum <"$device")
+  call mount "$folder" "$options"
+  expect_failure "the volume is not formatted again"
+  rm "/var/lib/flexlocal/volumes/$name" # even when the host forgot it, once the tags say ready
+  lvchange -qq --addtag flexlocal.io/state=ready --deltag flexlocal.io/state=new "$group/$name"
+  call mount "$folder" "$options"
+  expect_failure "it is not formatted"
+  [ "$(md5sum <"$device")" = "$before" ]
+  expect_unmounted "$folder"
+}
+
+@test "on a host that lost its records the volume is adopted with its data" {
+  volume_name 1 && mount_volume "$name" && expect_success
+  echo precious >"$folder/file"
+  call unmount "$folder"
+  rm -r /var/lib/flexlocal/volumes
+  call mount "$folder" "$options" && expect_success
+  [ "$(<"$folder/file")" = precious ]
+}
+
+@test "another namespace's pod is refused" {
+  volume_name 1 && mount_volume "$name" && expect_success
+  call unmount "$folder"
+  options_for "$name" 320 thief
+  call mount "$folder" "$options"
+  expect_failure 'a pod of \"thief\" may not mount it'
+  call mount "$folder" "${options/claimNamespace\":\"shop/claimNamespace\":\"thief}"
+  expect_failure "belongs to another claim"
+  expect_unmounted "$folder"
+}
+
+@test "a folder that is a link or outside kubelet's is refused" {
+  volume_name 1 && options_for "$name"
+  folder_for other && folder=${folder%/*}/$name
+  mkdir -p /run/target && ln -s /run/target "$folder"
+  call mount "$folder" "$options"
+  expect_failure "is a link or no folder"
+  call mount /run/target "$options"
+  expect_failure "is not a volume folder of kubelet"
+  expect_unmounted /run/target
+  expect_nothing_left
+}
+
+@test "the answer is one JSON value although descriptors leak in and LVM warns" {
+  volume_name 1
+  exec 7</dev/null 8>/run/leak
+  mount_volume "$name"
+  exec 7<&- 8>&-
+  expect_success
+  [ "$(jq -s length <<<"$answer")" = 1 ]
+}

@@ -1,0 +1,87 @@
+# shellcheck shell=bash
+# What the node tier's tests share: a fresh plugin configuration and how kubelet calls. Starting a
+# process costs 0.1 s in the guest, so bash does itself what it can.
+
+readonly kubelet=/var/lib/kubelet
+readonly plugin=${FLEXLOCAL:?the plugin to test}
+readonly cluster_id=6f2d3c5e-1111-4222-8333-944455556666
+
+# volume_name NUMBER: a volume of our shape, different for each number.
+volume_name() { printf -v name 'pvc-00000000-0000-4000-8000-%012d' "$1"; }
+
+# Writes node.conf with the pool "default" on GROUP, and more lines.
+configure() {
+  printf '%s\n' "[pool.default]" "volume-group = $1" "${@:2}" >/etc/flexlocal/node.conf
+}
+
+# folder_for NAME [POD]: makes the folder that kubelet would, and sets `folder`.
+folder_for() {
+  folder=$kubelet/pods/${2:-pod-1}/volumes/flexlocal.io~flexlocal/$1
+  mkdir -p "$folder"
+}
+
+# options_for NAME [MIB] [NAMESPACE] [READWRITE]: the JSON as kubelet writes it, in `options`.
+options_for() {
+  local size=$((${2:-320} * 1024 * 1024))
+  printf -v options '{"flexlocal.io/backend":"lvm","flexlocal.io/claimNamespace":"shop","flexlocal.io/clusterID":"%s","flexlocal.io/pool":"default","flexlocal.io/size":"%s","kubernetes.io/fsType":"xfs","kubernetes.io/pod.name":"web-0","kubernetes.io/pod.namespace":"%s","kubernetes.io/pod.uid":"1","kubernetes.io/pvOrVolumeName":"%s","kubernetes.io/readwrite":"%s","kubernetes.io/serviceAccount.name":"default"}' \
+    "$cluster_id" "$size" "${3:-shop}" "$1" "${4:-rw}"
+}
+
+# mount_volume NAME [POD] [MIB]: calls the plugin as kubelet does, stdout and stderr together.
+# Sets `status`, `answer`.
+mount_volume() {
+  folder_for "$1" "${2:-pod-1}"
+  options_for "$1" "${3:-320}"
+  call mount "$folder" "$options"
+}
+
+call() {
+  status=0
+  answer=$("$plugin" "$@" 2>&1) || status=$?
+}
+
+expect_success() {
+  [ "$status" = 0 ] && [[ $answer == *'"status":"Success"'* ]] || fail "no success: $answer"
+}
+
+# expect_failure TEXT: the answer is a Failure that says TEXT.
+expect_failure() {
+  [ "$status" = 1 ] && [[ $answer == '{"status":"Failure","message":"'*"$1"* ]] ||
+    fail "no failure that says '$1': $answer"
+}
+
+fail() {
+  echo "$1" >&2
+  return 1
+}
+
+# By the kernel's own table. Two functions, since bats does not notice a failing `! command`.
+expect_mounted() { [[ $(</proc/self/mountinfo) == *" $1 "* ]] || fail "nothing is mounted at $1"; }
+expect_unmounted() { [[ $(</proc/self/mountinfo) != *" $1 "* ]] || fail "something is mounted at $1"; }
+
+# device_of NAME: sets `device`.
+device_of() { device=/dev/mapper/$group-${1//-/--}; }
+
+# The tags and uuid of a volume's LV, or nothing.
+lv_of() { lvs --noheadings -o "${2:-lv_tags}" --select "lv_name=$1" "$group"; }
+
+# Puts a program between plugin and tool: SCRIPT is run with the tool's path in $tool.
+wrap_tool() {
+  local name=$1 script=$2 path
+  path=$(type -P "$name")
+  printf '#!/bin/bash\ntool=%s\n%s\n' "$path" "$script" >"/run/wrapped-$name"
+  chmod +x "/run/wrapped-$name"
+}
+
+# Leaves the group as if nothing had been: called after each test.
+forget_volumes() {
+  local line mounts
+  mapfile -t mounts </proc/self/mountinfo
+  for line in "${mounts[@]}"; do
+    # shellcheck disable=SC2086 # the line's fields
+    set -- $line
+    case $5 in "$kubelet"/pods/*) umount "$5" ;; esac
+  done
+  lvremove -qq -f "$group" >/dev/null 2>&1 || lvremove -f "$group"
+  rm -rf "$kubelet/pods" /var/lib/flexlocal/volumes
+}
