@@ -16,6 +16,9 @@
 #include "flexvolume/base/clock.h"
 #include "flexvolume/base/result.h"
 
+// g++ 12 takes Asio's recycling of coroutine frames, once inlined, for a mismatched new and delete.
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+
 namespace flexlocal::kube {
 
 namespace asio = boost::asio;

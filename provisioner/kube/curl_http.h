@@ -9,6 +9,8 @@
 
 namespace flexlocal::kube {
 
+class CurlEngine;
+
 struct CurlHttpOptions {
   std::string user_agent;  // empty: "flexlocal-provisioner/<version>"
   // Longest answer that send() keeps, after decompression; longer: kInvalid.
@@ -40,9 +42,8 @@ class CurlHttp final : public Http {
   Task<Result<HttpResponse>> stream(const HttpRequest& request, ByteSink& sink) override;
 
  private:
-  class Engine;
-  explicit CurlHttp(std::shared_ptr<Engine> engine);
-  std::shared_ptr<Engine> engine_;
+  explicit CurlHttp(std::shared_ptr<CurlEngine> engine);
+  std::shared_ptr<CurlEngine> engine_;
 };
 
 }  // namespace flexlocal::kube

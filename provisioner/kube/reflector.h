@@ -32,6 +32,11 @@ struct ReflectorOptions {
   std::chrono::milliseconds stall = std::chrono::minutes(3);
   // After a failure; with jitter, so up to twice this.
   BackoffOptions backoff{std::chrono::milliseconds(800), std::chrono::seconds(30)};
+  // A watch that brought nothing and ended sooner than this counts as a failure.
+  std::chrono::milliseconds shortest_watch = std::chrono::seconds(1);
+  // After so many failures in a row a watch is not resumed but begun anew from a list: its
+  // version may be one that this server has never had (an etcd restored from a backup).
+  unsigned most_resumes = 8;
   std::uint64_t seed = 0;  // of the jitter; 0: a random one
 };
 
@@ -59,17 +64,20 @@ class Reflector {
 
   // The watch has delivered everything up to this version.
   void watched(std::string_view version);
-  // How a watch ended. Success: resumed at once if it had brought anything or lasted, as servers
-  // end watches in the ordinary course. kGone: a fresh list. Others: resumed after a wait.
-  void watch_ended(const Status& status);
+  // The server ended the watch in order, as it does now and then: resumed at once, unless it was
+  // too short (shortest_watch).
+  void watch_ended(std::chrono::nanoseconds lasted);
+  // Not reached, cut off, throttled or denied: resumed after a wait. Anything else (kGone, or what
+  // makes no sense) leads to a fresh list after a wait.
+  void watch_failed(const Error& error);
 
   const std::string& version() const { return version_; }
   bool has_synced() const { return synced_; }
 
  private:
   Query selectors() const;
-  Query list_query() const;
-  void wait_next();
+  void fail();
+  void list_anew();
 
   const ResourceKind& kind_;
   const ReflectorOptions& options_;

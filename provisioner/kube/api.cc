@@ -1,0 +1,167 @@
+#include "provisioner/kube/api.h"
+
+#include "flexvolume/base/text.h"
+
+namespace flexlocal::kube {
+namespace {
+
+constexpr int kConflictStatus = 409;
+
+ErrorCode code_of(int http_status, std::string_view reason) {
+  switch (http_status) {
+    case 401:
+    case 403:
+      return ErrorCode::kDenied;
+    case 404:
+      return ErrorCode::kNotFound;
+    case kConflictStatus:
+      return reason == "AlreadyExists" ? ErrorCode::kExists : ErrorCode::kConflict;
+    case 410:
+      return ErrorCode::kGone;
+    case 429:
+      return ErrorCode::kUnavailable;
+    default:
+      break;
+  }
+  if (http_status >= 500) return ErrorCode::kUnavailable;
+  if (http_status >= 400) return ErrorCode::kInvalid;
+  return ErrorCode::kFailed;  // a redirect, or no status at all
+}
+
+Error make_error(int http_status, std::string_view reason, std::string_view message) {
+  std::string text = concat("HTTP ", http_status);
+  if (!reason.empty()) text += concat(' ', printable(reason, 64));
+  if (!message.empty()) text += concat(": ", printable(message, 1024));
+  return Error(code_of(http_status, reason), std::move(text));
+}
+
+std::string with_query(const std::string& path, const Query& query) {
+  return query.text().empty() ? path : concat(path, '?', query.text());
+}
+
+std::string delete_options(const Preconditions& preconditions) {
+  JsonWriter json;
+  json.begin_object().member("kind", "DeleteOptions").member("apiVersion", "v1");
+  json.key("preconditions").begin_object();
+  if (!preconditions.uid.empty()) json.member("uid", preconditions.uid);
+  if (!preconditions.resource_version.empty())
+    json.member("resourceVersion", preconditions.resource_version);
+  json.end_object().end_object();
+  return json.take();
+}
+
+}  // namespace
+
+Error error_of_answer(int http_status, std::string_view body) {
+  const auto parsed = JsonDocument::parse(body);
+  if (!parsed || parsed->root()["kind"].text() != "Status")
+    return make_error(http_status, {}, printable(trim(body)));
+  const JsonView status = parsed->root();
+  return make_error(http_status, status["reason"].text(), status["message"].text());
+}
+
+Error error_of_status(JsonView status) {
+  return make_error(static_cast<int>(status["code"].integer().value_or(0)), status["reason"].text(),
+                    status["message"].text());
+}
+
+Task<Result<JsonDocument>> ApiClient::get(const std::string& path) {
+  HttpRequest request;
+  request.target = path;
+  co_return co_await call(request);
+}
+
+Task<Result<JsonDocument>> ApiClient::list(const std::string& path, const Query& query) {
+  HttpRequest request;
+  request.target = with_query(path, query);
+  co_return co_await call(request);
+}
+
+Task<Result<JsonDocument>> ApiClient::create(const std::string& path, const std::string& body) {
+  HttpRequest request;
+  request.method = Method::kPost;
+  request.target = path;
+  request.body = body;
+  co_return co_await call(request);
+}
+
+Task<Result<JsonDocument>> ApiClient::replace(const std::string& path, const std::string& body) {
+  HttpRequest request;
+  request.method = Method::kPut;
+  request.target = path;
+  request.body = body;
+  co_return co_await call(request);
+}
+
+Task<Result<JsonDocument>> ApiClient::merge_patch(const std::string& path,
+                                                  const std::string& body) {
+  HttpRequest request;
+  request.method = Method::kPatch;
+  request.target = path;
+  request.body = body;
+  request.content_type = "application/merge-patch+json";
+  co_return co_await call(request);
+}
+
+Task<Result<JsonDocument>> ApiClient::delete_object(const std::string& path,
+                                                    const Preconditions& preconditions) {
+  HttpRequest request;
+  request.method = Method::kDelete;
+  request.target = path;
+  request.body = delete_options(preconditions);
+  co_return co_await call(request);
+}
+
+Task<Status> ApiClient::watch(const std::string& path, const Query& query, WatchLimits limits,
+                              ByteSink& sink) {
+  if (auto turn = co_await wait_for_turn(); !turn) co_return turn;
+  HttpRequest request;
+  request.target = with_query(path, query);
+  request.deadline = limits.deadline;
+  request.stall = limits.stall;
+  const auto response = co_await http_.stream(request, sink);
+  if (!response) co_return response.error();
+  heed(*response);
+  if (!response->success()) co_return error_of_answer(response->status, response->body);
+  co_return Status();
+}
+
+Task<Result<JsonDocument>> ApiClient::call(const HttpRequest& request) {
+  if (auto turn = co_await wait_for_turn(); !turn) co_return turn.error();
+  HttpRequest timed = request;
+  timed.deadline = options_.deadline;
+  auto response = co_await http_.send(timed);
+  const std::string doing = concat(to_string(timed.method), ' ', timed.target);
+  if (!response) co_return response.error().context(doing);
+  heed(*response);
+  if (!response->success())
+    co_return error_of_answer(response->status, response->body).context(doing);
+  auto parsed = JsonDocument::parse(response->body);
+  // The transport was in order, so this is not the API server that answers.
+  if (!parsed) co_return Error(ErrorCode::kCorrupt, parsed.error().message()).context(doing);
+  co_return std::move(*parsed);
+}
+
+Task<Status> ApiClient::wait_for_turn() {
+  const auto began = clock_.now();
+  const auto wait = bucket_.take(began, options_.deadline);
+  if (!wait) co_return Error(ErrorCode::kUnavailable, "more requests than --kube-api-qps allows");
+  const auto turn = began + *wait;
+  for (;;) {
+    const auto now = clock_.now();
+    const auto until = std::max(turn, not_before_);
+    if (until <= now) co_return Status();
+    if (until - began > options_.deadline)
+      co_return Error(ErrorCode::kUnavailable, "the API server asked for a pause");
+    if (auto slept = co_await sleep_for(until - now); !slept) co_return slept;
+  }
+}
+
+void ApiClient::heed(const HttpResponse& response) {
+  if (!response.retry_after || (response.status != 429 && response.status != 503)) return;
+  const std::chrono::nanoseconds asked = *response.retry_after;
+  const std::chrono::nanoseconds most = options_.longest_pause;
+  not_before_ = std::max(not_before_, clock_.now() + std::min(asked, most));
+}
+
+}  // namespace flexlocal::kube

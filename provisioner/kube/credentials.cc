@@ -1,0 +1,84 @@
+#include "provisioner/kube/credentials.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "flexvolume/base/fd.h"
+#include "flexvolume/base/text.h"
+
+namespace flexlocal::kube {
+namespace {
+
+Result<std::string> content_of(const FileOrData& source, std::string_view what) {
+  if (source.file.empty()) return source.data;
+  auto content = read_file(source.file, kMiB);
+  if (!content) return content.error().context(what);
+  if (trim(*content).empty())
+    return Error(ErrorCode::kInvalid, concat(what, ": ", source.file, " is empty"));
+  return content;
+}
+
+// It becomes part of a header line.
+bool fits_header(std::string_view token) {
+  return std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c < 0x7f; });
+}
+
+}  // namespace
+
+Result<Credentials> Credentials::load(const ClusterConfig& config, const Clock& clock, Log& log,
+                                      std::chrono::nanoseconds interval) {
+  Credentials credentials(config, clock, log, interval);
+  credentials.looked_ = clock.now();
+  credentials.stamps_ = credentials.stamps();
+  auto set = credentials.read();
+  if (!set) return set.error();
+  credentials.set_ = std::make_shared<const CredentialSet>(std::move(*set));
+  return credentials;
+}
+
+std::shared_ptr<const CredentialSet> Credentials::current() {
+  const auto now = clock_->now();
+  if (now - looked_ < interval_) return set_;
+  looked_ = now;
+  // Taken before the files are read: what changes in between is seen the next time.
+  const Stamps seen = stamps();
+  if (seen == stamps_) return set_;
+  stamps_ = seen;
+  auto set = read();
+  if (set)
+    set_ = std::make_shared<const CredentialSet>(std::move(*set));
+  else
+    log_->warning("credentials changed but cannot be read; the old ones stay",
+                  {{"error", set.error().message()}});
+  return set_;
+}
+
+Credentials::Stamp Credentials::stamp_of(const FileOrData& source) {
+  struct stat found {};
+  if (source.file.empty() || ::stat(source.file.c_str(), &found) != 0) return {};
+  return {found.st_dev, found.st_ino, found.st_size, found.st_mtim.tv_sec, found.st_mtim.tv_nsec};
+}
+
+Credentials::Stamps Credentials::stamps() const {
+  return {stamp_of(config_.ca), stamp_of(config_.token), stamp_of(config_.client_certificate),
+          stamp_of(config_.client_key)};
+}
+
+Result<CredentialSet> Credentials::read() const {
+  auto ca = content_of(config_.ca, "reading the CA");
+  if (!ca) return ca.error();
+  auto certificate = content_of(config_.client_certificate, "reading the client certificate");
+  if (!certificate) return certificate.error();
+  auto key = content_of(config_.client_key, "reading the client key");
+  if (!key) return key.error();
+  auto token = content_of(config_.token, "reading the token");
+  if (!token) return token.error();
+  CredentialSet set{std::move(*ca), std::move(*certificate), std::move(*key),
+                    std::string(trim(*token))};
+  if (!fits_header(set.token))
+    return Error(ErrorCode::kInvalid, "the token has characters that no token has");
+  return set;
+}
+
+}  // namespace flexlocal::kube

@@ -1,0 +1,106 @@
+#include "provisioner/kube/reflect.h"
+
+#include "provisioner/kube/watch_decoder.h"
+
+namespace flexlocal::kube {
+namespace {
+
+class EventsToObjects final : public WatchEventSink {
+ public:
+  EventsToObjects(Reflector& reflector, ObjectSink& sink) : reflector_(reflector), sink_(sink) {}
+
+  Status take(const WatchEvent& event) override {
+    if (event.type == WatchEventType::kError) return refusal(event.object);
+    const std::string_view version = event.object["metadata"]["resourceVersion"].text();
+    if (event.type == WatchEventType::kBookmark)
+      sink_.advanced(version);
+    else if (event.type == WatchEventType::kDeleted)
+      sink_.removed(event.object);
+    else
+      sink_.applied(event.object);
+    reflector_.watched(version);
+    return {};
+  }
+
+ private:
+  // Whatever the server says in mid-stream, it may have left events out: only being told to come
+  // later (429) is no reason to list anew. client-go decides so, too.
+  static Error refusal(JsonView status) {
+    Error error = error_of_status(status);
+    if (status["code"].integer() == 429) return error;
+    return Error(ErrorCode::kGone, error.message());
+  }
+
+  Reflector& reflector_;
+  ObjectSink& sink_;
+};
+
+// One reflector with what it needs to act.
+struct Run {
+  ApiClient& api;
+  Log& log;
+  const ResourceKind& kind;
+  Reflector& reflector;
+  ObjectSink& sink;
+};
+
+void log_failure(const Run& run, std::string_view message, const Error& error) {
+  if (error.code() == ErrorCode::kCancelled) return;
+  run.log.warning(
+      message,
+      {{"kind", run.kind.name}, {"code", to_string(error.code())}, {"error", error.message()}});
+}
+
+Status take_page(const Run& run, JsonView page) {
+  const JsonView metadata = page["metadata"];
+  const std::string_view version = metadata["resourceVersion"].text();
+  if (version.empty()) return Error(ErrorCode::kCorrupt, "a list without a resourceVersion");
+  const JsonView items = page["items"];
+  for (std::size_t i = 0; i < items.size(); ++i) run.sink.listed(items.at(i));
+  const std::string_view more = metadata["continue"].text();
+  if (more.empty()) run.sink.list_ended(version);
+  run.reflector.listed(more, version);
+  return {};
+}
+
+Task<void> list_page(const Run& run, const ReflectorStep& step) {
+  if (step.kind == ReflectorStep::Kind::kListFromStart) run.sink.list_began();
+  const auto page = co_await run.api.list(run.kind.path, step.query);
+  Status taken = page ? take_page(run, page->root()) : Status(page.error());
+  if (taken) co_return;
+  log_failure(run, "list failed", taken.error());
+  run.reflector.list_failed(taken.error());
+}
+
+Task<void> watch_once(const Run& run, const ReflectorStep& step) {
+  EventsToObjects objects(run.reflector, run.sink);
+  WatchDecoder decoder(objects);
+  const auto began = std::chrono::steady_clock::now();
+  const Status ended =
+      co_await run.api.watch(run.kind.path, step.query, step.watch_limits, decoder);
+  if (ended) {
+    run.reflector.watch_ended(std::chrono::steady_clock::now() - began);
+    co_return;
+  }
+  log_failure(run, "watch failed", ended.error());
+  run.reflector.watch_failed(ended.error());
+}
+
+}  // namespace
+
+Task<void> reflect(ApiClient& api, Log& log, const ResourceKind& kind,
+                   const ReflectorOptions& options, ObjectSink& sink) {
+  Reflector reflector(kind, options);
+  const Run run{api, log, kind, reflector, sink};
+  while (!co_await is_cancelled()) {
+    const ReflectorStep step = reflector.next();
+    const Status waited = co_await sleep_for(step.wait);
+    if (!waited) co_return;
+    if (step.kind == ReflectorStep::Kind::kWatch)
+      co_await watch_once(run, step);
+    else
+      co_await list_page(run, step);
+  }
+}
+
+}  // namespace flexlocal::kube

@@ -1,0 +1,58 @@
+#include "provisioner/kube/timestamp.h"
+
+#include <cstdio>
+#include <ctime>
+
+#include "flexvolume/base/text.h"
+
+namespace flexlocal::kube {
+namespace {
+
+constexpr std::size_t kSecondsLength = 19;  // "2024-05-01T10:00:00"
+
+std::string format_seconds(Clock::Wall time) {
+  const auto whole = std::chrono::floor<std::chrono::seconds>(time);
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(whole);
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  char text[40];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts)};
+}
+
+// ".25Z" or "Z"; nullopt on anything else.
+std::optional<std::chrono::nanoseconds> parse_fraction(std::string_view text) {
+  if (text == "Z") return std::chrono::nanoseconds(0);
+  if (text.size() < 3 || text.size() > 11 || text.front() != '.' || text.back() != 'Z')
+    return std::nullopt;
+  std::string digits(text.substr(1, text.size() - 2));
+  digits.resize(9, '0');
+  unsigned long long nanos = 0;
+  if (!parse_number(digits, 999'999'999, nanos)) return std::nullopt;
+  return std::chrono::nanoseconds(nanos);
+}
+
+}  // namespace
+
+std::string format_time(Clock::Wall time) { return format_seconds(time) + 'Z'; }
+
+std::string format_micro_time(Clock::Wall time) {
+  const auto whole = std::chrono::floor<std::chrono::seconds>(time);
+  const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(time - whole).count();
+  char fraction[16];
+  std::snprintf(fraction, sizeof fraction, ".%06dZ", static_cast<int>(micros));
+  return format_seconds(time) + fraction;
+}
+
+std::optional<Clock::Wall> parse_time(std::string_view text) {
+  if (text.size() <= kSecondsLength) return std::nullopt;
+  const std::string head(text.substr(0, kSecondsLength));
+  std::tm parts{};
+  const char* const end = ::strptime(head.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
+  if (end == nullptr || *end != '\0') return std::nullopt;
+  const auto fraction = parse_fraction(text.substr(kSecondsLength));
+  if (!fraction) return std::nullopt;
+  return std::chrono::system_clock::from_time_t(::timegm(&parts)) +
+         std::chrono::duration_cast<Clock::Wall::duration>(*fraction);
+}
+
+}  // namespace flexlocal::kube
