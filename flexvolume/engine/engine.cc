@@ -118,10 +118,12 @@ Status Engine::remove(const VolumeSpec& spec) {
 }
 
 Result<Inventory> Engine::inventory() {
-  auto groups = lvm_.groups();
-  if (!groups) return groups.error();
+  // In this order: a volume made in between is then missing from the list and taken from the free
+  // space as well, so that room is counted too small for a moment and never too large.
   auto volumes = lvm_.volumes();
   if (!volumes) return volumes.error();
+  auto groups = lvm_.groups();
+  if (!groups) return groups.error();
   return Inventory{std::move(*groups), std::move(*volumes)};
 }
 

@@ -1,0 +1,54 @@
+#include "provisioner/claim_plan.h"
+
+#include "flexvolume/base/text.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+// The reason for which no node could ever serve the claim.
+std::optional<std::string> objection(const Claim& claim) {
+  if (claim.volume_mode == "Block") return "volumeMode Block is not supported; use Filesystem";
+  for (const std::string& mode : claim.access_modes)
+    if (mode != "ReadWriteOnce" && mode != "ReadWriteOncePod")
+      return concat("access mode ", printable(mode, 40),
+                    " is not possible on a local disk; accepted: ReadWriteOnce, "
+                    "ReadWriteOncePod");
+  if (claim.has_data_source) return "dataSource is not supported: a local volume starts empty";
+  if (claim.has_selector)
+    return "a selector is not supported: volumes are made for the claim, not chosen";
+  return std::nullopt;
+}
+
+}  // namespace
+
+ClaimPlan plan_claim(const Claim& claim, const StorageClass* storage_class, bool volume_exists,
+                     const std::string& node) {
+  if (claim.deleting || !claim.volume_name.empty() || volume_exists || claim.selected_node != node)
+    return LeaveAlone{};
+  if (const auto why = objection(claim)) return Refuse{*why};
+  if (storage_class == nullptr)
+    return Refuse{concat("StorageClass ", printable(claim.storage_class, 80),
+                         " is gone or is not one of flexlocal.io")};
+  auto parameters = parse_class(*storage_class);
+  if (!parameters) return Refuse{parameters.error().message()};
+  const auto requested = parse_quantity(claim.requested);
+  if (!requested) return Refuse{concat("the size asked for: ", requested.error().message())};
+  if (*requested < engine::smallest(parameters->fs_type))
+    return Refuse{concat(to_string(*requested), " is too small: an ",
+                         engine::to_string(parameters->fs_type), " needs at least ",
+                         to_string(engine::smallest(parameters->fs_type)))};
+  auto name = engine::VolumeName::of_claim(claim.uid);
+  if (!name) return Refuse{concat("the claim's uid is not one: ", name.error().message())};
+  return Order{std::move(*name), std::move(*parameters), *requested};
+}
+
+Result<Bytes> fit(const Order& order, const std::string& node, Bytes free, Bytes extent) {
+  const Bytes size = order.requested.rounded_up_to(extent);
+  if (size <= free && size <= kMostBytes) return size;
+  return Error(ErrorCode::kNoSpace,
+               concat("no room on node ", node, ": pool \"", order.parameters.pool, "\" has ",
+                      to_string(free), " free, ", to_string(size),
+                      " asked; the scheduler is asked to choose another node"));
+}
+
+}  // namespace flexlocal::provisioner

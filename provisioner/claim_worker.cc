@@ -1,0 +1,136 @@
+#include "provisioner/claim_worker.h"
+
+#include "flexvolume/base/text.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+// Gives the reservation back however the coroutine ends.
+class Reservation {
+ public:
+  Reservation(Ledger& ledger, const engine::VolumeSpec& spec)
+      : ledger_(ledger), volume_(spec.name.text()) {
+    ledger_.reserve(volume_, spec.pool, spec.size);
+  }
+  Reservation(const Reservation&) = delete;
+  Reservation& operator=(const Reservation&) = delete;
+  ~Reservation() { ledger_.release(volume_); }
+
+ private:
+  Ledger& ledger_;
+  std::string volume_;
+};
+
+}  // namespace
+
+Task<Status> ClaimWorker::work(const std::string& key) {
+  const Claim* known = parts_.claims.get(key);
+  if (known == nullptr) co_return Status();
+  const Claim claim = *known;  // the store may change while we wait
+  const StorageClass* class_known = parts_.classes.get(claim.storage_class);
+  const bool exists = parts_.volumes.get(concat("pvc-", claim.uid)) != nullptr;
+  const ClaimPlan plan = plan_claim(claim, class_known, exists, parts_.node.name);
+  if (std::holds_alternative<LeaveAlone>(plan)) co_return Status();
+  if (const auto* refusal = std::get_if<Refuse>(&plan)) {
+    say(claim, kube::EventType::kWarning, "ProvisioningFailed", refusal->why);
+    co_return Error(ErrorCode::kInvalid, refusal->why);
+  }
+  const StorageClass storage_class = *class_known;
+  const Order& order = std::get<Order>(plan);
+  auto provisioned = co_await provision(claim, storage_class, order);
+  co_return provisioned;
+}
+
+// kNoSpace and kNotFound: not here. Two looks: what others freed in the last seconds counts.
+Task<Result<Bytes>> ClaimWorker::find_room(const Order& order) {
+  Result<Bytes> size = Error(ErrorCode::kUnavailable, "not looked yet");
+  for (const bool anew : {false, true}) {
+    auto refreshed = co_await parts_.ledger.refresh(anew);
+    if (!refreshed) co_return refreshed.error().context("looking at this node's volume groups");
+    const auto room = parts_.ledger.room(order.parameters.pool);
+    size = room ? fit(order, parts_.node.name, room->free, room->group.extent) : room.error();
+    if (size) break;
+  }
+  co_return size;
+}
+
+Task<Status> ClaimWorker::provision(const Claim& claim, const StorageClass& storage_class,
+                                    const Order& order) {
+  auto size = co_await find_room(order);
+  if (!size) {
+    const bool elsewhere =
+        size.error().code() == ErrorCode::kNoSpace || size.error().code() == ErrorCode::kNotFound;
+    if (!elsewhere) co_return size.error();
+    auto handed = co_await hand_back(claim, size.error().message());
+    co_return handed;
+  }
+  // Nothing may be awaited between the look at the room and this: see Ledger.
+  const engine::VolumeSpec spec{order.name,
+                                parts_.cluster_id,
+                                claim.namespace_name,
+                                order.parameters.pool,
+                                order.parameters.backend,
+                                order.parameters.fs_type,
+                                *size};
+  const Reservation reservation(parts_.ledger, spec);
+  auto created = co_await create(claim, storage_class, spec);
+  co_return created;
+}
+
+Task<Status> ClaimWorker::create(const Claim& claim, const StorageClass& storage_class,
+                                 const engine::VolumeSpec& spec) {
+  const std::string path = kube::object_path("v1", "persistentvolumes", "", "");
+  const std::string body = volume_json(spec, claim, storage_class, parts_.node);
+  auto answer = co_await parts_.api.create(path, body);
+  // There already: an earlier try of ours whose answer was lost. The informer will bring it.
+  if (!answer && answer.error().code() == ErrorCode::kExists) co_return Status();
+  if (!answer) {
+    const Error error = answer.error().context("creating the PersistentVolume");
+    say(claim, kube::EventType::kWarning, "ProvisioningFailed", error.message());
+    co_return error;
+  }
+  parts_.volumes.put(answer->root());
+  parts_.log.info("volume provisioned", {{"namespace", claim.namespace_name},
+                                         {"claim", claim.name},
+                                         {"volume", spec.name.text()},
+                                         {"pool", spec.pool},
+                                         {"size", to_string(spec.size)}});
+  say(claim, kube::EventType::kNormal, "ProvisioningSucceeded",
+      concat("volume ", spec.name.text(), " of ", to_string(spec.size), " in pool \"", spec.pool,
+             "\" on node ", parts_.node.name));
+  co_return Status();
+}
+
+// Without selected-node the scheduler's PreBind fails at once and it looks again; with it, only
+// this node would be considered, for ten minutes (pkg/controller/volume/scheduling).
+Task<Status> ClaimWorker::hand_back(const Claim& claim, const std::string& why) {
+  say(claim, kube::EventType::kWarning, "ProvisioningFailed", why);
+  JsonWriter json;
+  json.begin_object()
+      .key("metadata")
+      .begin_object()
+      .member("resourceVersion", claim.resource_version);
+  json.key("annotations")
+      .begin_object()
+      .key(kSelectedNode)
+      .null()
+      .end_object()
+      .end_object()
+      .end_object();
+  const std::string body = json.take();
+  const std::string path =
+      kube::object_path("v1", "persistentvolumeclaims", claim.namespace_name, claim.name);
+  auto answer = co_await parts_.api.merge_patch(path, body);
+  if (!answer && answer.error().code() != ErrorCode::kNotFound)
+    co_return answer.error().context("handing the claim back to the scheduler");
+  parts_.log.info("claim handed back to the scheduler",
+                  {{"namespace", claim.namespace_name}, {"claim", claim.name}, {"why", why}});
+  co_return Status();
+}
+
+void ClaimWorker::say(const Claim& claim, kube::EventType type, std::string_view reason,
+                      const std::string& message) {
+  parts_.events.record({reference_to(claim), type, std::string(reason), message});
+}
+
+}  // namespace flexlocal::provisioner

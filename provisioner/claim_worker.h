@@ -1,0 +1,31 @@
+// Carries out the plan for a claim: makes its PersistentVolume, or says why not.
+#pragma once
+
+#include <string>
+
+#include "provisioner/claim_plan.h"
+#include "provisioner/node_parts.h"
+
+namespace flexlocal::provisioner {
+
+class ClaimWorker {
+ public:
+  explicit ClaimWorker(NodeParts& parts) : parts_(parts) {}
+
+  // One pass over the claim "namespace/name". An Error means: again, after a pause. What a person
+  // must know has then been put on the claim as an event.
+  Task<Status> work(const std::string& key);
+
+ private:
+  Task<Status> provision(const Claim& claim, const StorageClass& storage_class, const Order& order);
+  Task<Result<Bytes>> find_room(const Order& order);
+  Task<Status> create(const Claim& claim, const StorageClass& storage_class,
+                      const engine::VolumeSpec& spec);
+  Task<Status> hand_back(const Claim& claim, const std::string& why);
+  void say(const Claim& claim, kube::EventType type, std::string_view reason,
+           const std::string& message);
+
+  NodeParts& parts_;
+};
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,12 @@
+// The daemon put together from its parts, from options to exit status.
+#pragma once
+
+#include "provisioner/options.h"
+
+namespace flexlocal::provisioner {
+
+// Runs until SIGTERM or SIGINT. An Error is one line for a person: the API server cannot be
+// reached or refuses us, node.conf cannot be used.
+Status run_node(const DaemonOptions& options);
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,64 @@
+// What this node's pools have given away: the daemon's one place for it.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "flexvolume/base/clock.h"
+#include "provisioner/kube/informer.h"
+#include "provisioner/objects.h"
+#include "provisioner/room.h"
+#include "provisioner/storage.h"
+
+namespace flexlocal::provisioner {
+
+// Room in one pool, at one moment.
+struct PoolRoom {
+  engine::VolumeGroup group;
+  Bytes free;
+};
+
+// Tasks may ask at once; between an answer and reserve() nothing may be awaited, or two claims
+// could take the same last byte.
+class Ledger {
+ public:
+  Ledger(Storage& storage, const engine::NodeConfig& config, const kube::Informer<Volume>& volumes,
+         const Clock& clock, std::string node)
+      : storage_(storage),
+        config_(config),
+        volumes_(volumes),
+        clock_(clock),
+        node_(std::move(node)) {}
+
+  // Makes sure that what the disks say is known, and no older than a few seconds; `anew` asks
+  // them in any case, which costs two LVM commands.
+  Task<Status> refresh(bool anew);
+  // Forgets what the disks said: something was removed.
+  void forget() { inventory_.reset(); }
+
+  // After a refresh(). kNotFound when this node has no such pool.
+  Result<PoolRoom> room(const std::string& pool) const;
+
+  // From the decision until the PersistentVolume is in the informer's store.
+  void reserve(const std::string& volume, const std::string& pool, Bytes capacity);
+  void release(const std::string& volume) { reserved_.erase(volume); }
+
+  const std::optional<engine::Inventory>& inventory() const { return inventory_; }
+
+ private:
+  std::vector<Promise> promises() const;
+  std::string group_of(const std::string& pool) const;
+
+  Storage& storage_;
+  const engine::NodeConfig& config_;
+  const kube::Informer<Volume>& volumes_;
+  const Clock& clock_;
+  std::string node_;
+  std::optional<engine::Inventory> inventory_;
+  Clock::Instant taken_{};
+  std::map<std::string, Promise> reserved_;
+};
+
+}  // namespace flexlocal::provisioner

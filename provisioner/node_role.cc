@@ -1,0 +1,159 @@
+#include "provisioner/node_role.h"
+
+#include "flexvolume/base/text.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+constexpr std::string_view kClaimKey = "claim:";
+constexpr std::string_view kVolumeKey = "volume:";
+
+kube::ResourceKind claims_kind() {
+  return {
+      "persistentvolumeclaims", kube::object_path("v1", "persistentvolumeclaims", "", ""), {}, {}};
+}
+
+// Only this node's volumes: the label is there for this.
+kube::ResourceKind volumes_kind(const std::string& node) {
+  return {"persistentvolumes",
+          kube::object_path("v1", "persistentvolumes", "", ""),
+          concat(kNodeLabel, '=', node),
+          {}};
+}
+
+kube::ResourceKind classes_kind() {
+  return {
+      "storageclasses", kube::object_path("storage.k8s.io/v1", "storageclasses", "", ""), {}, {}};
+}
+
+}  // namespace
+
+Task<Result<Membership>> load_membership(kube::ApiClient& api, const std::string& node) {
+  const std::string node_path = kube::object_path("v1", "nodes", "", node);
+  auto node_object = co_await api.get(node_path);
+  if (!node_object) co_return node_object.error().context(concat("reading Node ", node));
+  const std::string hostname(node_object->root()["metadata"]["labels"][kHostnameLabel].text());
+  if (hostname.empty())
+    co_return Error(ErrorCode::kNotFound, concat("Node ", node, " has no label ", kHostnameLabel));
+  const std::string system_path = kube::object_path("v1", "namespaces", "", "kube-system");
+  auto system = co_await api.get(system_path);
+  if (!system) co_return system.error().context("reading namespace kube-system");
+  co_return Membership{{node, hostname}, std::string(system->root()["metadata"]["uid"].text())};
+}
+
+NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& storage,
+                   const engine::NodeConfig& config, const Clock& clock, Log& log,
+                   const Membership& membership, const NodeRoleOptions& options)
+    : io_(io),
+      clock_(clock),
+      log_(log),
+      options_(options),
+      claims_(api, log, claims_kind(), decode_claim),
+      volumes_(api, log, volumes_kind(membership.node.name), decode_volume),
+      classes_(api, log, classes_kind(), decode_storage_class),
+      events_(api, clock, log, {std::string(engine::kProvisioner), membership.node.name}),
+      queue_(clock, options.retry),
+      ledger_(storage, config, volumes_, clock, membership.node.name),
+      parts_{api,     events_, claims_, volumes_,        classes_,
+             storage, ledger_, log,     membership.node, membership.cluster_id},
+      claim_worker_(parts_),
+      volume_worker_(parts_) {
+  claims_.on_change([this](const std::string& key) { queue_.add(concat(kClaimKey, key)); });
+  volumes_.on_change([this](const std::string& key) { queue_.add(concat(kVolumeKey, key)); });
+  // A class that is mended, or made after its claims, is what they may have waited for.
+  classes_.on_change([this](const std::string& name) {
+    claims_.for_each([&](const std::string& key, const Claim& claim) {
+      if (claim.storage_class == name) queue_.add(concat(kClaimKey, key));
+    });
+  });
+}
+
+Task<void> NodeRole::run() {
+  kube::TaskGroup watchers(io_);
+  kube::TaskGroup workers(io_);
+  kube::TaskGroup writer(io_);
+  watchers.spawn(claims_.run());
+  watchers.spawn(volumes_.run());
+  watchers.spawn(classes_.run());
+  writer.spawn(events_.run());
+  for (unsigned i = 0; i < options_.workers; ++i) workers.spawn(work_loop());
+  watchers.spawn(tidy_loop());
+  while (!stopped_) {
+    auto woken = co_await stopping_.wait();
+    if (!woken) break;
+  }
+  log_.info("stopping: what is begun is finished first");
+  // Waits of workers for complete lists end with the queue; what is being done goes on to its end.
+  queue_.shut_down();
+  watchers.cancel();
+  auto watchers_ended = co_await watchers.join();
+  auto workers_ended = co_await workers.join();
+  events_.shut_down();
+  auto writer_ended = co_await writer.join();
+  if (!watchers_ended || !workers_ended || !writer_ended)
+    log_.warning("stopped before everything had ended");
+}
+
+Task<void> NodeRole::work_loop() {
+  for (;;) {
+    auto key = co_await queue_.get();
+    if (!key) co_return;
+    auto status = co_await work_on(*key);
+    report(*key, status);
+    queue_.done(*key);
+  }
+}
+
+Task<Status> NodeRole::work_on(const std::string& key) {
+  // Before the lists are complete, "there is no such volume" is not known.
+  if (!claims_.has_synced() || !volumes_.has_synced() || !classes_.has_synced()) {
+    queue_.add_after(key, std::chrono::milliseconds(100));
+    co_return Status();
+  }
+  if (key.starts_with(kClaimKey)) {
+    const std::string claim = key.substr(kClaimKey.size());
+    auto status = co_await claim_worker_.work(claim);
+    co_return status;
+  }
+  const std::string volume = key.substr(kVolumeKey.size());
+  auto status = co_await volume_worker_.work(volume);
+  co_return status;
+}
+
+void NodeRole::report(const std::string& key, const Status& status) {
+  if (status) {
+    queue_.forget(key);
+    return;
+  }
+  log_.warning("will be tried again", {{"object", key},
+                                       {"code", to_string(status.error().code())},
+                                       {"error", status.error().message()}});
+  queue_.add_rate_limited(key);
+}
+
+Task<void> NodeRole::tidy_loop() {
+  for (;;) {
+    auto tidied = co_await tidy();
+    if (!tidied)
+      log_.warning("records and tags could not be brought together",
+                   {{"error", tidied.error().message()}});
+    enqueue_volumes();
+    auto slept = co_await kube::sleep_for(options_.tidy_interval);
+    if (!slept) co_return;
+  }
+}
+
+Task<Status> NodeRole::tidy() {
+  auto refreshed = co_await ledger_.refresh(true);
+  if (!refreshed) co_return refreshed;
+  const engine::Inventory inventory = *ledger_.inventory();
+  auto settled = co_await parts_.storage.settle(inventory);
+  co_return settled;
+}
+
+void NodeRole::enqueue_volumes() {
+  volumes_.for_each(
+      [this](const std::string& name, const Volume&) { queue_.add(concat(kVolumeKey, name)); });
+}
+
+}  // namespace flexlocal::provisioner

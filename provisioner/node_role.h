@@ -1,0 +1,68 @@
+// The node role: one daemon a node, which works for its own node only.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "flexvolume/base/log.h"
+#include "provisioner/claim_worker.h"
+#include "provisioner/kube/task_group.h"
+#include "provisioner/kube/work_queue.h"
+#include "provisioner/volume_worker.h"
+
+namespace flexlocal::provisioner {
+
+struct NodeRoleOptions {
+  // How many claims and volumes are worked on at once. More help only while LVM is waited for.
+  unsigned workers = 4;
+  // First and longest pause before a failed claim or volume is tried again.
+  kube::BackoffOptions retry{std::chrono::seconds(1), std::chrono::minutes(5)};
+  // How often records and tags are brought together, and volumes looked at again.
+  std::chrono::seconds tidy_interval{60};
+};
+
+// Who this node is to the cluster.
+struct Membership {
+  NodeIdentity node;
+  std::string cluster_id;  // uid of the namespace kube-system: there is one, and it never changes
+};
+
+// Asks the API server. kNotFound when there is no such Node, or it has no hostname label.
+Task<Result<Membership>> load_membership(kube::ApiClient& api, const std::string& node);
+
+class NodeRole {
+ public:
+  NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& storage,
+           const engine::NodeConfig& config, const Clock& clock, Log& log,
+           const Membership& membership, const NodeRoleOptions& options);
+
+  // Works until stop(), then finishes what is begun, writes what events wait, and ends.
+  Task<void> run();
+  void stop() { stopping_.notify_all(), stopped_ = true; }
+
+ private:
+  Task<void> work_loop();
+  Task<Status> work_on(const std::string& key);
+  Task<void> tidy_loop();
+  Task<Status> tidy();
+  void enqueue_volumes();
+  void report(const std::string& key, const Status& status);
+
+  boost::asio::io_context& io_;
+  const Clock& clock_;
+  Log& log_;
+  NodeRoleOptions options_;
+  kube::Informer<Claim> claims_;
+  kube::Informer<Volume> volumes_;
+  kube::Informer<StorageClass> classes_;
+  kube::EventRecorder events_;
+  kube::WorkQueue queue_;
+  Ledger ledger_;
+  NodeParts parts_;
+  ClaimWorker claim_worker_;
+  VolumeWorker volume_worker_;
+  kube::Condition stopping_;
+  bool stopped_ = false;
+};
+
+}  // namespace flexlocal::provisioner

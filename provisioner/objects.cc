@@ -1,0 +1,114 @@
+#include "provisioner/objects.h"
+
+#include "flexvolume/base/text.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+// The annotation's name before and since Kubernetes 1.23
+// (pkg/controller/volume/persistentvolume/util).
+constexpr std::string_view kBetaProvisioner = "volume.beta.kubernetes.io/storage-provisioner";
+constexpr std::string_view kProvisionerAnnotation = "volume.kubernetes.io/storage-provisioner";
+constexpr std::string_view kMigratedTo = "pv.kubernetes.io/migrated-to";
+
+std::string text(JsonView value) { return std::string(value.text()); }
+
+std::vector<std::string> texts(JsonView array) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < array.size(); ++i) out.emplace_back(array.at(i).text());
+  return out;
+}
+
+}  // namespace
+
+std::optional<Claim> decode_claim(JsonView object) {
+  const JsonView meta = object["metadata"];
+  const JsonView annotations = meta["annotations"];
+  if (annotations[kBetaProvisioner].text() != engine::kProvisioner &&
+      annotations[kProvisionerAnnotation].text() != engine::kProvisioner)
+    return std::nullopt;
+  const JsonView spec = object["spec"];
+  Claim claim;
+  claim.namespace_name = text(meta["namespace"]);
+  claim.name = text(meta["name"]);
+  claim.uid = text(meta["uid"]);
+  claim.resource_version = text(meta["resourceVersion"]);
+  claim.storage_class = text(spec["storageClassName"]);
+  claim.selected_node = text(annotations[kSelectedNode]);
+  claim.volume_name = text(spec["volumeName"]);
+  claim.volume_mode = text(spec["volumeMode"]);
+  claim.requested = text(spec["resources"]["requests"]["storage"]);
+  claim.access_modes = texts(spec["accessModes"]);
+  claim.has_data_source = spec["dataSource"].is_object() || spec["dataSourceRef"].is_object();
+  claim.has_selector = spec["selector"].is_object();
+  claim.deleting = meta["deletionTimestamp"].exists();
+  return claim;
+}
+
+std::optional<Volume> decode_volume(JsonView object) {
+  const JsonView meta = object["metadata"];
+  const JsonView annotations = meta["annotations"];
+  if (annotations[kProvisionedBy].text() != engine::kProvisioner) return std::nullopt;
+  const JsonView spec = object["spec"];
+  Volume volume;
+  volume.name = text(meta["name"]);
+  volume.uid = text(meta["uid"]);
+  volume.resource_version = text(meta["resourceVersion"]);
+  volume.phase = text(object["status"]["phase"]);
+  volume.reclaim_policy = text(spec["persistentVolumeReclaimPolicy"]);
+  volume.provisioned_by = text(annotations[kProvisionedBy]);
+  volume.node = text(meta["labels"][kNodeLabel]);
+  volume.driver = text(spec["flexVolume"]["driver"]);
+  volume.fs_type = text(spec["flexVolume"]["fsType"]);
+  volume.claim_uid = text(spec["claimRef"]["uid"]);
+  volume.capacity = text(spec["capacity"]["storage"]);
+  volume.options = spec["flexVolume"]["options"].string_map();
+  volume.finalizers = texts(meta["finalizers"]);
+  volume.deleting = meta["deletionTimestamp"].exists();
+  volume.migrated = annotations[kMigratedTo].exists();
+  return volume;
+}
+
+std::optional<StorageClass> decode_storage_class(JsonView object) {
+  if (object["provisioner"].text() != engine::kProvisioner) return std::nullopt;
+  StorageClass found;
+  found.name = text(object["metadata"]["name"]);
+  found.reclaim_policy = text(object["reclaimPolicy"]);
+  found.binding_mode = text(object["volumeBindingMode"]);
+  found.parameters = object["parameters"].string_map();
+  found.has_mount_options = object["mountOptions"].size() != 0;
+  found.has_topologies = object["allowedTopologies"].size() != 0;
+  return found;
+}
+
+kube::ObjectReference reference_to(const Claim& claim) {
+  return {.kind = "PersistentVolumeClaim",
+          .namespace_name = claim.namespace_name,
+          .name = claim.name,
+          .uid = claim.uid,
+          .api_version = "v1",
+          .resource_version = claim.resource_version};
+}
+
+kube::ObjectReference reference_to(const Volume& volume) {
+  return {.kind = "PersistentVolume",
+          .namespace_name = {},
+          .name = volume.name,
+          .uid = volume.uid,
+          .api_version = "v1",
+          .resource_version = volume.resource_version};
+}
+
+Result<engine::VolumeSpec> spec_of(const Volume& volume) {
+  engine::Options options = volume.options;
+  options[std::string(engine::kKubeletVolumeName)] = volume.name;
+  options[std::string(engine::kKubeletFsType)] = volume.fs_type;
+  auto spec = engine::parse_options(options);
+  if (!spec) return spec.error().context(concat("PersistentVolume ", volume.name));
+  if (spec->name.claim_uid() != volume.claim_uid)
+    return Error(ErrorCode::kInvalid, concat("PersistentVolume ", volume.name,
+                                             " is for another claim than its name says"));
+  return spec;
+}
+
+}  // namespace flexlocal::provisioner

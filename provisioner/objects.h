@@ -1,0 +1,81 @@
+// What the daemon keeps of the API server's objects, and how it reads it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "flexvolume/base/json.h"
+#include "flexvolume/base/result.h"
+#include "flexvolume/engine/contract.h"
+#include "provisioner/kube/event_correlator.h"
+
+namespace flexlocal::provisioner {
+
+inline constexpr std::string_view kSelectedNode = "volume.kubernetes.io/selected-node";
+inline constexpr std::string_view kProvisionedBy = "pv.kubernetes.io/provisioned-by";
+inline constexpr std::string_view kNodeLabel = "flexlocal.io/node";
+inline constexpr std::string_view kHostnameLabel = "kubernetes.io/hostname";
+inline constexpr std::string_view kFinalizer = "flexlocal.io/reclaim";
+
+struct Claim {
+  std::string namespace_name;
+  std::string name;
+  std::string uid;
+  std::string resource_version;
+  std::string storage_class;
+  std::string selected_node;
+  std::string volume_name;  // bound, or asked for by name
+  std::string volume_mode;
+  std::string requested;  // a quantity, not checked yet
+  std::vector<std::string> access_modes;
+  bool has_data_source = false;
+  bool has_selector = false;
+  bool deleting = false;
+
+  std::string key() const { return namespace_name + "/" + name; }
+};
+
+struct Volume {
+  std::string name;
+  std::string uid;
+  std::string resource_version;
+  std::string phase;
+  std::string reclaim_policy;
+  std::string provisioned_by;
+  std::string node;  // our label
+  std::string driver;
+  std::string fs_type;
+  std::string claim_uid;
+  std::string capacity;
+  engine::Options options;
+  std::vector<std::string> finalizers;
+  bool deleting = false;
+  bool migrated = false;
+};
+
+struct StorageClass {
+  std::string name;
+  std::string reclaim_policy;
+  std::string binding_mode;
+  std::map<std::string, std::string> parameters;
+  bool has_mount_options = false;
+  bool has_topologies = false;
+};
+
+// nullopt: none of our business, and not kept. A claim is ours by its storage-provisioner
+// annotation, which the volume controller sets; a volume by its provisioned-by annotation.
+std::optional<Claim> decode_claim(JsonView object);
+std::optional<Volume> decode_volume(JsonView object);
+std::optional<StorageClass> decode_storage_class(JsonView object);
+
+// For events.
+kube::ObjectReference reference_to(const Claim& claim);
+kube::ObjectReference reference_to(const Volume& volume);
+
+// The volume as the engine knows it. kInvalid when the PV does not say enough, or when its name
+// and its claim's uid do not fit each other.
+Result<engine::VolumeSpec> spec_of(const Volume& volume);
+
+}  // namespace flexlocal::provisioner

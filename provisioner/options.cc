@@ -1,0 +1,157 @@
+#include "provisioner/options.h"
+
+#include <boost/program_options.hpp>
+#include <sstream>
+
+#include "flexvolume/base/text.h"
+#include "flexvolume/base/version.h"
+#include "flexvolume/engine/node_config.h"
+#include "flexvolume/engine/volume_lock.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr std::string_view kUsage =
+    "flexlocal-provisioner: makes and reclaims the volumes of this node's claims\n"
+    "\n"
+    "usage: flexlocal-provisioner node --node-name=NAME [options]\n"
+    "\n";
+
+// "500ms", "30s", "5m", as the reference's flags have it.
+Result<std::chrono::milliseconds> parse_duration(std::string_view flag, const std::string& text) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::string_view unit = std::string_view(text).substr(digits);
+  const unsigned long long factor = unit == "ms"  ? 1
+                                    : unit == "s" ? 1000
+                                    : unit == "m" ? 60'000
+                                                  : 0;
+  unsigned long long count = 0;
+  if (factor == 0 || !parse_number(std::string_view(text).substr(0, digits), 1'000'000, count) ||
+      count == 0)
+    return Error(ErrorCode::kInvalid, concat("--", flag, "=", printable(text, 40),
+                                             ": accepted are durations such as 500ms, 30s, 5m"));
+  return std::chrono::milliseconds(count * factor);
+}
+
+struct Flags {
+  po::options_description all;
+  std::string role, log_level, retry_start, retry_max, timeout;
+};
+
+void describe(Flags& flags, DaemonOptions& options) {
+  po::options_description cluster("The API server");
+  cluster.add_options()("kubeconfig", po::value(&options.kubeconfig)->value_name("FILE"),
+                        "kubeconfig file; without it the pod's service account is used")(
+      "context", po::value(&options.context)->value_name("NAME"),
+      "context of the kubeconfig; default: its current one")(
+      "kube-api-qps", po::value(&options.kube_api_qps)->default_value(20)->value_name("N"),
+      "requests a second to the API server, 0: no limit")(
+      "kube-api-burst", po::value(&options.kube_api_burst)->default_value(30)->value_name("N"),
+      "requests that may go at once after a pause")(
+      "timeout", po::value(&flags.timeout)->default_value("30s")->value_name("TIME"),
+      "longest wait for one answer");
+  po::options_description node("The node");
+  node.add_options()("node-name", po::value(&options.node_name)->value_name("NAME"),
+                     "name of this node's Node object")(
+      "node-config",
+      po::value(&options.node_config)
+          ->default_value(std::string(engine::kNodeConfigPath))
+          ->value_name("FILE"),
+      "the node's configuration: its pools and tools")(
+      "host-proc", po::value(&options.host_proc)->default_value("")->value_name("DIR"),
+      "run the host's tools in the mount and IPC namespaces of this process, /proc/1 in a pod with "
+      "hostPID")(
+      "state-dir",
+      po::value(&options.state_dir)->default_value("/var/lib/flexlocal")->value_name("DIR"),
+      "the host's folder of volume records")("lock-dir",
+                                             po::value(&options.lock_dir)
+                                                 ->default_value(std::string(engine::kLockFolder))
+                                                 ->value_name("DIR"),
+                                             "the host's folder of locks");
+  po::options_description work("Work");
+  work.add_options()("worker-threads",
+                     po::value(&options.worker_threads)->default_value(4)->value_name("N"),
+                     "claims and volumes worked on at once, 1 to 64")(
+      "retry-interval-start",
+      po::value(&flags.retry_start)->default_value("1s")->value_name("TIME"),
+      "first pause after a failure; it doubles with each")(
+      "retry-interval-max", po::value(&flags.retry_max)->default_value("5m")->value_name("TIME"),
+      "longest pause after failures")(
+      "log-level", po::value(&flags.log_level)->default_value("info")->value_name("LEVEL"),
+      "debug, info, warning or error")("help", "print this")("version", "print the version");
+  flags.all.add(cluster).add(node).add(work);
+}
+
+Error wrong(std::string_view why) {
+  return Error(ErrorCode::kInvalid, concat(why, "; see flexlocal-provisioner --help"));
+}
+
+Status check(const Flags& flags, DaemonOptions& options) {
+  if (flags.role.empty()) return wrong("no role: say flexlocal-provisioner node");
+  if (flags.role != "node")
+    return wrong(concat("role \"", printable(flags.role, 40), "\" is not known; accepted: node"));
+  if (options.node_name.empty()) return wrong("--node-name is missing");
+  if (!(options.kube_api_qps >= 0 && options.kube_api_qps <= 100'000))
+    return wrong("--kube-api-qps: accepted are 0 to 100000");
+  if (!(options.kube_api_burst >= 1 && options.kube_api_burst <= 100'000))
+    return wrong("--kube-api-burst: accepted are 1 to 100000");
+  if (options.worker_threads < 1 || options.worker_threads > 64)
+    return wrong("--worker-threads: accepted are 1 to 64");
+  if (!parse_log_level(flags.log_level, options.log_level))
+    return wrong("--log-level: accepted are debug, info, warning, error");
+  struct Duration {
+    std::string_view flag;
+    const std::string& text;
+    std::chrono::milliseconds& into;
+  };
+  for (const Duration& duration :
+       {Duration{"retry-interval-start", flags.retry_start, options.retry_interval_start},
+        Duration{"retry-interval-max", flags.retry_max, options.retry_interval_max},
+        Duration{"timeout", flags.timeout, options.timeout}}) {
+    const auto parsed = parse_duration(duration.flag, duration.text);
+    if (!parsed) return parsed.error();
+    duration.into = *parsed;
+  }
+  if (options.retry_interval_max < options.retry_interval_start)
+    return wrong("--retry-interval-max is less than --retry-interval-start");
+  return {};
+}
+
+}  // namespace
+
+Result<std::variant<DaemonOptions, Say>> parse_options(const std::vector<std::string>& arguments) {
+  DaemonOptions options;
+  Flags flags;
+  describe(flags, options);
+  po::options_description hidden;
+  hidden.add_options()("role", po::value(&flags.role));
+  po::options_description both;
+  both.add(flags.all).add(hidden);
+  po::positional_options_description positional;
+  positional.add("role", 1);
+  po::variables_map values;
+  try {
+    // Without guessing: an abbreviation that works today is another flag's tomorrow.
+    const int style =
+        po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
+    po::store(
+        po::command_line_parser(arguments).options(both).positional(positional).style(style).run(),
+        values);
+    po::notify(values);
+  } catch (const po::error& error) {
+    return wrong(error.what());
+  }
+  if (values.contains("help")) {
+    std::ostringstream text;
+    text << kUsage << flags.all;
+    return std::variant<DaemonOptions, Say>(Say{text.str()});
+  }
+  if (values.contains("version"))
+    return std::variant<DaemonOptions, Say>(Say{concat("flexlocal-provisioner ", version(), '\n')});
+  if (auto checked = check(flags, options); !checked) return checked.error();
+  return std::variant<DaemonOptions, Say>(options);
+}
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,40 @@
+// The daemon's command line.
+#pragma once
+
+#include <chrono>
+#include <iosfwd>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "flexvolume/base/log.h"
+#include "flexvolume/base/result.h"
+
+namespace flexlocal::provisioner {
+
+struct DaemonOptions {
+  std::string node_name;    // of the Node object this daemon works for
+  std::string kubeconfig;   // empty: what a pod finds in itself
+  std::string context;      // empty: the kubeconfig's current one
+  std::string node_config;  // path of node.conf
+  std::string host_proc;    // /proc folder of a process in the host's namespaces; empty: ours
+  std::string state_dir;    // the host's /var/lib/flexlocal
+  std::string lock_dir;     // the host's /run/flexlocal
+  double kube_api_qps = 20;
+  double kube_api_burst = 30;
+  unsigned worker_threads = 4;
+  std::chrono::milliseconds retry_interval_start{1000};
+  std::chrono::milliseconds retry_interval_max{300000};
+  std::chrono::milliseconds timeout{30000};
+  LogLevel log_level = LogLevel::kInfo;
+};
+
+// --help or --version: print this and end well.
+struct Say {
+  std::string text;
+};
+
+// kInvalid is one line for a person: what is wrong and what is accepted.
+Result<std::variant<DaemonOptions, Say>> parse_options(const std::vector<std::string>& arguments);
+
+}  // namespace flexlocal::provisioner

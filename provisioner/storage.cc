@@ -1,0 +1,50 @@
+#include "provisioner/storage.h"
+
+#include <boost/asio/post.hpp>
+#include <optional>
+
+namespace flexlocal::provisioner {
+
+namespace asio = boost::asio;
+
+Task<void> EngineStorage::run(const std::function<void()>& work) {
+  bool done = false;
+  asio::steady_timer finished(io_, asio::steady_timer::time_point::max());
+  const auto on_finished = [&] {
+    done = true;
+    finished.cancel();
+  };
+  asio::post(threads_, [this, &work, on_finished] {
+    work();
+    asio::post(io_, on_finished);
+  });
+  // The work refers to this frame, so the frame stays until it has ended, told to stop or not.
+  while (!done) {
+    boost::system::error_code ignored;  // a cancelled timer is the signal itself
+    auto token = asio::redirect_error(asio::use_awaitable, ignored);
+    co_await finished.async_wait(token);
+  }
+}
+
+Task<Result<engine::Inventory>> EngineStorage::inventory() {
+  std::optional<Result<engine::Inventory>> result;
+  const std::function<void()> work = [&] { result.emplace(engine_.inventory()); };
+  co_await run(work);
+  co_return std::move(*result);
+}
+
+Task<Status> EngineStorage::remove(const engine::VolumeSpec& spec) {
+  Status result;
+  const std::function<void()> work = [&] { result = engine_.remove(spec); };
+  co_await run(work);
+  co_return result;
+}
+
+Task<Status> EngineStorage::settle(const engine::Inventory& inventory) {
+  Status result;
+  const std::function<void()> work = [&] { result = engine_.settle(inventory); };
+  co_await run(work);
+  co_return result;
+}
+
+}  // namespace flexlocal::provisioner

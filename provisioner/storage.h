@@ -1,0 +1,43 @@
+// The node's disks as the daemon's tasks see them: the engine, with its waiting done elsewhere.
+#pragma once
+
+#include <boost/asio/thread_pool.hpp>
+#include <functional>
+
+#include "flexvolume/engine/engine.h"
+#include "provisioner/kube/async.h"
+
+namespace flexlocal::provisioner {
+
+using kube::Task;
+
+class Storage {
+ public:
+  virtual ~Storage() = default;
+  // As Engine's operations of the same names. Arguments must live until the task has ended.
+  virtual Task<Result<engine::Inventory>> inventory() = 0;
+  virtual Task<Status> remove(const engine::VolumeSpec& spec) = 0;
+  virtual Task<Status> settle(const engine::Inventory& inventory) = 0;
+};
+
+// Runs the engine on threads of its own: its programs may take seconds, and the event loop must
+// not. A task that is told to stop still waits for what it began: programs have deadlines.
+class EngineStorage final : public Storage {
+ public:
+  EngineStorage(boost::asio::io_context& io, engine::Engine& engine, std::size_t threads)
+      : io_(io), engine_(engine), threads_(threads) {}
+  ~EngineStorage() override { threads_.join(); }
+
+  Task<Result<engine::Inventory>> inventory() override;
+  Task<Status> remove(const engine::VolumeSpec& spec) override;
+  Task<Status> settle(const engine::Inventory& inventory) override;
+
+ private:
+  Task<void> run(const std::function<void()>& work);
+
+  boost::asio::io_context& io_;
+  engine::Engine& engine_;
+  boost::asio::thread_pool threads_;
+};
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,61 @@
+#include "provisioner/volume_object.h"
+
+#include "flexvolume/base/json.h"
+#include "flexvolume/base/text.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+void write_metadata(JsonWriter& json, const engine::VolumeSpec& spec, const NodeIdentity& node) {
+  json.key("metadata").begin_object().member("name", spec.name.text());
+  json.key("labels").begin_object().member(kNodeLabel, node.name).end_object();
+  json.key("annotations").begin_object().member(kProvisionedBy, engine::kProvisioner).end_object();
+  json.key("finalizers").begin_array().string(kFinalizer).end_array().end_object();
+}
+
+void write_affinity(JsonWriter& json, const NodeIdentity& node) {
+  json.key("nodeAffinity").begin_object().key("required").begin_object();
+  json.key("nodeSelectorTerms").begin_array().begin_object().key("matchExpressions").begin_array();
+  json.begin_object().member("key", kHostnameLabel).member("operator", "In");
+  json.key("values").begin_array().string(node.hostname).end_array().end_object();
+  json.end_array().end_object().end_array().end_object().end_object();
+}
+
+void write_source(JsonWriter& json, const engine::VolumeSpec& spec) {
+  json.key("flexVolume").begin_object().member("driver", engine::kDriver);
+  json.member("fsType", engine::to_string(spec.fs_type)).key("options").begin_object();
+  for (const auto& [key, value] : engine::to_options(spec)) json.member(key, value);
+  json.end_object().end_object();
+}
+
+}  // namespace
+
+std::string volume_json(const engine::VolumeSpec& spec, const Claim& claim,
+                        const StorageClass& storage_class, const NodeIdentity& node) {
+  JsonWriter json;
+  json.begin_object().member("apiVersion", "v1").member("kind", "PersistentVolume");
+  write_metadata(json, spec, node);
+  json.key("spec").begin_object();
+  json.key("capacity").begin_object().member("storage", format_quantity(spec.size)).end_object();
+  json.key("accessModes").begin_array();
+  for (const std::string& mode : claim.access_modes) json.string(mode);
+  json.end_array().member("volumeMode", "Filesystem");
+  json.key("claimRef")
+      .begin_object()
+      .member("apiVersion", "v1")
+      .member("kind", "PersistentVolumeClaim");
+  json.member("namespace", claim.namespace_name)
+      .member("name", claim.name)
+      .member("uid", claim.uid)
+      .end_object();
+  json.member("storageClassName", storage_class.name);
+  // The API server fills in Delete when a class names no policy.
+  json.member("persistentVolumeReclaimPolicy",
+              storage_class.reclaim_policy.empty() ? "Delete" : storage_class.reclaim_policy);
+  write_affinity(json, node);
+  write_source(json, spec);
+  json.end_object().end_object();
+  return json.take();
+}
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,21 @@
+// The PersistentVolume as it is written.
+#pragma once
+
+#include <string>
+
+#include "provisioner/claim_plan.h"
+
+namespace flexlocal::provisioner {
+
+struct NodeIdentity {
+  std::string name;      // of the Node object
+  std::string hostname;  // its label kubernetes.io/hostname, which affinity goes by
+};
+
+// A PersistentVolume in the cluster `cluster_id` for the claim, bound to nothing yet; the claim's
+// uid in claimRef lets the volume controller bind exactly this pair. The options never name a
+// node: affinity can be given anew with the object, so that a volume can move.
+std::string volume_json(const engine::VolumeSpec& spec, const Claim& claim,
+                        const StorageClass& storage_class, const NodeIdentity& node);
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,102 @@
+#include "provisioner/volume_worker.h"
+
+#include "flexvolume/base/text.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+std::string path_of(const Volume& volume) {
+  return kube::object_path("v1", "persistentvolumes", "", volume.name);
+}
+
+std::string body_without_finalizer(const Volume& volume) {
+  JsonWriter json;
+  json.begin_object()
+      .key("metadata")
+      .begin_object()
+      .member("resourceVersion", volume.resource_version);
+  json.key("finalizers").begin_array();
+  for (const std::string& finalizer : volume.finalizers)
+    if (finalizer != kFinalizer) json.string(finalizer);
+  json.end_array().end_object().end_object();
+  return json.take();
+}
+
+}  // namespace
+
+Task<Status> VolumeWorker::work(const std::string& name) {
+  const Volume* known = parts_.volumes.get(name);
+  if (known == nullptr) co_return Status();
+  const Volume volume = *known;  // the store may change while we wait
+  switch (plan_reclaim(volume, parts_.node.name)) {
+    case ReclaimPlan::kLeaveAlone:
+      break;
+    case ReclaimPlan::kKeepDeleting:
+      say(volume, "VolumeFailedDelete",
+          "the claim is still bound to this volume; its data stays until the claim is deleted");
+      break;
+    case ReclaimPlan::kLetGo: {
+      auto dropped = co_await drop_finalizer(volume);
+      co_return dropped;
+    }
+    case ReclaimPlan::kRemove: {
+      auto removed = co_await remove(volume);
+      co_return removed;
+    }
+  }
+  co_return Status();
+}
+
+Task<Status> VolumeWorker::remove(const Volume& volume) {
+  auto taken = co_await take_back(volume);
+  if (!taken) {
+    say(volume, "VolumeFailedDelete", taken.error().message());
+    co_return taken;
+  }
+  parts_.log.info("volume reclaimed", {{"volume", volume.name}});
+  auto gone = co_await let_go(volume);
+  co_return gone;
+}
+
+Task<Status> VolumeWorker::take_back(const Volume& volume) {
+  const auto spec = spec_of(volume);
+  if (!spec) co_return spec.error();
+  if (spec->cluster_id != parts_.cluster_id)
+    co_return Error(ErrorCode::kDenied,
+                    "the volume was made for another cluster and is not removed");
+  auto removed = co_await parts_.storage.remove(*spec);
+  if (removed) parts_.ledger.forget();
+  co_return removed;
+}
+
+// First the deletion, then the finalizer: the other way round pv-protection could keep an object
+// whose space is gone without a sign that it is to go.
+Task<Status> VolumeWorker::let_go(const Volume& volume) {
+  Volume latest = volume;
+  if (!volume.deleting) {
+    const std::string path = path_of(volume);
+    const kube::Preconditions same{.uid = volume.uid, .resource_version = {}};
+    auto answer = co_await parts_.api.delete_object(path, same);
+    if (!answer && answer.error().code() == ErrorCode::kNotFound) co_return Status();
+    if (!answer) co_return answer.error().context("deleting the PersistentVolume");
+    if (auto decoded = decode_volume(answer->root())) latest = std::move(*decoded);
+  }
+  auto dropped = co_await drop_finalizer(latest);
+  co_return dropped;
+}
+
+Task<Status> VolumeWorker::drop_finalizer(const Volume& volume) {
+  const std::string path = path_of(volume);
+  const std::string body = body_without_finalizer(volume);
+  auto answer = co_await parts_.api.merge_patch(path, body);
+  if (!answer && answer.error().code() != ErrorCode::kNotFound)
+    co_return answer.error().context("letting the PersistentVolume go");
+  co_return Status();
+}
+
+void VolumeWorker::say(const Volume& volume, std::string_view reason, const std::string& message) {
+  parts_.events.record(
+      {reference_to(volume), kube::EventType::kWarning, std::string(reason), message});
+}
+
+}  // namespace flexlocal::provisioner
