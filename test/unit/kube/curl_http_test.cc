@@ -1,0 +1,286 @@
+#include "provisioner/kube/curl_http.h"
+
+#include "flexvolume/base/fd.h"
+#include "flexvolume/base/text.h"
+#include "test/unit/kube/folder.h"
+#include "test/unit/kube/lab.h"
+#include "test/unit/kube/scripted_server.h"
+
+namespace flexlocal::kube::test {
+namespace {
+
+using std::chrono::milliseconds;
+
+struct KeepingSink final : ByteSink {
+  std::string all;
+  bool refuses = false;
+  Status take(std::string_view bytes) override {
+    if (refuses) return Error(ErrorCode::kCorrupt, "not wanted");
+    all += bytes;
+    return {};
+  }
+};
+
+std::unique_ptr<CurlHttp> connect(Lab& lab, const ClusterConfig& config,
+                                  CurlHttpOptions options = {}) {
+  options.reload_interval = milliseconds(0);
+  auto http = CurlHttp::make(lab.io, lab.clock, lab.log, config, options);
+  REQUIRE(http.ok());
+  return std::move(*http);
+}
+
+std::unique_ptr<CurlHttp> connect(Lab& lab, const ScriptedServer& server) {
+  ClusterConfig config;
+  config.server = server.url();
+  return connect(lab, config);
+}
+
+HttpRequest get(std::string target, milliseconds deadline = milliseconds(1500)) {
+  HttpRequest request;
+  request.target = std::move(target);
+  request.deadline = deadline;
+  return request;
+}
+
+Task<void> send_into(Http& http, const HttpRequest& request,
+                     std::optional<Result<HttpResponse>>& into) {
+  into.emplace(co_await http.send(request));
+}
+
+Task<void> stream_into(Http& http, const HttpRequest& request, ByteSink& sink,
+                       std::optional<Result<HttpResponse>>& into) {
+  into.emplace(co_await http.stream(request, sink));
+}
+
+}  // namespace
+
+TEST_CASE("a request carries method, body, token and user agent, and brings the answer back") {
+  Lab lab;
+  ScriptedServer server(lab.io, [](const Seen&) { return body("{\"a\":1}", 201); });
+  ClusterConfig config;
+  config.server = server.url();
+  config.token.data = "secret";
+  const auto http = connect(lab, config);
+  HttpRequest request = get("/api/v1/things?x=1");
+  request.method = Method::kPatch;
+  request.body = "{}";
+  request.content_type = "application/merge-patch+json";
+  const auto answer = lab.wait_for(http->send(request));
+  REQUIRE(answer.ok());
+  CHECK(answer->status == 201);
+  CHECK(answer->body == "{\"a\":1}");
+  REQUIRE(server.seen().size() == 1);
+  Seen seen = server.seen()[0];
+  CHECK(seen.method == "PATCH");
+  CHECK(seen.target == "/api/v1/things?x=1");
+  CHECK(seen.body == "{}");
+  CHECK(seen.headers["content-type"] == "application/merge-patch+json");
+  CHECK(seen.headers["authorization"] == "Bearer secret");
+  CHECK(seen.headers["user-agent"].starts_with("flexlocal-provisioner/"));
+  CHECK(seen.headers["accept-encoding"] == "gzip");
+}
+
+TEST_CASE("requests one after another share a connection") {
+  Lab lab;
+  ScriptedServer server(lab.io, [](const Seen&) { return body("{}"); });
+  const auto http = connect(lab, server);
+  const HttpRequest request = get("/");
+  for (int i = 0; i < 5; ++i) CHECK(lab.wait_for(http->send(request)).ok());
+  CHECK(server.connections() == 1);
+}
+
+TEST_CASE("an error status is an answer, with Retry-After in seconds") {
+  Lab lab;
+  ScriptedServer server(lab.io, [](const Seen&) {
+    Reply reply = body("slow down", 429);
+    reply.headers = {"Retry-After: 7"};
+    return reply;
+  });
+  const auto http = connect(lab, server);
+  const HttpRequest request = get("/");
+  const auto answer = lab.wait_for(http->send(request));
+  REQUIRE(answer.ok());
+  CHECK(answer->status == 429);
+  CHECK(answer->body == "slow down");
+  CHECK(answer->retry_after == std::chrono::seconds(7));
+}
+
+TEST_CASE("a server that does not answer is given up on at the deadline") {
+  Lab lab;
+  ScriptedServer server(lab.io, [](const Seen&) { return stream({"x"}, Reply::End::kHang); });
+  const auto http = connect(lab, server);
+  const HttpRequest request = get("/", milliseconds(30));
+  const auto answer = lab.wait_for(http->send(request));
+  REQUIRE_FALSE(answer.ok());
+  CHECK(answer.error().code() == ErrorCode::kDeadline);
+  CHECK(lab.run_until([&] { return server.open_connections() == 0; }));
+}
+
+TEST_CASE("a stream that falls silent is given up on long before its deadline") {
+  Lab lab;
+  ScriptedServer server(lab.io, [](const Seen&) { return stream({"x"}, Reply::End::kHang); });
+  const auto http = connect(lab, server);
+  HttpRequest request = get("/");
+  request.stall = milliseconds(30);
+  KeepingSink sink;
+  const auto answer = lab.wait_for(http->stream(request, sink));
+  REQUIRE_FALSE(answer.ok());
+  CHECK(answer.error().code() == ErrorCode::kDeadline);
+  CHECK(sink.all == "x");
+}
+
+TEST_CASE("a refused connection is unavailable, and the next request finds the server again") {
+  Lab lab;
+  ScriptedServer server(lab.io, [](const Seen&) { return body("{}"); });
+  const auto http = connect(lab, server);
+  const HttpRequest request = get("/");
+  server.stop();
+  const auto refused = lab.wait_for(http->send(request));
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code() == ErrorCode::kUnavailable);
+  server.start();
+  CHECK(lab.wait_for(http->send(request)).ok());
+}
+
+TEST_CASE("an answer that is cut off is unavailable, never half an answer") {
+  Lab lab;
+  ScriptedServer server(lab.io, [](const Seen&) {
+    Reply reply = body("{\"a\":");
+    reply.end = Reply::End::kCut;
+    return reply;
+  });
+  const auto http = connect(lab, server);
+  const HttpRequest request = get("/");
+  const auto answer = lab.wait_for(http->send(request));
+  REQUIRE_FALSE(answer.ok());
+  CHECK(answer.error().code() == ErrorCode::kUnavailable);
+}
+
+TEST_CASE("an answer over the limit is refused") {
+  Lab lab;
+  ScriptedServer server(lab.io, [](const Seen&) { return body(std::string(2000, 'x')); });
+  ClusterConfig config;
+  config.server = server.url();
+  CurlHttpOptions options;
+  options.largest_body = kKiB;
+  const auto http = connect(lab, config, options);
+  const HttpRequest request = get("/");
+  const auto answer = lab.wait_for(http->send(request));
+  REQUIRE_FALSE(answer.ok());
+  CHECK(answer.error().code() == ErrorCode::kInvalid);
+}
+
+TEST_CASE("a stream that is refused by the server brings the answer and nothing to the sink") {
+  Lab lab;
+  ScriptedServer server(lab.io, [](const Seen&) { return body("too old", 410); });
+  const auto http = connect(lab, server);
+  const HttpRequest request = get("/");
+  KeepingSink sink;
+  const auto answer = lab.wait_for(http->stream(request, sink));
+  REQUIRE(answer.ok());
+  CHECK(answer->status == 410);
+  CHECK(answer->body == "too old");
+  CHECK(sink.all.empty());
+}
+
+TEST_CASE("a sink that refuses ends the stream with its own error") {
+  Lab lab;
+  ScriptedServer server(lab.io, [](const Seen&) { return stream({"x"}, Reply::End::kHang); });
+  const auto http = connect(lab, server);
+  const HttpRequest request = get("/");
+  KeepingSink sink;
+  sink.refuses = true;
+  const auto answer = lab.wait_for(http->stream(request, sink));
+  REQUIRE_FALSE(answer.ok());
+  CHECK(answer.error().code() == ErrorCode::kCorrupt);
+  CHECK(lab.run_until([&] { return server.open_connections() == 0; }));
+}
+
+TEST_CASE("a hanging stream ends at once when its task is told to stop") {
+  Lab lab;
+  ScriptedServer server(lab.io, [](const Seen&) { return stream({"x"}, Reply::End::kHang); });
+  const auto http = connect(lab, server);
+  const HttpRequest request = get("/", std::chrono::hours(1));
+  KeepingSink sink;
+  std::optional<Result<HttpResponse>> answer;
+  TaskGroup watches(lab.io);
+  watches.spawn(stream_into(*http, request, sink, answer));
+  REQUIRE(lab.run_until([&] { return sink.all == "x"; }));
+  watches.cancel();
+  REQUIRE(lab.run_until([&] { return answer.has_value(); }));
+  CHECK(answer->error().code() == ErrorCode::kCancelled);
+  CHECK(lab.run_until([&] { return server.open_connections() == 0; }));
+}
+
+TEST_CASE("requests in flight end as cancelled when the client goes away") {
+  Lab lab;
+  ScriptedServer server(lab.io, [](const Seen&) { return stream({}, Reply::End::kHang); });
+  auto http = connect(lab, server);
+  const HttpRequest request = get("/", std::chrono::hours(1));
+  std::optional<Result<HttpResponse>> answer;
+  lab.tasks.spawn(send_into(*http, request, answer));
+  REQUIRE(lab.run_until([&] { return server.seen().size() == 1; }));
+  http.reset();
+  REQUIRE(lab.run_until([&] { return answer.has_value(); }));
+  CHECK(answer->error().code() == ErrorCode::kCancelled);
+}
+
+TEST_CASE("an event loop that dies with requests in flight leaks nothing") {
+  std::optional<Result<HttpResponse>> answer;
+  const HttpRequest request = get("/", std::chrono::hours(1));
+  {
+    SystemClock clock;
+    RecordingLog log;
+    asio::io_context io;
+    ScriptedServer server(io, [](const Seen&) { return stream({}, Reply::End::kHang); });
+    ClusterConfig config;
+    config.server = server.url();
+    auto http = CurlHttp::make(io, clock, log, config);
+    REQUIRE(http.ok());
+    TaskGroup tasks(io);
+    tasks.spawn(send_into(**http, request, answer));
+    while (server.seen().empty()) io.run_one_for(milliseconds(100));
+  }
+  CHECK_FALSE(answer.has_value());
+}
+
+TEST_CASE("a replaced token file is used by the next request") {
+  Lab lab;
+  const Folder folder;
+  ScriptedServer server(lab.io, [](const Seen&) { return body("{}"); });
+  ClusterConfig config;
+  config.server = server.url();
+  config.token.file = folder.path("token");
+  REQUIRE(write_file_atomically(config.token.file, "first\n", 0600).ok());
+  const auto http = connect(lab, config);
+  const HttpRequest request = get("/");
+  CHECK(lab.wait_for(http->send(request)).ok());
+  REQUIRE(write_file_atomically(config.token.file, "second\n", 0600).ok());
+  CHECK(lab.wait_for(http->send(request)).ok());
+  REQUIRE(remove_file(config.token.file).ok());
+  CHECK(lab.wait_for(http->send(request)).ok());
+  REQUIRE(server.seen().size() == 3);
+  std::vector<Seen> seen = server.seen();
+  CHECK(seen[0].headers["authorization"] == "Bearer first");
+  CHECK(seen[1].headers["authorization"] == "Bearer second");
+  CHECK(seen[2].headers["authorization"] == "Bearer second");
+  CHECK(lab.log.has("the old ones stay"));
+}
+
+TEST_CASE("a hundred requests at once are all answered") {
+  Lab lab;
+  ScriptedServer server(lab.io, [](const Seen& seen) { return body(seen.target); });
+  const auto http = connect(lab, server);
+  std::vector<HttpRequest> requests;
+  for (int i = 0; i < 100; ++i) requests.push_back(get(concat("/", i)));
+  std::vector<std::optional<Result<HttpResponse>>> answers(requests.size());
+  for (std::size_t i = 0; i < requests.size(); ++i)
+    lab.tasks.spawn(send_into(*http, requests[i], answers[i]));
+  REQUIRE(lab.run_until([&] { return lab.tasks.running() == 0; }));
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    REQUIRE(answers[i]->ok());
+    CHECK((*answers[i])->body == requests[i].target);
+  }
+}
+
+}  // namespace flexlocal::kube::test
