@@ -1,0 +1,148 @@
+#include "provisioner/kube/reflector.h"
+
+#include <doctest/doctest.h>
+
+#include "flexvolume/base/text.h"
+
+namespace flexlocal::kube::test {
+namespace {
+
+using Kind = ReflectorStep::Kind;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+const ResourceKind kPods{"pods", "/api/v1/pods", "app=x", ""};
+
+bool asks(const ReflectorStep& step, std::string_view pair) {
+  return concat('&', step.query.text(), '&').find(concat('&', pair, '&')) != std::string::npos;
+}
+
+Error error(ErrorCode code) { return Error(code, "it failed"); }
+
+struct Fixture {
+  ReflectorOptions options = [] {
+    ReflectorOptions some;
+    some.seed = 1;
+    return some;
+  }();
+  Reflector reflector{kPods, options};
+
+  void list() {
+    reflector.next();
+    reflector.listed("", "100");
+  }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "a reflector lists page by page, then watches from the list's version") {
+  ReflectorStep step = reflector.next();
+  CHECK(step.kind == Kind::kListFromStart);
+  CHECK(step.wait == seconds(0));
+  CHECK(asks(step, "limit=500"));
+  CHECK(asks(step, "labelSelector=app%3Dx"));
+  reflector.listed("more", "100");
+  CHECK_FALSE(reflector.has_synced());
+  step = reflector.next();
+  CHECK(step.kind == Kind::kListOn);
+  CHECK(asks(step, "continue=more"));
+  reflector.listed("", "100");
+  CHECK(reflector.has_synced());
+  step = reflector.next();
+  CHECK(step.kind == Kind::kWatch);
+  CHECK(asks(step, "resourceVersion=100"));
+  CHECK(asks(step, "allowWatchBookmarks=true"));
+  CHECK_FALSE(asks(step, "limit=500"));
+}
+
+TEST_CASE_FIXTURE(Fixture, "a watch is asked to last 5 to 10 minutes and is given up on later") {
+  list();
+  for (int i = 0; i < 50; ++i) {
+    const ReflectorStep step = reflector.next();
+    CHECK(step.watch_limits.deadline >= std::chrono::minutes(5) + seconds(30));
+    CHECK(step.watch_limits.deadline <= std::chrono::minutes(10) + seconds(30));
+    reflector.watch_ended(std::chrono::minutes(5));
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "an orderly end resumes at once from the last version") {
+  list();
+  reflector.next();
+  reflector.watched("107");
+  reflector.watch_ended(seconds(0));
+  const ReflectorStep step = reflector.next();
+  CHECK(step.kind == Kind::kWatch);
+  CHECK(step.wait == seconds(0));
+  CHECK(asks(step, "resourceVersion=107"));
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a watch that ends at once and brought nothing is resumed after a wait") {
+  list();
+  reflector.next();
+  reflector.watch_ended(milliseconds(3));
+  CHECK(reflector.next().wait >= milliseconds(800));
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a broken connection is resumed with growing waits that progress resets") {
+  list();
+  auto least = milliseconds(800);
+  for (int i = 0; i < 5; ++i) {
+    reflector.next();
+    reflector.watch_failed(error(ErrorCode::kUnavailable));
+    const ReflectorStep step = reflector.next();
+    CHECK(step.kind == Kind::kWatch);
+    CHECK(step.wait >= least);
+    CHECK(step.wait < 2 * least);
+    least *= 2;
+  }
+  reflector.watched("101");
+  reflector.watch_failed(error(ErrorCode::kUnavailable));
+  CHECK(reflector.next().wait < milliseconds(1600));
+}
+
+TEST_CASE_FIXTURE(Fixture, "waits stay under the maximum however long the server is away") {
+  for (int i = 0; i < 100; ++i) {
+    reflector.list_failed(error(ErrorCode::kUnavailable));
+    CHECK(reflector.next().wait < seconds(60));
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "a version that is gone leads to a fresh list after a wait") {
+  list();
+  reflector.next();
+  reflector.watch_failed(error(ErrorCode::kGone));
+  const ReflectorStep step = reflector.next();
+  CHECK(step.kind == Kind::kListFromStart);
+  CHECK(step.wait >= milliseconds(800));
+  CHECK_FALSE(asks(step, "resourceVersion=100"));
+  CHECK(reflector.has_synced());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a watch that cannot be resumed for long begins anew from a list") {
+  list();
+  unsigned tries = 0;
+  while (reflector.next().kind == Kind::kWatch && tries < 100) {
+    reflector.watch_failed(error(ErrorCode::kUnavailable));
+    ++tries;
+  }
+  CHECK(tries == options.most_resumes + 1);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a page that fails is asked for again, and pages that are gone from the start") {
+  reflector.next();
+  reflector.listed("more", "100");
+  reflector.next();
+  reflector.list_failed(error(ErrorCode::kUnavailable));
+  ReflectorStep step = reflector.next();
+  CHECK(step.kind == Kind::kListOn);
+  CHECK(asks(step, "continue=more"));
+  reflector.list_failed(error(ErrorCode::kGone));
+  step = reflector.next();
+  CHECK(step.kind == Kind::kListFromStart);
+  CHECK_FALSE(asks(step, "continue=more"));
+}
+
+}  // namespace flexlocal::kube::test
