@@ -1,0 +1,100 @@
+#include "provisioner/kube/curl_http.h"
+#include "test/unit/kube/lab.h"
+#include "test/unit/kube/tls_server.h"
+
+namespace flexlocal::kube::test {
+namespace {
+
+constexpr const char* kHere = "IP:127.0.0.1";
+
+struct Fixture : Lab {
+  Folder folder;
+
+  std::unique_ptr<CurlHttp> connect(const ClusterConfig& config) {
+    CurlHttpOptions options;
+    options.reload_interval = std::chrono::milliseconds(0);
+    auto http = CurlHttp::make(io, clock, log, config, options);
+    REQUIRE(http.ok());
+    return std::move(*http);
+  }
+  Result<HttpResponse> get(Http& http) {
+    HttpRequest request;
+    request.target = "/";
+    request.deadline = std::chrono::milliseconds(1500);
+    return wait_for(http.send(request));
+  }
+};
+
+ClusterConfig trusting(const TlsServer& server, const Identity& ca) {
+  ClusterConfig config;
+  config.server = server.url();
+  config.ca.file = ca.certificate_file;
+  return config;
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "a server whose CA is ours is accepted, from file and inline") {
+  const Identity identity = make_identity(folder, "right", kHere);
+  const TlsServer server(identity);
+  ClusterConfig config = trusting(server, identity);
+  const auto by_file = connect(config);
+  CHECK(get(*by_file)->status == 200);
+  config.ca.data = *read_file(config.ca.file);
+  config.ca.file.clear();
+  const auto by_data = connect(config);
+  CHECK(get(*by_data)->status == 200);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a server of another CA is denied until our CA file is replaced") {
+  const Identity identity = make_identity(folder, "right", kHere);
+  const Identity other = make_identity(folder, "other", kHere);
+  const TlsServer server(identity);
+  const auto http = connect(trusting(server, other));
+  const auto denied = get(*http);
+  REQUIRE_FALSE(denied.ok());
+  CHECK(denied.error().code() == ErrorCode::kDenied);
+  const std::string ca = *read_file(identity.certificate_file);
+  REQUIRE(write_file_atomically(other.certificate_file, ca, 0600).ok());
+  CHECK(get(*http)->status == 200);
+}
+
+TEST_CASE_FIXTURE(Fixture, "without a CA of ours the system's are asked, and they do not know it") {
+  const Identity identity = make_identity(folder, "right", kHere);
+  const TlsServer server(identity);
+  ClusterConfig config = trusting(server, identity);
+  config.ca = {};
+  const auto http = connect(config);
+  const auto denied = get(*http);
+  REQUIRE_FALSE(denied.ok());
+  CHECK(denied.error().code() == ErrorCode::kDenied);
+}
+
+TEST_CASE_FIXTURE(Fixture, "the certificate must bear the server's name, or tls-server-name") {
+  const Identity identity = make_identity(folder, "right", "DNS:api.test");
+  const TlsServer server(identity);
+  ClusterConfig config = trusting(server, identity);
+  const auto by_address = connect(config);
+  const auto denied = get(*by_address);
+  REQUIRE_FALSE(denied.ok());
+  CHECK(denied.error().code() == ErrorCode::kDenied);
+  config.tls_server_name = "api.test";
+  const auto by_name = connect(config);
+  CHECK(get(*by_name)->status == 200);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a server that wants a client certificate gets ours") {
+  const Identity identity = make_identity(folder, "right", kHere);
+  const Identity client = make_identity(folder, "client", "DNS:client.test");
+  const TlsServer server(
+      identity, {"-Verify", "1", "-verify_return_error", "-CAfile", client.certificate_file});
+  ClusterConfig config = trusting(server, identity);
+  const auto nobody = connect(config);
+  CHECK_FALSE(get(*nobody).ok());
+  config.client_certificate.file = client.certificate_file;
+  config.client_key.data = *read_file(client.key_file);
+  const auto somebody = connect(config);
+  CHECK(get(*somebody)->status == 200);
+}
+
+}  // namespace flexlocal::kube::test
