@@ -49,7 +49,7 @@ _cache_fill() {
   builder=$!
   set +m
   # shellcheck disable=SC2064 # the values of now are the ones meant
-  trap "kill -TERM -- -$builder 2>/dev/null; wait $builder; rm -rf '$stage'; exit 130" INT TERM HUP
+  trap "_cache_abandon $builder '$stage'; exit 130" INT TERM HUP
   wait "$builder" || status=$?
   trap - INT TERM HUP
   if [ "$status" != 0 ]; then
@@ -59,6 +59,18 @@ _cache_fill() {
   fi
   chmod 755 "$stage"
   mv -T "$stage" "$entry"
+}
+
+_cache_abandon() {
+  local tries
+  for ((tries = 0; tries < 50; tries++)); do
+    kill -TERM -- "-$1" 2>/dev/null || break
+    sleep 0.1
+  done
+  kill -KILL -- "-$1" 2>/dev/null || true
+  wait "$1" 2>/dev/null || true
+  rm -rf "$2"
+  echo "$(basename "$0"): interrupted; nothing of the build was kept" >&2
 }
 
 # A builder holds its entry's lock, so a stage whose lock is free is dead.
