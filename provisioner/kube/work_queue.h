@@ -60,6 +60,7 @@ class WorkQueueCore {
   bool shut_down_ = false;
 };
 
+// It must outlive the tasks that are in get(): shut it down, or stop them, and join them first.
 class WorkQueue {
  public:
   WorkQueue(const Clock& clock, BackoffOptions backoff) : clock_(clock), core_(backoff) {}

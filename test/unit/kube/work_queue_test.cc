@@ -143,6 +143,8 @@ TEST_CASE("a worker that is told to stop hands the wake-up on to another") {
   first.cancel();
   queue.add("a");  // wakes the first, which is stopping
   CHECK(lab.run_until([&] { return stopped == 1 && keys.size() == 1; }));
+  queue.shut_down();
+  CHECK(lab.run_until([&] { return ended == 1; }));
 }
 
 }  // namespace flexlocal::kube::test
