@@ -2,6 +2,7 @@
 
 #include "flexvolume/base/fd.h"
 #include "flexvolume/base/text.h"
+#include "provisioner/kube/base64.h"
 #include "test/unit/kube/folder.h"
 #include "test/unit/kube/lab.h"
 #include "test/unit/kube/scripted_server.h"
@@ -103,6 +104,19 @@ TEST_CASE("an error status is an answer, with Retry-After in seconds") {
   CHECK(answer->status == 429);
   CHECK(answer->body == "slow down");
   CHECK(answer->retry_after == std::chrono::seconds(7));
+}
+
+TEST_CASE("a compressed answer is unpacked") {
+  Lab lab;
+  const std::string packed = *decode_base64("H4sIAAAAAAAC/6tWKkhMzk5NUbIqKSpNrQUAieC13A8AAAA=");
+  ScriptedServer server(lab.io, [&](const Seen&) {
+    Reply reply = body(packed);
+    reply.headers = {"Content-Encoding: gzip"};
+    return reply;
+  });
+  const auto http = connect(lab, server);
+  const HttpRequest request = get("/");
+  CHECK(lab.wait_for(http->send(request))->body == R"({"packed":true})");
 }
 
 TEST_CASE("a server that does not answer is given up on at the deadline") {

@@ -33,7 +33,26 @@ Task<void> stop_own_group(TaskGroup& group, bool& ended) {
   ended = !waited;
 }
 
+Task<void> count(int& ended) {
+  ++ended;
+  co_return;
+}
+
+Task<void> spawn_three(TaskGroup& group, int& ended) {
+  for (int i = 0; i < 3; ++i) group.spawn(count(ended));
+  ++ended;
+  co_return;
+}
+
 }  // namespace
+
+TEST_CASE("a task may spawn others into its own group, even ones that end at once") {
+  Lab lab;
+  int ended = 0;
+  lab.tasks.spawn(spawn_three(lab.tasks, ended));
+  CHECK(lab.run_until([&] { return lab.tasks.running() == 0; }));
+  CHECK(ended == 4);
+}
 
 TEST_CASE("a cancelled wait says so, and so does every wait begun afterwards") {
   Lab lab;
