@@ -125,9 +125,13 @@ void NodeRole::report(const std::string& key, const Status& status) {
     queue_.forget(key);
     return;
   }
-  log_.warning("will be tried again", {{"object", key},
-                                       {"code", to_string(status.error().code())},
-                                       {"error", status.error().message()}});
+  // A conflict is no trouble: somebody was faster, and the watch brings what they wrote.
+  const LogLevel level =
+      status.error().code() == ErrorCode::kConflict ? LogLevel::kDebug : LogLevel::kWarning;
+  log_.write(level, "will be tried again",
+             {{"object", key},
+              {"code", to_string(status.error().code())},
+              {"error", status.error().message()}});
   queue_.add_rate_limited(key);
 }
 

@@ -1,0 +1,121 @@
+# Claims become volumes: the real daemon against a real control plane, with the shipped RBAC.
+
+setup_file() {
+  . "$BATS_TEST_DIRNAME/daemon.bash"
+  start_cluster
+  make_node small 700M
+  make_node large 8G
+  kubectl cordon large
+  start_daemon small
+  start_daemon large
+}
+
+teardown_file() {
+  . "$BATS_TEST_DIRNAME/daemon.bash"
+  stop_cluster
+}
+
+setup() {
+  . "$BATS_TEST_DIRNAME/daemon.bash"
+}
+
+teardown() {
+  delete_claim data
+  kubectl cordon large
+  kubectl uncordon small
+  eventually 30 is_gone pvc data
+  eventually 30 no_volumes
+}
+
+no_volumes() { [ -z "$(kubectl get pv -o name)" ]; }
+
+@test "a late-bound claim is bound to a volume of the selected node" {
+  make_claim data 512Mi
+  eventually 30 claim_is data Bound
+  volume=$(volume_of data)
+  kubectl get pv "$volume" -o json | jq -e --arg uid "$(kubectl get pvc data -o 'jsonpath={.metadata.uid}')" \
+    --arg cluster "$(kubectl get namespace kube-system -o 'jsonpath={.metadata.uid}')" '
+    .metadata.name == "pvc-" + $uid and .spec.claimRef.uid == $uid
+    and .metadata.annotations["pv.kubernetes.io/provisioned-by"] == "flexlocal.io"
+    and .metadata.labels["flexlocal.io/node"] == "small"
+    and (.metadata.finalizers | contains(["flexlocal.io/reclaim"]))
+    and .spec.storageClassName == "flexlocal" and .spec.capacity.storage == "512Mi"
+    and .spec.persistentVolumeReclaimPolicy == "Delete"
+    and .spec.nodeAffinity.required.nodeSelectorTerms
+      == [{matchExpressions: [{key: "kubernetes.io/hostname", operator: "In", values: ["small"]}]}]
+    and .spec.flexVolume.driver == "flexlocal.io/flexlocal" and .spec.flexVolume.fsType == "xfs"
+    and .spec.flexVolume.options == {"flexlocal.io/backend": "lvm", "flexlocal.io/pool": "default",
+      "flexlocal.io/size": "536870912", "flexlocal.io/claimNamespace": "default",
+      "flexlocal.io/clusterID": $cluster}'
+  eventually 10 event_says pvc/data ProvisioningSucceeded "512 MiB"
+  eventually 10 pod_is_on data small
+}
+
+@test "the size is rounded up to whole extents, and the capacity says so" {
+  make_claim data 330M
+  eventually 30 claim_is data Bound
+  [ "$(kubectl get pvc data -o 'jsonpath={.status.capacity.storage}')" = 316Mi ]
+}
+
+@test "without room the claim goes back to the scheduler, which finds the node that has it" {
+  make_claim data 2Gi
+  eventually 30 event_says pvc/data ProvisioningFailed "no room on node small: pool \"default\" has 696 MiB free, 2 GiB asked"
+  kubectl cordon small
+  kubectl uncordon large
+  eventually 60 claim_is data Bound
+  [ "$(kubectl get pv "$(volume_of data)" -o 'jsonpath={.metadata.labels.flexlocal\.io/node}')" = large ]
+}
+
+@test "what is promised is not promised twice, though nothing is on the disk yet" {
+  make_claim data 400Mi
+  eventually 30 claim_is data Bound
+  make_claim second 400Mi
+  eventually 30 event_says pvc/second ProvisioningFailed "has 296 MiB free, 400 MiB asked"
+  delete_claim second
+  eventually 30 is_gone pvc second
+}
+
+# refused TEXT SIZE CLASS EXTRA: the claim stays pending and says why.
+refused() {
+  make_claim data "${@:2}"
+  eventually 30 event_says pvc/data ProvisioningFailed "$1"
+  claim_is data Pending
+  no_volumes
+}
+
+@test "volumeMode Block is refused in words" {
+  refused "volumeMode Block is not supported" 512Mi flexlocal $'accessModes: [ReadWriteOnce]\n  volumeMode: Block'
+}
+
+@test "a volume for many nodes is refused in words" {
+  refused "access mode ReadWriteMany is not possible" 512Mi flexlocal "accessModes: [ReadWriteMany]"
+}
+
+@test "a volume too small for its file system is refused in words" {
+  refused "100 MiB is too small: an xfs needs at least 300 MiB" 100Mi
+}
+
+@test "an unknown class parameter is refused with what is accepted, and works once it is mended" {
+  sed 's/name: flexlocal$/name: odd/; s/backend: lvm/color: blue/' "$examples/storageclass.yaml" | kubectl apply -f -
+  refused 'parameter "color" is not known; accepted: backend, pool, fsType' 512Mi odd
+  kubectl delete storageclass odd
+  sed 's/name: flexlocal$/name: odd/' "$examples/storageclass.yaml" | kubectl apply -f -
+  eventually 30 claim_is data Bound
+  kubectl delete storageclass odd
+}
+
+@test "another provisioner's claim is left alone" {
+  kubectl apply -f - <<END
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: other}
+provisioner: example.com/other
+volumeBindingMode: WaitForFirstConsumer
+END
+  make_claim data 512Mi other
+  make_claim ours 300Mi
+  eventually 30 claim_is ours Bound
+  claim_is data Pending
+  delete_claim ours
+  kubectl delete storageclass other
+}

@@ -1,0 +1,167 @@
+# shellcheck shell=bash
+# What the cluster tier's tests share: a real control plane, real LVM metadata, node daemons.
+#
+# This machine's kernel needs no device-mapper here: LVM keeps its metadata on a loop device and
+# is told not to activate anything (--driverloaded n), which is all that the daemon asks of it.
+
+# shellcheck source-path=SCRIPTDIR
+. "$BATS_TEST_DIRNAME/../lab/cache.bash"
+. "$BATS_TEST_DIRNAME/../lab/process.bash"
+
+provisioner=$(realpath "${PROVISIONER:?the daemon to test}")
+examples=$BATS_TEST_DIRNAME/../../examples
+
+# Once a file: a control plane, the shipped RBAC and class, and the daemon's own credentials.
+start_cluster() {
+  export work=$BATS_FILE_TMPDIR
+  "$BATS_TEST_DIRNAME/../lab/control-plane" up "$work/cluster" --node-grace 3600s
+  # shellcheck source=/dev/null
+  . "$work/cluster/env"
+  export KUBECONFIG PATH
+  kubectl apply -f "$examples/install/namespace.yaml" -f "$examples/install/rbac.yaml" -f "$examples/storageclass.yaml"
+  eventually 30 service_account_token
+}
+
+# The daemon runs with the ServiceAccount that is shipped, so a missing right fails a test.
+service_account_token() {
+  local secret token
+  secret=$(kubectl -n flexlocal-system get serviceaccount flexlocal-node -o 'jsonpath={.secrets[0].name}')
+  [ -n "$secret" ] || return 1
+  token=$(kubectl -n flexlocal-system get secret "$secret" -o 'jsonpath={.data.token}' | base64 -d)
+  [ -n "$token" ] || return 1
+  cp "$KUBECONFIG" "$work/daemon.kubeconfig"
+  kubectl --kubeconfig "$work/daemon.kubeconfig" config set-credentials daemon --token "$token"
+  kubectl --kubeconfig "$work/daemon.kubeconfig" config set-context --current --user daemon
+}
+
+# Also after a test that failed half-way: nothing that was started or taken is left.
+stop_cluster() {
+  local name
+  for name in "$work"/pids/*; do
+    [ ! -e "$name" ] || stop_processes "$work" "$(basename "$name")"
+  done
+  for name in "$work"/*.loop; do
+    [ ! -e "$name" ] || losetup -d "$(<"$name")"
+  done
+  "$BATS_TEST_DIRNAME/../lab/control-plane" down "$work/cluster"
+}
+
+# make_node NAME DISK: a Node object without a kubelet, and a volume group for its daemon.
+make_node() {
+  local name=$1 device
+  "$BATS_TEST_DIRNAME/../lab/control-plane" node "$work/cluster" "$name" 16Gi
+  truncate -s "$2" "$work/$name.img"
+  device=$(losetup --find --show "$work/$name.img")
+  echo "$device" >"$work/$name.loop"
+  write_tools "$name" "$device"
+  "$work/$name/vgcreate" -qq "$name" "$device" 2>"$work/last"
+  {
+    printf '[pool.default]\nvolume-group = %s\n[tool]\n' "$name"
+    for tool in lvs vgs lvremove lvchange; do echo "$tool = $work/$name/$tool"; done
+  } >"$work/$name.conf"
+}
+
+# LVM's tools with this node's one disk. An LV that is not active cannot be open; LVM without a
+# driver says "unknown". A test that wants an open one makes the file `open`.
+write_tools() {
+  local tool config
+  config="devices{filter=[\"a|^$2\$|\",\"r|.*|\"] use_devicesfile=0 obtain_device_list_from_udev=0}"
+  mkdir -p "$work/$1"
+  for tool in lvs vgs lvremove lvchange lvcreate vgcreate; do
+    cat >"$work/$1/$tool" <<END
+#!/bin/bash
+export LVM_SUPPRESS_FD_WARNINGS=1
+[ ! -e "$work/$1/broken" ] || { echo "disk on fire" >&2; exit 5; }
+set -o pipefail
+open=\$([ ! -e "$work/$1/open" ] || echo open)
+$(type -P "$tool") --driverloaded n --config '$config' "\$@" |
+  sed "s/\"lv_device_open\":\"unknown\"/\"lv_device_open\":\"\$open\"/"
+END
+    chmod +x "$work/$1/$tool"
+  done
+}
+
+# start_daemon NODE [FLAG...]: waits for nothing; its log is $work/log/NODE.log.
+start_daemon() {
+  local name=$1
+  shift
+  start_process "$work" "$name" env -i "$provisioner" node --node-name="$name" \
+    --kubeconfig="$work/daemon.kubeconfig" --node-config="$work/$name.conf" \
+    --state-dir="$work/$name/state" --lock-dir="$work/$name/locks" \
+    --retry-interval-start=200ms --retry-interval-max=2s "$@"
+}
+
+# Killed by signal 9, as a node's loss would.
+kill_daemon() {
+  kill -KILL "$(process_id "$work" "$1")"
+  stop_processes "$work" "$1"
+}
+
+# eventually SECONDS COMMAND...: until it succeeds; else says what the daemons logged.
+eventually() {
+  local seconds=$1 end=$((SECONDS + $1))
+  shift
+  until "$@" >"$work/last" 2>&1; do
+    if ((SECONDS >= end)); then
+      echo "not within $seconds s: $*" >&2
+      tail -n 5 "$work/last" "$work"/log/*.log >&2
+      return 1
+    fi
+    sleep 0.1
+  done
+}
+
+# make_claim NAME [SIZE] [CLASS] [EXTRA-YAML]: a claim and a pod that uses it.
+make_claim() {
+  kubectl apply -f - <<END
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: $1}
+spec:
+  storageClassName: ${3:-flexlocal}
+  resources: {requests: {storage: ${2:-512Mi}}}
+  ${4:-accessModes: [ReadWriteOnce]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: $1}
+spec:
+  terminationGracePeriodSeconds: 0
+  containers: [{name: c, image: none}]
+  volumes: [{name: v, persistentVolumeClaim: {claimName: $1}}]
+END
+}
+
+delete_claim() {
+  kubectl delete pod "$1" --grace-period=0 --force --ignore-not-found
+  kubectl delete pvc "$1" --wait=false --ignore-not-found
+}
+
+pod_is_on() { [ "$(kubectl get pod "$1" -o 'jsonpath={.spec.nodeName}')" = "$2" ]; }
+volume_is() { [ "$(kubectl get pv "$1" -o 'jsonpath={.status.phase}')" = "$2" ]; }
+claim_is() { [ "$(kubectl get pvc "$1" -o 'jsonpath={.status.phase}')" = "$2" ]; }
+is_gone() { ! kubectl get "$@" && [[ $(kubectl get "$@" 2>&1) == *NotFound* ]]; }
+volume_of() { kubectl get pvc "$1" -o 'jsonpath={.spec.volumeName}'; }
+
+# event_says KIND/NAME REASON TEXT
+event_says() {
+  kubectl get events -A -o json | jq -e --arg name "${1#*/}" --arg reason "$2" --arg text "$3" \
+    'any(.items[]; .involvedObject.name == $name and .reason == $reason and (.message | contains($text)))'
+}
+
+# As the plugin would have made it on the node: an LV with the tags of the volume's own options.
+make_lv() {
+  local node=$1 volume=$2 options uid
+  options=$(kubectl get pv "$volume" -o 'jsonpath={.spec.flexVolume.options}')
+  uid=${volume#pvc-}
+  "$work/$node/lvcreate" -qq -an -Zn -Wn -n "$volume" \
+    -L "$(jq -r '."flexlocal.io/size"' <<<"$options")b" \
+    --addtag flexlocal.io/owner=flexlocal --addtag "flexlocal.io/claim-uid=$uid" \
+    --addtag "flexlocal.io/cluster=$(jq -r '."flexlocal.io/clusterID"' <<<"$options")" \
+    --addtag "flexlocal.io/claim-namespace=${3:-default}" --addtag flexlocal.io/pool=default \
+    --addtag flexlocal.io/fs=xfs --addtag flexlocal.io/state=new "$node"
+}
+
+lv_exists() { [ -n "$("$work/$1/lvs" --noheadings -o lv_name --select "lv_name=$2" "$1")" ]; }
+lv_is_gone() { ! lv_exists "$@"; }
+free_bytes() { "$work/$1/vgs" --noheadings --units b --nosuffix -o vg_free "$1" | tr -d ' '; }

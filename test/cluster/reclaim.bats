@@ -1,0 +1,115 @@
+# Released volumes go, and only they: the real daemon, a real control plane, real LVM metadata.
+
+setup_file() {
+  . "$BATS_TEST_DIRNAME/daemon.bash"
+  start_cluster
+  make_node worker 4G
+  start_daemon worker
+}
+
+teardown_file() {
+  . "$BATS_TEST_DIRNAME/daemon.bash"
+  stop_cluster
+}
+
+setup() {
+  . "$BATS_TEST_DIRNAME/daemon.bash"
+  before=$(free_bytes worker)
+  make_claim data
+  eventually 30 claim_is data Bound
+  volume=$(volume_of data)
+}
+
+teardown() {
+  delete_claim data
+  rm -f "$work/worker/open" "$work/worker/broken"
+  eventually 30 is_gone pvc data
+  "$work/worker/lvremove" -qq -y worker || true
+}
+
+@test "deleting the claim removes volume and logical volume, and the space is free again" {
+  make_lv worker "$volume"
+  delete_claim data
+  eventually 30 is_gone pv "$volume"
+  lv_is_gone worker "$volume"
+  [ "$(free_bytes worker)" = "$before" ]
+}
+
+@test "a volume that was never mounted has nothing to remove" {
+  delete_claim data
+  eventually 30 is_gone pv "$volume"
+}
+
+@test "a logical volume that is open waits, says so, and goes once it is closed" {
+  make_lv worker "$volume"
+  touch "$work/worker/open"
+  delete_claim data
+  eventually 30 event_says "pv/$volume" VolumeFailedDelete "is in use and is not removed yet"
+  lv_exists worker "$volume"
+  kubectl get pv "$volume"
+  rm "$work/worker/open"
+  eventually 30 is_gone pv "$volume"
+  lv_is_gone worker "$volume"
+}
+
+@test "a logical volume whose tags name another owner stays, and so does the PersistentVolume" {
+  make_lv worker "$volume" somebody-else
+  delete_claim data
+  eventually 30 event_says "pv/$volume" VolumeFailedDelete "its tags do not say that it is this claim's"
+  lv_exists worker "$volume"
+  kubectl get pv "$volume"
+  # Removed by a person, the PersistentVolume can go.
+  "$work/worker/lvremove" -qq -y "worker/$volume"
+  eventually 30 is_gone pv "$volume"
+}
+
+@test "when LVM fails nothing is taken for gone" {
+  make_lv worker "$volume"
+  touch "$work/worker/broken"
+  delete_claim data
+  eventually 30 event_says "pv/$volume" VolumeFailedDelete "disk on fire"
+  kubectl get pv "$volume"
+  rm "$work/worker/broken"
+  eventually 30 is_gone pv "$volume"
+  lv_is_gone worker "$volume"
+}
+
+@test "with Retain the data outlives claim and PersistentVolume" {
+  make_lv worker "$volume"
+  kubectl patch pv "$volume" -p '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'
+  delete_claim data
+  eventually 30 volume_is "$volume" Released
+  lv_exists worker "$volume"
+  kubectl delete pv "$volume" --timeout=30s
+  lv_exists worker "$volume"
+}
+
+@test "a PersistentVolume that is deleted under its claim keeps object and data" {
+  make_lv worker "$volume"
+  kubectl delete pv "$volume" --wait=false
+  eventually 30 event_says "pv/$volume" VolumeFailedDelete "the claim is still bound to this volume"
+  lv_exists worker "$volume"
+  kubectl get pv "$volume"
+  delete_claim data
+  eventually 30 is_gone pv "$volume"
+  lv_is_gone worker "$volume"
+}
+
+@test "what happened while the daemon was away is done when it comes back" {
+  make_lv worker "$volume"
+  stop_processes "$work" worker
+  delete_claim data
+  eventually 30 volume_is "$volume" Released
+  start_daemon worker
+  eventually 30 is_gone pv "$volume"
+  lv_is_gone worker "$volume"
+}
+
+@test "a daemon that is killed in mid-work leaves nothing that the next one cannot finish" {
+  make_lv worker "$volume"
+  delete_claim data
+  kill_daemon worker
+  start_daemon worker
+  eventually 30 is_gone pv "$volume"
+  lv_is_gone worker "$volume"
+}
