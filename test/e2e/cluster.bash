@@ -1,0 +1,57 @@
+# shellcheck shell=bash
+# A whole cluster with one real node, for the e2e tests and for the demo. The caller sets `work`,
+# a new folder for all that the cluster writes, and `image`, the container image's archive.
+
+# shellcheck source-path=SCRIPTDIR
+root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
+node=node-1
+
+# start_cluster: control plane, node, and the node.conf that its administrator would write.
+start_cluster() {
+  "$root/test/lab/control-plane" up "$work/cluster"
+  # shellcheck source=/dev/null
+  . "$work/cluster/env"
+  start_node
+}
+
+start_node() {
+  "$root/test/lab/node" up "$work" "$node" --cluster "$work/cluster" --image "$image"
+  on_node sh -c 'mkdir -p /etc/flexlocal && printf "[pool.default]\nvolume-group = data\n" >/etc/flexlocal/node.conf'
+}
+
+stop_cluster() {
+  "$root/test/lab/node" down "$work" "$node" || true
+  "$root/test/lab/control-plane" down "$work/cluster"
+}
+
+on_node() { "$root/test/lab/node" exec "$work" "$node" -- "$@"; }
+
+# in_pod POD SCRIPT: in the pod's first container.
+in_pod() { kubectl exec "$1" -- sh -c "$2"; }
+
+free_bytes() { on_node vgs --noheadings --units b --nosuffix -o vg_free data | tr -d ' \r\n'; }
+lv_exists() { on_node lvs --noheadings -o lv_name --select "lv_name=$1" data | grep -q "$1"; }
+volume_of() { kubectl get pvc "$1" -o 'jsonpath={.spec.volumeName}'; }
+pod_is_ready() { kubectl wait --for=condition=Ready "pod/$1" --timeout=0; }
+is_gone() { [[ $(kubectl get "$@" 2>&1) == *"(NotFound)"* ]]; }
+daemon_is_ready() {
+  [ "$(kubectl -n flexlocal-system get daemonset flexlocal-node -o 'jsonpath={.status.numberReady}')" = 1 ]
+}
+
+# eventually SECONDS COMMAND...: until it succeeds; else shows what Kubernetes and the daemon say.
+eventually() {
+  local seconds=$1 end=$((SECONDS + $1))
+  shift
+  until "$@" >"$work/last" 2>&1; do
+    if ((SECONDS >= end)); then
+      echo "not within $seconds s: $*" >&2
+      cat "$work/last" >&2
+      kubectl get pods,pvc,pv -A >&2
+      kubectl get events -A --sort-by=.lastTimestamp -o custom-columns=O:.involvedObject.name,R:.reason,M:.message |
+        tail -n 12 >&2
+      kubectl -n flexlocal-system logs daemonset/flexlocal-node --tail=10 >&2 || true
+      return 1
+    fi
+    sleep 0.2
+  done
+}
