@@ -1,9 +1,12 @@
 # flexlocal: everything is built, tested and shown from here. `make help` lists the targets.
 
 BUILD ?= build
-PREFIX ?= /usr
 DESTDIR ?=
-# The version, from git where there is one: programs print it and the image is tagged with it.
+PREFIX ?= /usr
+# kubelet's --volume-plugin-dir on the machine that `make install` is for.
+PLUGINDIR ?= /usr/libexec/kubernetes/kubelet-plugins/volume/exec
+IMAGE ?= flexlocal.io/flexlocal:0.1
+# Both programs print it: as git describes the source, where there is a git.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 CXX := g++
@@ -28,17 +31,26 @@ plugin := $(filter-out flexvolume/main.cc,$(wildcard flexvolume/*.cc))
 kube := $(wildcard provisioner/kube/*.cc)
 provisioner := $(filter-out provisioner/main.cc,$(wildcard provisioner/*.cc))
 unit := $(wildcard test/unit/*.cc test/unit/*/*.cc)
+sources := flexvolume/main.cc provisioner/main.cc $(base) $(engine) $(plugin) $(kube) $(provisioner)
+headers := $(wildcard flexvolume/*.h flexvolume/*/*.h provisioner/*.h provisioner/*/*.h test/unit/*/*.h)
 
 objects = $(patsubst %.cc,$(OUT)/%.o,$(1))
-scripts := scripts/setup scripts/image scripts/check scripts/demo \
-  $(filter-out %.md %.yaml %.py,$(wildcard test/lab/* test/bench/*.bash test/node/*.bash test/e2e/*.bash))
 
 .PHONY: all
-all: $(OUT)/flexlocal $(OUT)/flexlocal-provisioner
+all: $(OUT)/flexlocal $(OUT)/flexlocal-provisioner  ## build both programs
 
-$(OUT)/%.o: %.cc
+.SECONDARY: $(BUILD)/setup-build $(BUILD)/setup-lab $(BUILD)/setup-lint
+
+# Packages are looked for once, and again when the list of them changes.
+$(BUILD)/setup-%: scripts/setup
 	@mkdir -p $(@D)
-	$(CXX) $(CPPFLAGS) $(CXXFLAGS) -MMD -MP -c $< -o $@
+	scripts/setup $*
+	@touch $@
+
+$(OUT)/%.o: %.cc | $(BUILD)/setup-build
+	@mkdir -p $(@D)
+	@echo "  CXX  $<"
+	@$(CXX) $(CPPFLAGS) $(CXXFLAGS) -MMD -MP -c $< -o $@
 
 # The one file that knows the version is made again when the version changes.
 $(OUT)/generated/flexlocal_version.h: FORCE
@@ -53,16 +65,70 @@ FORCE:
 # The plugin is static: kube-controller-manager may start it too, on a host or in a container
 # that has none of our libraries. Sanitizers have no static run-time, so they get a dynamic one.
 $(OUT)/flexlocal: $(call objects,flexvolume/main.cc $(plugin) $(engine) $(base))
-	$(CXX) $(LDFLAGS) $(if $(SANITIZE),,-static -Wl,--gc-sections) $^ -o $@ -lboost_program_options
+	@echo "  LD   $@"
+	@$(CXX) $(LDFLAGS) $(if $(SANITIZE),,-static -Wl,--gc-sections) $^ -o $@ -lboost_program_options
 
+# Boost's library is linked in: its package's name carries its version, the image need not.
 $(OUT)/flexlocal-provisioner: $(call objects,provisioner/main.cc $(provisioner) $(kube) $(engine) $(base))
-	$(CXX) $(LDFLAGS) $^ -o $@ -l:libboost_program_options.a -lcurl -lyaml-cpp -lcrypto
+	@echo "  LD   $@"
+	@$(CXX) $(LDFLAGS) $^ -o $@ -l:libboost_program_options.a -lcurl -lyaml-cpp -lcrypto
 
 $(OUT)/unit-tests: $(call objects,$(unit) $(provisioner) $(kube) $(plugin) $(engine) $(base))
-	$(CXX) $(LDFLAGS) $^ -o $@ -lboost_program_options -lcurl -lyaml-cpp -lcrypto
+	@echo "  LD   $@"
+	@$(CXX) $(LDFLAGS) $^ -o $@ -lboost_program_options -lcurl -lyaml-cpp -lssl -lcrypto
 
 -include $(shell find $(OUT) -name '*.d' 2>/dev/null)
 
+# The container image: both programs without debug information, and the libraries they need.
+$(BUILD)/stripped/%: $(BUILD)/%
+	@mkdir -p $(@D)
+	@strip -o $@ $<
+$(BUILD)/image.tar: $(BUILD)/stripped/flexlocal $(BUILD)/stripped/flexlocal-provisioner scripts/image
+	scripts/image $@ $(IMAGE) usr/bin/flexlocal=$(BUILD)/stripped/flexlocal \
+	  usr/bin/flexlocal-provisioner=$(BUILD)/stripped/flexlocal-provisioner
+.PHONY: image
+image: $(BUILD)/image.tar  ## make the container image, a docker-archive
+
+.PHONY: install
+install: all  ## install under DESTDIR: the daemon, and the plugin where kubelet looks for it
+	install -D -m 0755 $(OUT)/flexlocal-provisioner $(DESTDIR)$(PREFIX)/sbin/flexlocal-provisioner
+	install -d $(DESTDIR)$(PLUGINDIR)
+	$(OUT)/flexlocal install $(abspath $(DESTDIR)$(PLUGINDIR))
+
+.PHONY: check check-unit check-node check-cluster check-e2e
+check: $(OUT)/unit-tests all $(BUILD)/image.tar $(BUILD)/setup-lab  ## run all four tiers of tests
+	scripts/check $(OUT) unit node cluster e2e
+check-unit: $(OUT)/unit-tests  ## pure decisions, parsers, state machines: milliseconds
+	scripts/check $(OUT) unit
+check-node: $(OUT)/flexlocal $(BUILD)/setup-lab  ## the plugin on a real kernel with LVM and XFS
+	scripts/check $(OUT) node
+check-cluster: $(OUT)/flexlocal-provisioner $(BUILD)/setup-lab  ## the daemon on a real control plane
+	scripts/check $(OUT) cluster
+check-e2e: $(BUILD)/image.tar $(BUILD)/setup-lab  ## everything on a real kubelet
+	scripts/check $(OUT) e2e
+
+.PHONY: bench
+bench: all $(BUILD)/setup-lab  ## measure; results in build/bench/*.json
+	test/bench/run $(OUT)
+
+.PHONY: demo demo-down
+demo: $(BUILD)/image.tar $(BUILD)/setup-lab  ## show it on a small real cluster, step by step
+	scripts/demo up $(BUILD)
+demo-down:  ## stop the demo's cluster
+	scripts/demo down $(BUILD)
+
+.PHONY: format lint
+format: $(BUILD)/setup-lint  ## lay out the C++ files
+	clang-format -i $(sources) $(unit) $(headers)
+lint: $(BUILD)/setup-lint $(BUILD)/setup-lab all  ## layout, clang-tidy, shellcheck, manifests
+	scripts/lint $(BUILD)
+
+# A running demo keeps its files there.
 .PHONY: clean
-clean:
+clean:  ## remove what was built
+	@[ ! -e $(BUILD)/demo ] || scripts/demo down $(BUILD)
 	rm -rf $(BUILD)
+
+.PHONY: help
+help:
+	@sed -n 's/^\([a-z][a-z0-9 -]*\):.*  ## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
