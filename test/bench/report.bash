@@ -1,0 +1,70 @@
+# shellcheck shell=bash
+# From the samples to the table and the JSON files: test/bench/run sources it. A line of the samples
+# is "sample NAME OURS OTHER", times in nanoseconds.
+
+# NAME | unit | most that the ratio may be, or - | the other side
+readonly rows=(
+  "plugin.init|ms|1.5|true"
+  "plugin.mount.first|ms|1.25|lvcreate, mkfs.xfs, mount"
+  "plugin.mount.again|ms|2.0|mount"
+  "plugin.unmount|ms|-|umount"
+  "plugin.mount.first.programs|programs|-|lvcreate, mkfs.xfs, mount"
+  "plugin.mount.again.programs|programs|0|mount"
+  "plugin.unmount.programs|programs|-|umount"
+)
+
+# median SAMPLES NAME COLUMN
+median() {
+  awk -v name="$2" -v column="$3" '$2 == name { print $column }' "$1" | sort -n |
+    awk '{ value[NR] = $1 }
+      END { print (value[int((NR + 1) / 2)] + value[int(NR / 2) + 1]) / 2 }'
+}
+
+# summarise SAMPLES NAME UNIT LIMIT: sets `count`, `ours`, `other`, `ratio`, `verdict`.
+summarise() {
+  local scale=1 digits=0
+  count=$(grep -c "^sample $2 " "$1") || true
+  [ "$count" -gt 0 ] || return 1
+  [ "$3" != ms ] || { scale=1000000 digits=3; }
+  read -r ours other ratio verdict < <(
+    awk -v ours="$(median "$1" "$2" 3)" -v other="$(median "$1" "$2" 4)" -v scale="$scale" \
+      -v digits="$digits" -v limit="$4" 'BEGIN {
+        ratio = ours / other
+        verdict = limit == "-" ? "-" : ratio <= limit + 0 ? "ok" : "over the limit"
+        printf "%.*f %.*f %.2f %s\n", digits, ours / scale, digits, other / scale, ratio, verdict
+      }'
+  )
+}
+
+# All words are our own and need no escapes.
+write_json() {
+  local limit=$4
+  [ "$limit" != - ] || limit=null
+  printf '{"name":"%s","value":%s,"unit":"%s","against":{"name":"%s","value":%s},"ratio":%s,"limit":%s,"samples":%s}\n' \
+    "$2" "$ours" "$3" "$5" "$other" "$ratio" "$limit" "$count" >"$1/$2.json"
+}
+
+print_row() { printf '%-28s %12s %12s %7s %6s  %s\n' "$@"; }
+
+# report SAMPLES FOLDER: the table, a JSON file for each of its lines, and what went wrong. Fails
+# when a line has no samples or `problems` has something.
+report() {
+  local row name unit limit against count ours other ratio verdict
+  local -a over=() missing=()
+  print_row name ours other ratio limit ""
+  for row in "${rows[@]}"; do
+    IFS='|' read -r name unit limit against <<<"$row"
+    if ! summarise "$1" "$name" "$unit" "$limit"; then
+      print_row "$name" - - - "$limit" "not measured"
+      missing+=("$name")
+      continue
+    fi
+    write_json "$2" "$name" "$unit" "$limit" "$against"
+    print_row "$name" "$ours $unit" "$other $unit" "$ratio" "$limit" "$verdict"
+    [ "$verdict" != "over the limit" ] || over+=("$name: $ratio times $against, at most $limit")
+  done
+  [ ${#over[@]} = 0 ] || printf 'OVER THE LIMIT: %s\n' "${over[@]}"
+  [ ${#missing[@]} = 0 ] || problems+=("${missing[*]}")
+  [ ${#problems[@]} = 0 ] || printf 'NOT MEASURED: %s\n' "${problems[@]}"
+  [ ${#problems[@]} = 0 ]
+}
