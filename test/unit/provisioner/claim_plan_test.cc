@@ -1,0 +1,146 @@
+#include "provisioner/claim_plan.h"
+
+#include <doctest/doctest.h>
+
+#include "test/unit/provisioner/samples.h"
+
+namespace flexlocal::provisioner::test {
+namespace {
+
+ClaimPlan plan(const Claim& claim) {
+  const StorageClass ours = sample_class();
+  return plan_claim(claim, &ours, false, kNode);
+}
+
+// Empty when the claim is not refused.
+std::string refusal(const Claim& claim) {
+  const ClaimPlan planned = plan(claim);
+  const auto* refused = std::get_if<Refuse>(&planned);
+  return refused == nullptr ? std::string() : refused->why;
+}
+
+template <typename Change>
+std::string refusal_after(Change change) {
+  Claim claim = sample_claim();
+  change(claim);
+  return refusal(claim);
+}
+
+Order order_of(const std::string& requested) {
+  Claim claim = sample_claim();
+  claim.requested = requested;
+  const ClaimPlan planned = plan(claim);
+  REQUIRE(std::holds_alternative<Order>(planned));
+  return std::get<Order>(planned);
+}
+
+}  // namespace
+
+TEST_CASE("a claim for this node becomes an order named after its uid") {
+  const Order order = order_of("1Gi");
+  CHECK(order.name.text() == "pvc-" + kUid);
+  CHECK(order.requested == kGiB);
+  CHECK(order.parameters.pool == "default");
+}
+
+TEST_CASE("what is deleted, bound, made already or another node's is left alone without a word") {
+  const StorageClass ours = sample_class();
+  const auto left_alone = [&](const Claim& claim, bool exists) {
+    return std::holds_alternative<LeaveAlone>(plan_claim(claim, &ours, exists, kNode));
+  };
+  CHECK_FALSE(left_alone(sample_claim(), false));
+  CHECK(left_alone(sample_claim(), true));
+  Claim claim = sample_claim();
+  claim.deleting = true;
+  CHECK(left_alone(claim, false));
+  claim = sample_claim();
+  claim.volume_name = "by-hand";
+  CHECK(left_alone(claim, false));
+  for (const char* node : {"", "node-b", "node-aa", "NODE-A"}) {
+    claim = sample_claim();
+    claim.selected_node = node;
+    CHECK(left_alone(claim, false));
+  }
+}
+
+TEST_CASE("another node's claim is left alone even when it could never be served") {
+  Claim claim = sample_claim();
+  claim.selected_node = "node-b";
+  claim.volume_mode = "Block";
+  CHECK(std::holds_alternative<LeaveAlone>(plan_claim(claim, nullptr, false, kNode)));
+}
+
+TEST_CASE("every refusal says what is wrong and what is accepted") {
+  CHECK(refusal_after([](Claim& c) { c.volume_mode = "Block"; }) ==
+        "volumeMode Block is not supported; use Filesystem");
+  CHECK(refusal_after([](Claim& c) { c.access_modes.push_back("ReadWriteMany"); }) ==
+        "access mode ReadWriteMany is not possible on a local disk; accepted: ReadWriteOnce, "
+        "ReadWriteOncePod");
+  CHECK(refusal_after([](Claim& c) { c.has_data_source = true; }) ==
+        "dataSource is not supported: a local volume starts empty");
+  CHECK(refusal_after([](Claim& c) { c.has_selector = true; }) ==
+        "a selector is not supported: volumes are made for the claim, not chosen");
+  CHECK(refusal_after([](Claim& c) { c.requested = "lots"; }) ==
+        "the size asked for: \"lots\" is not a quantity such as 512Mi or 10Gi");
+  CHECK(refusal_after([](Claim& c) { c.requested = "1Mi"; }) ==
+        "1 MiB is too small: an xfs needs at least 300 MiB");
+  CHECK(refusal_after([](Claim& c) { c.uid = "../../etc"; }) ==
+        "the claim's uid is not one: \"pvc-../../etc\" is not the name of a flexlocal volume "
+        "(pvc-<uid>)");
+}
+
+TEST_CASE("a claim without a class of ours is refused, and the class is named") {
+  const ClaimPlan planned = plan_claim(sample_claim(), nullptr, false, kNode);
+  REQUIRE(std::holds_alternative<Refuse>(planned));
+  CHECK(std::get<Refuse>(planned).why ==
+        "StorageClass local is gone or is not one of flexlocal.io");
+}
+
+TEST_CASE("a class with a wrong parameter refuses the claim in the class's words") {
+  StorageClass wrong = sample_class();
+  wrong.parameters["raid"] = "5";
+  const ClaimPlan planned = plan_claim(sample_claim(), &wrong, false, kNode);
+  REQUIRE(std::holds_alternative<Refuse>(planned));
+  CHECK(std::get<Refuse>(planned).why ==
+        "StorageClass local: parameter \"raid\" is not known; accepted: backend, pool, fsType");
+}
+
+TEST_CASE("both single-node access modes and the default volume mode are accepted") {
+  CHECK(refusal_after([](Claim& c) { c.access_modes = {"ReadWriteOncePod"}; }).empty());
+  CHECK(refusal_after([](Claim& c) { c.access_modes.clear(); }).empty());
+  CHECK(refusal_after([](Claim& c) { c.volume_mode.clear(); }).empty());
+}
+
+TEST_CASE("the smallest size is accepted, one byte less is not") {
+  CHECK(refusal_after([](Claim& c) { c.requested = "300Mi"; }).empty());
+  CHECK(refusal_after([](Claim& c) { c.requested = "314572799"; }) ==
+        "299.99 MiB is too small: an xfs needs at least 300 MiB");
+}
+
+TEST_CASE("a volume's size is what was asked for, rounded up to the group's extent") {
+  const Bytes extent(4 * kMiB.count());
+  CHECK(*fit(order_of("1Gi"), kNode, kGiB, extent) == kGiB);
+  const Bytes next(kGiB.count() + extent.count());
+  CHECK(*fit(order_of("1073741825"), kNode, next, extent) == next);
+}
+
+TEST_CASE("an exact fit fits, one byte over does not, and rounding counts") {
+  const Bytes extent(4 * kMiB.count());
+  CHECK(fit(order_of("1Gi"), kNode, kGiB, extent).ok());
+  const auto over = fit(order_of("1Gi"), kNode, kGiB - Bytes(1), extent);
+  REQUIRE_FALSE(over.ok());
+  CHECK(over.error().code() == ErrorCode::kNoSpace);
+  CHECK(over.error().message() ==
+        "no room on node node-a: pool \"default\" has 1023.99 MiB free, 1 GiB asked; the scheduler "
+        "is asked to choose another node");
+  CHECK_FALSE(fit(order_of("1073741825"), kNode, kGiB + Bytes(1), extent).ok());
+  CHECK_FALSE(fit(order_of("1Gi"), kNode, Bytes(0), extent).ok());
+}
+
+TEST_CASE("a size whose rounding leaves 63 bits never fits") {
+  Order order = order_of("1Gi");
+  order.requested = kMostBytes;
+  CHECK_FALSE(fit(order, kNode, Bytes(UINT64_MAX), kGiB).ok());
+}
+
+}  // namespace flexlocal::provisioner::test

@@ -1,0 +1,179 @@
+#include "provisioner/claim_worker.h"
+
+#include "test/unit/provisioner/node_lab.h"
+
+namespace flexlocal::provisioner::test {
+namespace {
+
+using Calls = std::vector<std::string>;
+
+const std::string kCreate = "POST " + kVolumes;
+const std::string kHandBack = "PATCH " + kClaimPath;
+
+struct Fixture : NodeLab {
+  ClaimWorker worker{parts};
+  const std::string key = "shop/data";
+
+  Fixture() {
+    know_class();
+    know_claim(sample_claim());
+    answers[kCreate] = {{201, volume_text(sample_spec(), "Pending")}};
+  }
+  Status work() { return wait_for(worker.work(key)); }
+  ErrorCode failure() {
+    const Status worked = work();
+    REQUIRE_FALSE(worked.ok());
+    return worked.error().code();
+  }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "a claim gets its volume with one write, and an event says so") {
+  CHECK(work().ok());
+  CHECK(journal == Calls{kCreate});
+  const auto document = JsonDocument::parse(body_of(kube::Method::kPost, kVolumes));
+  REQUIRE(document.ok());
+  const auto volume = decode_volume(document->root());
+  REQUIRE(volume.has_value());
+  const auto spec = spec_of(*volume);
+  REQUIRE(spec.ok());
+  CHECK(spec->cluster_id == kCluster);
+  CHECK(spec->size == kGiB);
+  CHECK(events_written().find("ProvisioningSucceeded") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a volume just made is known at once, so that the claim is left alone") {
+  CHECK(work().ok());
+  CHECK(volumes.get("pvc-" + kUid) != nullptr);
+  CHECK(work().ok());
+  CHECK(journal == Calls{kCreate});
+}
+
+TEST_CASE_FIXTURE(Fixture, "a claim that is gone, or another node's, causes no call at all") {
+  CHECK(wait_for(worker.work("shop/none")).ok());
+  Claim elsewhere = sample_claim();
+  elsewhere.name = "elsewhere";
+  elsewhere.selected_node = "node-b";
+  know_claim(elsewhere);
+  CHECK(wait_for(worker.work("shop/elsewhere")).ok());
+  CHECK(journal.empty());
+  CHECK(storage.looks == 0);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a refused claim gets an event and no write, and is tried again") {
+  Claim small = sample_claim();
+  small.requested = "1Mi";
+  know_claim(small);
+  CHECK(failure() == ErrorCode::kInvalid);
+  CHECK(journal.empty());
+  CHECK(events_written().find("is too small") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "without room the claim is handed back by clearing the annotation only") {
+  storage.free() = kMiB;
+  CHECK(work().ok());
+  CHECK(journal == Calls{kHandBack});
+  CHECK(storage.looks == 2);
+  const std::string version = claims.get(key)->resource_version;
+  CHECK(body_of(kube::Method::kPatch, kClaimPath) ==
+        R"({"metadata":{"resourceVersion":")" + version +
+            R"(","annotations":{"volume.kubernetes.io/selected-node":null}}})");
+  CHECK(http.seen.front().content_type == "application/merge-patch+json");
+  CHECK(events_written().find("no room on node node-a") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a pool that this node has not got hands the claim back, too") {
+  config.pools.clear();
+  config.pools["fast"].volume_group = "vg";
+  CHECK(work().ok());
+  CHECK(journal == Calls{kHandBack});
+}
+
+TEST_CASE_FIXTURE(Fixture, "disks that cannot be looked at hand nothing back: it is tried again") {
+  storage.inventory_status = Error(ErrorCode::kFailed, "vgs failed");
+  CHECK(failure() == ErrorCode::kFailed);
+  CHECK(journal.empty());
+}
+
+TEST_CASE_FIXTURE(Fixture, "room that was freed since the last look is found by a second look") {
+  storage.free() = kMiB;
+  REQUIRE(wait_for(ledger.refresh(true)).ok());
+  storage.free() = kGiB;
+  CHECK(work().ok());
+  CHECK(journal == Calls{kCreate});
+}
+
+TEST_CASE_FIXTURE(Fixture, "a hand-back that somebody was faster than is a conflict, no success") {
+  storage.free() = kMiB;
+  answers[kHandBack] = {{409, refused("Conflict")}};
+  CHECK(failure() == ErrorCode::kConflict);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a hand-back of a claim that is gone is success") {
+  storage.free() = kMiB;
+  answers[kHandBack] = {{404, refused("NotFound")}};
+  CHECK(work().ok());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a refused write is an event and an error, and gives the room back") {
+  answers[kCreate] = {{403, refused("Forbidden")}};
+  CHECK(failure() == ErrorCode::kDenied);
+  CHECK(volumes.size() == 0);
+  REQUIRE(ledger.room("default").ok());
+  CHECK(ledger.room("default")->free == kGiB + kGiB);
+  CHECK(events_written().find("creating the PersistentVolume") != std::string::npos);
+}
+
+// Waits in the middle of its create, so that another claim can come in between.
+struct SlowHttp final : kube::Http {
+  kube::Http& inner;
+  kube::Condition go;
+  int waiting = 0;
+
+  explicit SlowHttp(kube::Http& real) : inner(real) {}
+  kube::Task<Result<kube::HttpResponse>> send(const kube::HttpRequest& request) override {
+    ++waiting;
+    const Status waited = co_await go.wait();
+    if (!waited) co_return waited.error();
+    auto answered = co_await inner.send(request);
+    co_return answered;
+  }
+  kube::Task<Result<kube::HttpResponse>> stream(const kube::HttpRequest& request,
+                                                kube::ByteSink& sink) override {
+    auto answered = co_await inner.stream(request, sink);
+    co_return answered;
+  }
+};
+
+TEST_CASE_FIXTURE(Fixture, "two claims at once never both get the last room") {
+  storage.free() = kGiB;
+  Claim second = sample_claim();
+  second.name = "second";
+  second.uid = kOtherUid;
+  know_claim(second);
+  SlowHttp slow(http);
+  kube::ApiClient slow_api(slow, clock, kube::ApiOptions{.limit = {}});
+  NodeParts slow_parts{slow_api, events, claims, volumes,    classes,
+                       storage,  ledger, log,    parts.node, kCluster};
+  ClaimWorker both(slow_parts);
+  std::optional<Status> one, two;
+  tasks.spawn(kube::test::store(both.work(key), one));
+  tasks.spawn(kube::test::store(both.work("shop/second"), two));
+  REQUIRE(run_until([&] { return slow.waiting == 2; }));
+  slow.go.notify_all();
+  REQUIRE(run_until([&] { return one && two; }));
+  CHECK(one->ok());
+  CHECK(two->ok());
+  CHECK(journal == Calls{kCreate, "PATCH /api/v1/namespaces/shop/persistentvolumeclaims/second"});
+}
+
+TEST_CASE_FIXTURE(Fixture, "a volume that is there already is taken for an earlier try's success") {
+  answers[kCreate] = {{409, refused("AlreadyExists")}};
+  CHECK(work().ok());
+  CHECK(journal == Calls{kCreate});
+  CHECK(events_written().empty());
+}
+
+}  // namespace flexlocal::provisioner::test

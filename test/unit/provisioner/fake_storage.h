@@ -1,0 +1,42 @@
+// A node's disks as plain values: what is asked of them is written down in order.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "flexvolume/base/text.h"
+#include "provisioner/storage.h"
+
+namespace flexlocal::provisioner::test {
+
+class FakeStorage final : public Storage {
+ public:
+  explicit FakeStorage(std::vector<std::string>& journal) : journal_(journal) {}
+
+  engine::Inventory present{{{"vg", kGiB + kGiB, kGiB + kGiB, Bytes(4 * kMiB.count())}}, {}};
+  Status inventory_status;
+  Status remove_status;
+  Status settle_status;
+  int looks = 0;
+
+  Bytes& free() { return present.groups.front().free; }
+
+  Task<Result<engine::Inventory>> inventory() override {
+    ++looks;
+    if (!inventory_status) co_return inventory_status.error();
+    co_return present;
+  }
+  Task<Status> remove(const engine::VolumeSpec& spec) override {
+    journal_.push_back(concat("remove ", spec.name.text()));
+    co_return remove_status;
+  }
+  Task<Status> settle(const engine::Inventory&) override {
+    journal_.push_back("settle");
+    co_return settle_status;
+  }
+
+ private:
+  std::vector<std::string>& journal_;
+};
+
+}  // namespace flexlocal::provisioner::test

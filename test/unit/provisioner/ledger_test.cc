@@ -1,0 +1,111 @@
+#include "provisioner/ledger.h"
+
+#include "test/unit/provisioner/node_lab.h"
+
+namespace flexlocal::provisioner::test {
+namespace {
+
+struct Fixture : NodeLab {
+  void refresh(bool anew) { REQUIRE(wait_for(ledger.refresh(anew)).ok()); }
+  Bytes free_in(const std::string& pool) {
+    const auto room = ledger.room(pool);
+    REQUIRE(room.ok());
+    return room->free;
+  }
+  ErrorCode code_of(const std::string& pool) {
+    const auto room = ledger.room(pool);
+    REQUIRE_FALSE(room.ok());
+    return room.error().code();
+  }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "the disks are asked once in ten seconds, or anew when told to") {
+  refresh(false);
+  refresh(false);
+  CHECK(storage.looks == 1);
+  manual.advance(std::chrono::seconds(10) - std::chrono::nanoseconds(1));
+  refresh(false);
+  CHECK(storage.looks == 1);
+  manual.advance(std::chrono::nanoseconds(1));
+  refresh(false);
+  CHECK(storage.looks == 2);
+  refresh(true);
+  CHECK(storage.looks == 3);
+  ledger.forget();
+  refresh(false);
+  CHECK(storage.looks == 4);
+}
+
+TEST_CASE_FIXTURE(Fixture, "before the first look nothing is known, and that is said") {
+  CHECK(code_of("default") == ErrorCode::kUnavailable);
+  refresh(false);
+  CHECK(free_in("default") == kGiB + kGiB);
+  ledger.forget();
+  CHECK(code_of("default") == ErrorCode::kUnavailable);
+}
+
+TEST_CASE_FIXTURE(Fixture, "disks that cannot be looked at are an error, and the old look stays") {
+  refresh(true);
+  storage.inventory_status = Error(ErrorCode::kFailed, "vgs failed");
+  const Status looked = wait_for(ledger.refresh(true));
+  REQUIRE_FALSE(looked.ok());
+  CHECK(looked.error().message() == "vgs failed");
+  CHECK(free_in("default") == kGiB + kGiB);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a pool that is not configured, or whose group is gone, is not found") {
+  config.pools["lost"].volume_group = "no-such-vg";
+  refresh(true);
+  CHECK(code_of("fast") == ErrorCode::kNotFound);
+  CHECK(code_of("lost") == ErrorCode::kNotFound);
+  CHECK(ledger.room("lost").error().message() ==
+        "pool \"lost\": volume group \"no-such-vg\" is not on this node");
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "volumes of this node and reservations are promises, each counted once") {
+  refresh(true);
+  const std::string name = "pvc-" + kUid;
+  ledger.reserve(name, "default", kGiB);
+  CHECK(free_in("default") == kGiB);
+  know_volume(volume_text(sample_spec(), "Pending"));
+  CHECK(free_in("default") == kGiB);
+  ledger.release(name);
+  CHECK(free_in("default") == kGiB);
+  ledger.reserve("pvc-" + kOtherUid, "default", kGiB);
+  CHECK(free_in("default") == Bytes(0));
+  ledger.release("pvc-" + kOtherUid);
+  ledger.release("pvc-" + kOtherUid);
+  CHECK(free_in("default") == kGiB);
+}
+
+TEST_CASE_FIXTURE(Fixture, "another node's volumes take no room here") {
+  refresh(true);
+  know_volume(with(volume_text(sample_spec(), "Bound"), R"("flexlocal.io/node":"node-a")",
+                   R"("flexlocal.io/node":"node-b")"));
+  CHECK(free_in("default") == kGiB + kGiB);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a volume whose space is not taken back yet keeps its room") {
+  const std::string name = "pvc-" + kUid;
+  know_volume(volume_text(sample_spec(), "Released"));
+  storage.free() = kGiB;
+  engine::LogicalVolume volume;
+  volume.group = "vg";
+  volume.name = name;
+  storage.present.volumes = {volume};
+  refresh(true);
+  CHECK(free_in("default") == kGiB);
+}
+
+TEST_CASE_FIXTURE(Fixture, "two pools on one group share its room") {
+  config.pools["other"].volume_group = "vg";
+  refresh(true);
+  ledger.reserve("pvc-" + kUid, "other", kGiB);
+  CHECK(free_in("default") == kGiB);
+  CHECK(free_in("other") == kGiB);
+}
+
+}  // namespace flexlocal::provisioner::test

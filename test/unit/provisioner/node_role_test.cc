@@ -1,0 +1,176 @@
+#include "provisioner/node_role.h"
+
+#include <algorithm>
+
+#include "test/unit/provisioner/node_lab.h"
+
+namespace flexlocal::provisioner::test {
+namespace {
+
+using kube::HttpRequest;
+using kube::HttpResponse;
+using kube::Method;
+
+// An API server with one page of each kind; its watches bring nothing and never end.
+struct QuietServer final : kube::Http {
+  std::vector<std::string> claims, volumes, classes{class_text()};
+  std::vector<std::string>& journal;
+  std::string denied;  // a list that is refused
+  kube::Condition never;
+
+  explicit QuietServer(std::vector<std::string>& calls) : journal(calls) {}
+
+  static std::string page(const std::vector<std::string>& items) {
+    return concat(R"({"metadata":{"resourceVersion":"1"},"items":[)", join(items, ","), "]}");
+  }
+  std::string list(const std::string& target) const {
+    if (target.find("/persistentvolumeclaims") != std::string::npos) return page(claims);
+    if (target.find("/storageclasses") != std::string::npos) return page(classes);
+    return page(volumes);
+  }
+  kube::Task<Result<HttpResponse>> send(const HttpRequest& request) override {
+    HttpResponse response{.status = 200, .body = "{}", .retry_after = {}};
+    if (request.method != Method::kGet) {
+      journal.push_back(concat(to_string(request.method), ' ', request.target));
+      response.body = request.body;
+    } else if (!denied.empty() && request.target.find(denied) != std::string::npos) {
+      response.status = 403;
+    } else {
+      response.body = list(request.target);
+    }
+    co_return response;
+  }
+  kube::Task<Result<HttpResponse>> stream(const HttpRequest&, kube::ByteSink&) override {
+    Status waited;
+    while (waited) waited = co_await never.wait();
+    co_return waited.error();
+  }
+};
+
+struct Fixture : kube::test::Lab {
+  std::vector<std::string> journal;
+  FakeStorage storage{journal};
+  QuietServer server{journal};
+  kube::ApiClient api{server, clock, kube::ApiOptions{.limit = {}}};
+  engine::NodeConfig config;
+  std::unique_ptr<NodeRole> role;
+  bool ended = false;
+
+  Fixture() { config.pools["default"].volume_group = "vg"; }
+  ~Fixture() {
+    stop();  // before the role goes: its tasks refer to it
+  }
+
+  static kube::Task<void> run(NodeRole& role, bool& ended) {
+    co_await role.run();
+    ended = true;
+  }
+  void start() {
+    NodeRoleOptions options;
+    options.retry = {std::chrono::milliseconds(1), std::chrono::milliseconds(5)};
+    role = std::make_unique<NodeRole>(io, api, storage, config, clock, log,
+                                      Membership{{kNode, "host-a"}, kCluster}, options);
+    tasks.spawn(run(*role, ended));
+  }
+  bool stop() {
+    if (role && !ended) role->stop();
+    return !role || run_until([this] { return ended; });
+  }
+  bool did(const std::string& call) const {
+    return std::find(journal.begin(), journal.end(), call) != journal.end();
+  }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "a claim that was there before the daemon gets its volume") {
+  server.claims = {claim_text(sample_claim())};
+  start();
+  CHECK(run_until([&] { return did("POST " + kVolumes); }));
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a volume that was released before the daemon is reclaimed") {
+  server.volumes = {volume_text(sample_spec(), "Released")};
+  start();
+  CHECK(run_until([&] { return did("PATCH " + kVolumePath); }));
+  CHECK(did("remove pvc-" + kUid));
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture, "nothing is decided while one list is missing") {
+  server.claims = {claim_text(sample_claim())};
+  server.volumes = {volume_text(sample_spec(kOtherUid), "Released")};
+  for (const char* missing : {"/storageclasses", "/persistentvolumes", "/persistentvolumeclaims"}) {
+    server.denied = missing;
+    start();
+    CHECK(run_until([&] { return log.has("list failed"); }));
+    settle();
+    CHECK(std::all_of(journal.begin(), journal.end(),
+                      [](const std::string& call) { return call == "settle"; }));
+    CHECK(stop());
+    ended = false;
+    log.lines.clear();
+  }
+  role.reset();
+}
+
+TEST_CASE_FIXTURE(Fixture, "records and tags are brought together from the start") {
+  start();
+  CHECK(run_until([&] { return did("settle"); }));
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a failure is tried again until it succeeds") {
+  server.volumes = {volume_text(sample_spec(), "Released")};
+  storage.remove_status = Error(ErrorCode::kBusy, "in use");
+  start();
+  REQUIRE(run_until(
+      [&] { return std::count(journal.begin(), journal.end(), "remove pvc-" + kUid) >= 3; }));
+  CHECK_FALSE(did("DELETE " + kVolumePath));
+  storage.remove_status = Status();
+  CHECK(run_until([&] { return did("PATCH " + kVolumePath); }));
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture, "told to stop, it writes the events that wait, and ends") {
+  Claim small = sample_claim();
+  small.requested = "1Mi";
+  server.claims = {claim_text(small)};
+  start();
+  REQUIRE(run_until([&] { return log.has("will be tried again"); }));
+  CHECK(stop());
+  CHECK(did("POST /api/v1/namespaces/shop/events"));
+}
+
+TEST_CASE_FIXTURE(Fixture, "told to stop before it has begun, it ends all the same") {
+  start();
+  CHECK(stop());
+}
+
+TEST_CASE("a node is known by its hostname label and its cluster by kube-system's uid") {
+  NodeLab lab;
+  lab.answers["GET /api/v1/nodes/node-a"] = {
+      {200, R"({"metadata":{"labels":{"kubernetes.io/hostname":"host-a"}}})"}};
+  lab.answers["GET /api/v1/namespaces/kube-system"] = {
+      {200, R"({"metadata":{"uid":")" + kCluster + R"("}})"}};
+  const auto membership = lab.wait_for(load_membership(lab.api, kNode));
+  REQUIRE(membership.ok());
+  CHECK(membership->node.name == kNode);
+  CHECK(membership->node.hostname == "host-a");
+  CHECK(membership->cluster_id == kCluster);
+}
+
+TEST_CASE("a node without the label, or without a Node, is refused in words") {
+  NodeLab lab;
+  const auto unlabelled = lab.wait_for(load_membership(lab.api, kNode));
+  REQUIRE_FALSE(unlabelled.ok());
+  CHECK(unlabelled.error().code() == ErrorCode::kNotFound);
+  CHECK(unlabelled.error().message() == "Node node-a has no label kubernetes.io/hostname");
+  lab.answers["GET /api/v1/nodes/node-a"] = {{404, NodeLab::refused("NotFound")}};
+  const auto missing = lab.wait_for(load_membership(lab.api, kNode));
+  REQUIRE_FALSE(missing.ok());
+  CHECK(missing.error().code() == ErrorCode::kNotFound);
+}
+
+}  // namespace flexlocal::provisioner::test

@@ -1,0 +1,153 @@
+#include "provisioner/objects.h"
+
+#include <doctest/doctest.h>
+
+#include "test/unit/provisioner/samples.h"
+
+namespace flexlocal::provisioner::test {
+namespace {
+
+// As a 1.20 API server answers, shortened by what nobody here reads.
+const std::string kClaim = R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{
+  "annotations":{"volume.beta.kubernetes.io/storage-provisioner":"flexlocal.io",
+    "volume.kubernetes.io/selected-node":"node-a"},
+  "creationTimestamp":"2021-03-01T10:00:00Z","finalizers":["kubernetes.io/pvc-protection"],
+  "managedFields":[{"manager":"kube-scheduler","fieldsV1":{"f:metadata":{}}}],
+  "name":"data","namespace":"shop","resourceVersion":"412",
+  "uid":"11111111-2222-3333-4444-555555555555"},
+  "spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}},
+    "storageClassName":"local","volumeMode":"Filesystem"},"status":{"phase":"Pending"}})";
+
+template <typename T>
+std::optional<T> decode(std::optional<T> (*decoder)(JsonView), const std::string& text) {
+  const auto document = JsonDocument::parse(text);
+  REQUIRE(document.ok());
+  return decoder(document->root());
+}
+
+}  // namespace
+
+TEST_CASE("a claim is read with all that a decision needs") {
+  const auto claim = decode(decode_claim, kClaim);
+  REQUIRE(claim.has_value());
+  CHECK(claim->key() == "shop/data");
+  CHECK(claim->uid == kUid);
+  CHECK(claim->resource_version == "412");
+  CHECK(claim->storage_class == "local");
+  CHECK(claim->selected_node == "node-a");
+  CHECK(claim->volume_name.empty());
+  CHECK(claim->volume_mode == "Filesystem");
+  CHECK(claim->requested == "1Gi");
+  CHECK(claim->access_modes == std::vector<std::string>{"ReadWriteOnce"});
+  CHECK_FALSE(claim->has_data_source);
+  CHECK_FALSE(claim->has_selector);
+  CHECK_FALSE(claim->deleting);
+}
+
+TEST_CASE("a claim is ours by the annotation's old name and by its new one, and by nothing else") {
+  CHECK(decode(decode_claim, with(kClaim, "volume.beta.kubernetes.io/storage-provisioner",
+                                  "volume.kubernetes.io/storage-provisioner")));
+  CHECK_FALSE(decode(decode_claim, with(kClaim, "storage-provisioner", "other")));
+  CHECK_FALSE(decode(decode_claim, with(kClaim, "\"flexlocal.io\"", "\"flexlocal.io/x\"")));
+  CHECK_FALSE(decode(decode_claim, R"({"metadata":{"name":"x"}})"));
+  CHECK_FALSE(decode(decode_claim, "[]"));
+}
+
+TEST_CASE("sources, selectors, a bound volume and deletion are noticed") {
+  const auto changed = [](const std::string& from, const std::string& to) {
+    return *decode(decode_claim, with(kClaim, from, to));
+  };
+  const std::string spec = R"("spec":{)";
+  CHECK(changed(spec, spec + R"("dataSource":{"kind":"VolumeSnapshot","name":"s"},)")
+            .has_data_source);
+  CHECK(changed(spec, spec + R"("dataSourceRef":{"kind":"X","name":"s"},)").has_data_source);
+  CHECK(changed(spec, spec + R"("selector":{},)").has_selector);
+  CHECK(changed(spec, spec + R"("volumeName":"pvc-1",)").volume_name == "pvc-1");
+  CHECK(changed(R"("creationTimestamp")",
+                R"("deletionTimestamp":"2021-03-01T11:00:00Z","creationTimestamp")")
+            .deleting);
+}
+
+TEST_CASE("a volume is ours by who provisioned it") {
+  const std::string text = volume_text(sample_spec(), "Bound");
+  const auto volume = decode(decode_volume, text);
+  REQUIRE(volume.has_value());
+  CHECK(volume->phase == "Bound");
+  CHECK(volume->node == kNode);
+  CHECK(volume->claim_uid == kUid);
+  CHECK(volume->reclaim_policy == "Delete");
+  CHECK(volume->finalizers == std::vector<std::string>{std::string(kFinalizer)});
+  CHECK_FALSE(volume->deleting);
+  CHECK_FALSE(volume->migrated);
+  CHECK_FALSE(
+      decode(decode_volume, with(text, R"("pv.kubernetes.io/provisioned-by":"flexlocal.io")",
+                                 R"("pv.kubernetes.io/provisioned-by":"other.io")")));
+  CHECK_FALSE(decode(decode_volume, R"({"metadata":{"name":"by-hand"}})"));
+}
+
+TEST_CASE("a volume that was handed to another driver is noticed") {
+  const auto volume =
+      decode(decode_volume, with(volume_text(sample_spec(), "Released"), R"("annotations":{)",
+                                 R"("annotations":{"pv.kubernetes.io/migrated-to":"csi.x",)"));
+  REQUIRE(volume.has_value());
+  CHECK(volume->migrated);
+}
+
+TEST_CASE("a class is ours by its provisioner, and what it asks for beyond us is noticed") {
+  const std::string text = class_text();
+  const auto found = decode(decode_storage_class, text);
+  REQUIRE(found.has_value());
+  CHECK(found->name == "local");
+  CHECK(found->reclaim_policy == "Delete");
+  CHECK(found->binding_mode == "WaitForFirstConsumer");
+  CHECK_FALSE(found->has_mount_options);
+  CHECK_FALSE(found->has_topologies);
+  CHECK(decode(decode_storage_class, with(text, "{", R"({"mountOptions":["noatime"],)"))
+            ->has_mount_options);
+  CHECK(decode(decode_storage_class, with(text, "{", R"({"allowedTopologies":[{}],)"))
+            ->has_topologies);
+  CHECK(decode(decode_storage_class, with(text, "{", R"({"parameters":{"pool":"fast"},)"))
+            ->parameters.at("pool") == "fast");
+  CHECK_FALSE(decode(decode_storage_class, with(text, "flexlocal.io", "flexlocal.io.evil")));
+}
+
+TEST_CASE("events name the object that they are about") {
+  const kube::ObjectReference claim = reference_to(sample_claim());
+  CHECK(claim.kind == "PersistentVolumeClaim");
+  CHECK(claim.namespace_name == "shop");
+  CHECK(claim.uid == kUid);
+  const auto volume = reference_to(decoded_volume(volume_text(sample_spec(), "Bound")));
+  CHECK(volume.kind == "PersistentVolume");
+  CHECK(volume.namespace_name.empty());
+  CHECK(volume.name == "pvc-" + kUid);
+}
+
+TEST_CASE("a volume whose name and claim do not fit each other has no spec") {
+  const std::string text = volume_text(sample_spec(), "Released");
+  REQUIRE(spec_of(decoded_volume(text)).ok());
+  for (const std::string& uid : {kOtherUid, std::string(), kUid + "0"}) {
+    Volume volume = decoded_volume(text);
+    volume.claim_uid = uid;
+    const auto spec = spec_of(volume);
+    REQUIRE_FALSE(spec.ok());
+    CHECK(spec.error().code() == ErrorCode::kInvalid);
+    CHECK(spec.error().message() ==
+          "PersistentVolume pvc-" + kUid + " is for another claim than its name says");
+  }
+}
+
+TEST_CASE("a volume that does not say enough has no spec") {
+  for (const char* key : {"backend", "pool", "size", "claimNamespace", "clusterID"}) {
+    Volume volume = decoded_volume(volume_text(sample_spec(), "Released"));
+    REQUIRE(volume.options.erase(std::string("flexlocal.io/") + key) == 1);
+    CHECK_FALSE(spec_of(volume).ok());
+  }
+  Volume volume = decoded_volume(volume_text(sample_spec(), "Released"));
+  volume.name = "by-hand";
+  CHECK_FALSE(spec_of(volume).ok());
+  volume = decoded_volume(volume_text(sample_spec(), "Released"));
+  volume.options["flexlocal.io/grant"] = "x";
+  CHECK_FALSE(spec_of(volume).ok());
+}
+
+}  // namespace flexlocal::provisioner::test

@@ -1,0 +1,141 @@
+#include "provisioner/options.h"
+
+#include <doctest/doctest.h>
+
+namespace flexlocal::provisioner::test {
+namespace {
+
+using Arguments = std::vector<std::string>;
+using std::chrono::milliseconds;
+
+Result<DaemonOptions> parse(Arguments more) {
+  more.insert(more.begin(), {"node", "--node-name=node-a"});
+  auto parsed = parse_options(more);
+  if (!parsed) return parsed.error();
+  return std::get<DaemonOptions>(*parsed);
+}
+
+std::string words(const Arguments& arguments) {
+  const auto parsed = parse_options(arguments);
+  REQUIRE_FALSE(parsed.ok());
+  CHECK(parsed.error().code() == ErrorCode::kInvalid);
+  CHECK(parsed.error().message().find('\n') == std::string::npos);
+  return parsed.error().message();
+}
+
+bool refused(const std::string& argument) {
+  const auto parsed = parse({argument});
+  return !parsed.ok() && parsed.error().code() == ErrorCode::kInvalid;
+}
+
+std::string said(const Arguments& arguments) {
+  const auto parsed = parse_options(arguments);
+  REQUIRE(parsed.ok());
+  REQUIRE(std::holds_alternative<Say>(*parsed));
+  return std::get<Say>(*parsed).text;
+}
+
+}  // namespace
+
+TEST_CASE("a role and a node's name are enough, and the rest is as the help says") {
+  const auto options = parse({});
+  REQUIRE(options.ok());
+  CHECK(options->node_name == "node-a");
+  CHECK(options->kubeconfig.empty());
+  CHECK(options->node_config == "/etc/flexlocal/node.conf");
+  CHECK(options->host_proc.empty());
+  CHECK(options->state_dir == "/var/lib/flexlocal");
+  CHECK(options->lock_dir == "/run/flexlocal");
+  CHECK(options->kube_api_qps == 20);
+  CHECK(options->kube_api_burst == 30);
+  CHECK(options->worker_threads == 4);
+  CHECK(options->retry_interval_start == milliseconds(1000));
+  CHECK(options->retry_interval_max == milliseconds(300'000));
+  CHECK(options->timeout == milliseconds(30'000));
+  CHECK(options->log_level == LogLevel::kInfo);
+}
+
+TEST_CASE("every flag reaches its option") {
+  const auto options =
+      parse({"--kubeconfig=/k", "--context=c", "--node-config=/n", "--host-proc=/proc/1",
+             "--state-dir=/s", "--lock-dir=/l", "--kube-api-qps=0", "--kube-api-burst=1",
+             "--worker-threads=64", "--retry-interval-start=500ms", "--retry-interval-max=2m",
+             "--timeout=5s", "--log-level=debug"});
+  REQUIRE(options.ok());
+  CHECK(options->kubeconfig == "/k");
+  CHECK(options->context == "c");
+  CHECK(options->node_config == "/n");
+  CHECK(options->host_proc == "/proc/1");
+  CHECK(options->state_dir == "/s");
+  CHECK(options->lock_dir == "/l");
+  CHECK(options->kube_api_qps == 0);
+  CHECK(options->kube_api_burst == 1);
+  CHECK(options->worker_threads == 64);
+  CHECK(options->retry_interval_start == milliseconds(500));
+  CHECK(options->retry_interval_max == milliseconds(120'000));
+  CHECK(options->timeout == milliseconds(5000));
+  CHECK(options->log_level == LogLevel::kDebug);
+}
+
+TEST_CASE("a missing or unknown role, or no node's name, is refused in one line") {
+  const std::string help = "; see flexlocal-provisioner --help";
+  CHECK(words({}) == "no role: say flexlocal-provisioner node" + help);
+  CHECK(words({"cluster"}) == "role \"cluster\" is not known; accepted: node" + help);
+  CHECK(words({"a\nb"}) == "role \"a?b\" is not known; accepted: node" + help);
+  CHECK(words({"node"}) == "--node-name is missing" + help);
+  CHECK(words({"node", "--node-name", ""}) == "--node-name is missing" + help);
+}
+
+TEST_CASE("unknown, abbreviated, repeated and superfluous arguments are refused") {
+  CHECK(refused("--nosuch"));
+  CHECK(refused("--kube-api-q=1"));
+  CHECK(refused("--node-name=twice"));
+  CHECK(refused("extra"));
+  CHECK(refused("--kubeconfig"));
+}
+
+TEST_CASE("numbers out of range, or no numbers, are refused with the range") {
+  for (const char* value : {"-1", "nan", "inf", "100001", "x", ""})
+    CHECK(refused(std::string("--kube-api-qps=") + value));
+  for (const char* value : {"0", "0.5", "-1", "nan", "100001"})
+    CHECK(refused(std::string("--kube-api-burst=") + value));
+  for (const char* value : {"0", "65", "-1", "4294967297", "1.5", "x"})
+    CHECK(refused(std::string("--worker-threads=") + value));
+  CHECK(words({"node", "--node-name=a", "--worker-threads=65"}) ==
+        "--worker-threads: accepted are 1 to 64; see flexlocal-provisioner --help");
+}
+
+TEST_CASE("durations need a unit, are positive, and are refused with examples") {
+  for (const char* flag : {"retry-interval-start", "retry-interval-max", "timeout"})
+    for (const char* value : {"", "5", "s", "0s", "-1s", "1h", "1.5s", "1 s", "1000001s", "5S"})
+      CHECK(refused(std::string("--") + flag + "=" + value));
+  CHECK(words({"node", "--node-name=a", "--timeout=5"}) ==
+        "--timeout=5: accepted are durations such as 500ms, 30s, 5m");
+}
+
+TEST_CASE("the longest pause is not shorter than the first") {
+  CHECK(words({"node", "--node-name=a", "--retry-interval-start=2s", "--retry-interval-max=1s"}) ==
+        "--retry-interval-max is less than --retry-interval-start; see flexlocal-provisioner "
+        "--help");
+  CHECK(parse({"--retry-interval-start=1s", "--retry-interval-max=1s"}).ok());
+}
+
+TEST_CASE("an unknown log level is refused with those that are known") {
+  CHECK(words({"node", "--node-name=a", "--log-level=loud"}) ==
+        "--log-level: accepted are debug, info, warning, error; see flexlocal-provisioner --help");
+}
+
+TEST_CASE("help names every flag, and version one line, whatever else is missing") {
+  const std::string help = said({"--help"});
+  for (const char* flag :
+       {"kubeconfig", "context", "kube-api-qps", "kube-api-burst", "timeout", "node-name",
+        "node-config", "host-proc", "state-dir", "lock-dir", "worker-threads",
+        "retry-interval-start", "retry-interval-max", "log-level", "help", "version"})
+    CHECK(help.find(std::string("--") + flag) != std::string::npos);
+  CHECK(help.starts_with("flexlocal-provisioner: "));
+  const std::string version = said({"--version"});
+  CHECK(version.starts_with("flexlocal-provisioner "));
+  CHECK(version.find('\n') == version.size() - 1);
+}
+
+}  // namespace flexlocal::provisioner::test

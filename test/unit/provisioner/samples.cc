@@ -1,0 +1,90 @@
+#include "test/unit/provisioner/samples.h"
+
+#include <stdexcept>
+
+#include "flexvolume/base/text.h"
+
+namespace flexlocal::provisioner::test {
+namespace {
+
+std::string next_version() {
+  static int version = 100;
+  return concat(++version);
+}
+
+}  // namespace
+
+Claim sample_claim() {
+  Claim claim;
+  claim.namespace_name = "shop";
+  claim.name = "data";
+  claim.uid = kUid;
+  claim.resource_version = "7";
+  claim.storage_class = "local";
+  claim.selected_node = kNode;
+  claim.volume_mode = "Filesystem";
+  claim.requested = "1Gi";
+  claim.access_modes = {"ReadWriteOnce"};
+  return claim;
+}
+
+StorageClass sample_class() {
+  StorageClass found;
+  found.name = "local";
+  found.reclaim_policy = "Delete";
+  found.binding_mode = "WaitForFirstConsumer";
+  return found;
+}
+
+engine::VolumeSpec sample_spec(const std::string& uid, Bytes size) {
+  return {*engine::VolumeName::of_claim(uid),
+          kCluster,
+          "shop",
+          "default",
+          engine::Backend::kLvm,
+          engine::FsType::kXfs,
+          size};
+}
+
+std::string with(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  if (at == std::string::npos) throw std::logic_error("the sample does not hold " + from);
+  return text.replace(at, from.size(), to);
+}
+
+std::string volume_text(const engine::VolumeSpec& spec, const std::string& phase) {
+  Claim claim = sample_claim();
+  claim.uid = spec.name.claim_uid();
+  const std::string written = volume_json(spec, claim, sample_class(), {kNode, "host-a"});
+  const std::string meta =
+      concat(R"("metadata":{"uid":"uid-of-pv","resourceVersion":")", next_version(), R"(",)");
+  const std::string status = concat(R"({"status":{"phase":")", phase, R"("},)");
+  return with(with(written, R"("metadata":{)", meta), "{", status);
+}
+
+std::string claim_text(const Claim& claim) {
+  return concat(
+      R"({"metadata":{"namespace":")", claim.namespace_name, R"(","name":")", claim.name,
+      R"(","uid":")", claim.uid, R"(","resourceVersion":")", next_version(),
+      R"(","annotations":{"volume.beta.kubernetes.io/storage-provisioner":"flexlocal.io",)",
+      R"("volume.kubernetes.io/selected-node":")", claim.selected_node,
+      R"("}},"spec":{"accessModes":["ReadWriteOnce"],"storageClassName":")", claim.storage_class,
+      R"(","volumeMode":"Filesystem","resources":{"requests":)", R"({"storage":")", claim.requested,
+      R"("}}},"status":{"phase":"Pending"}})");
+}
+
+std::string class_text() {
+  return concat(R"({"metadata":{"name":"local","resourceVersion":")", next_version(),
+                R"("},"provisioner":"flexlocal.io","reclaimPolicy":"Delete",)",
+                R"("volumeBindingMode":"WaitForFirstConsumer"})");
+}
+
+Volume decoded_volume(const std::string& text) {
+  const auto document = JsonDocument::parse(text);
+  if (!document) throw std::logic_error(document.error().message());
+  auto volume = decode_volume(document->root());
+  if (!volume) throw std::logic_error("the sample is none of ours");
+  return *volume;
+}
+
+}  // namespace flexlocal::provisioner::test

@@ -1,0 +1,33 @@
+// Objects of an API server as tests need them: whole, valid, and changed in one place by each test.
+#pragma once
+
+#include <string>
+
+#include "flexvolume/base/bytes.h"
+#include "provisioner/objects.h"
+#include "provisioner/volume_object.h"
+
+namespace flexlocal::provisioner::test {
+
+inline const std::string kUid = "11111111-2222-3333-4444-555555555555";
+inline const std::string kOtherUid = "99999999-2222-3333-4444-555555555555";
+inline const std::string kCluster = "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee";
+inline const std::string kNode = "node-a";
+
+// A claim that this node is asked to serve: 1 GiB of class "local" in namespace "shop".
+Claim sample_claim();
+StorageClass sample_class();
+engine::VolumeSpec sample_spec(const std::string& uid = kUid, Bytes size = kGiB);
+
+// A PersistentVolume as sample_spec() gives it, after the API server and the controllers have
+// added theirs. `resource_version` rises with every call, as an informer expects it.
+std::string volume_text(const engine::VolumeSpec& spec, const std::string& phase);
+std::string claim_text(const Claim& claim);
+std::string class_text();
+
+Volume decoded_volume(const std::string& text);
+
+// `text` with the first `from` replaced; a test that replaces nothing is wrong and throws.
+std::string with(std::string text, const std::string& from, const std::string& to);
+
+}  // namespace flexlocal::provisioner::test

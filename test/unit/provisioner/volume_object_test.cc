@@ -1,0 +1,83 @@
+#include "provisioner/volume_object.h"
+
+#include <doctest/doctest.h>
+
+#include "flexvolume/base/json.h"
+#include "test/unit/provisioner/samples.h"
+
+namespace flexlocal::provisioner::test {
+namespace {
+
+JsonDocument written(const engine::VolumeSpec& spec = sample_spec(),
+                     const StorageClass& storage_class = sample_class()) {
+  return std::move(
+      *JsonDocument::parse(volume_json(spec, sample_claim(), storage_class, {kNode, "host-a"})));
+}
+
+}  // namespace
+
+TEST_CASE("a volume that is written reads back as the same volume") {
+  for (const Bytes size : {Bytes(300 * kMiB.count()), kGiB, kGiB + Bytes(1)}) {
+    const engine::VolumeSpec spec = sample_spec(kUid, size);
+    const auto volume = decode_volume(written(spec).root());
+    REQUIRE(volume.has_value());
+    const auto back = spec_of(*volume);
+    REQUIRE(back.ok());
+    CHECK(back->name == spec.name);
+    CHECK(back->cluster_id == spec.cluster_id);
+    CHECK(back->claim_namespace == spec.claim_namespace);
+    CHECK(back->pool == spec.pool);
+    CHECK(back->backend == spec.backend);
+    CHECK(back->fs_type == spec.fs_type);
+    CHECK(back->size == spec.size);
+    CHECK(*parse_quantity(volume->capacity) == spec.size);
+  }
+}
+
+TEST_CASE("affinity goes by the hostname label's value, our own label by the Node's name") {
+  const JsonDocument document = written();
+  const JsonView terms = document.root()["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"];
+  REQUIRE(terms.size() == 1);
+  const JsonView expressions = terms.at(0)["matchExpressions"];
+  REQUIRE(expressions.size() == 1);
+  CHECK(expressions.at(0).dump() ==
+        R"({"key":"kubernetes.io/hostname","operator":"In","values":["host-a"]})");
+  CHECK(document.root()["metadata"]["labels"].dump() == R"({"flexlocal.io/node":"node-a"})");
+}
+
+TEST_CASE("a volume is tied to exactly its claim, and says who made it and who must let it go") {
+  const JsonDocument document = written();
+  const JsonView root = document.root();
+  CHECK(root["metadata"]["name"].text() == "pvc-" + kUid);
+  CHECK(root["spec"]["claimRef"].dump() ==
+        R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","namespace":"shop","name":"data",)"
+        R"("uid":")" +
+            kUid + R"("})");
+  CHECK(root["metadata"]["annotations"].dump() ==
+        R"({"pv.kubernetes.io/provisioned-by":"flexlocal.io"})");
+  CHECK(root["metadata"]["finalizers"].dump() == R"(["flexlocal.io/reclaim"])");
+  CHECK(root["spec"]["storageClassName"].text() == "local");
+  CHECK(root["spec"]["accessModes"].dump() == R"(["ReadWriteOnce"])");
+}
+
+TEST_CASE("a volume's source names pool and size but no node, and no mount options") {
+  const JsonDocument document = written();
+  const JsonView spec = document.root()["spec"];
+  CHECK(spec["flexVolume"]["driver"].text() == "flexlocal.io/flexlocal");
+  CHECK(spec["flexVolume"]["fsType"].text() == "xfs");
+  CHECK_FALSE(spec["mountOptions"].exists());
+  CHECK(spec["flexVolume"].dump().find(kNode) == std::string::npos);
+  CHECK(spec["flexVolume"].dump().find("host-a") == std::string::npos);
+}
+
+TEST_CASE("the class decides what becomes of the data; without a word it is deleted") {
+  StorageClass storage_class = sample_class();
+  for (const char* policy : {"Retain", "Delete", ""}) {
+    storage_class.reclaim_policy = policy;
+    const JsonDocument document = written(sample_spec(), storage_class);
+    CHECK(document.root()["spec"]["persistentVolumeReclaimPolicy"].text() ==
+          (*policy == '\0' ? "Delete" : policy));
+  }
+}
+
+}  // namespace flexlocal::provisioner::test

@@ -1,0 +1,139 @@
+#include "provisioner/volume_worker.h"
+
+#include "test/unit/provisioner/node_lab.h"
+
+namespace flexlocal::provisioner::test {
+namespace {
+
+using Calls = std::vector<std::string>;
+
+const std::string kRemove = "remove pvc-" + kUid;
+const std::string kDelete = "DELETE " + kVolumePath;
+const std::string kPatch = "PATCH " + kVolumePath;
+const std::string kOurs = R"("finalizers":["flexlocal.io/reclaim"])";
+
+struct Fixture : NodeLab {
+  VolumeWorker worker{parts};
+  const std::string name = "pvc-" + kUid;
+
+  Status work() { return wait_for(worker.work(name)); }
+  ErrorCode failure() {
+    const Status worked = work();
+    REQUIRE_FALSE(worked.ok());
+    return worked.error().code();
+  }
+  static std::string text(const std::string& phase) { return volume_text(sample_spec(), phase); }
+  static std::string deleting(const std::string& volume) {
+    return with(volume, R"("uid":"uid-of-pv")",
+                R"("uid":"uid-of-pv","deletionTimestamp":"2021-03-01T11:00:00Z")");
+  }
+  static std::string version_of(const std::string& volume) {
+    return decoded_volume(volume).resource_version;
+  }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "a released volume is removed, then deleted by uid, then let go") {
+  know_volume(text("Released"));
+  const std::string after = deleting(text("Released"));
+  answers[kDelete] = {{200, after}};
+  CHECK(work().ok());
+  CHECK(journal == Calls{kRemove, kDelete, kPatch});
+  const auto options = JsonDocument::parse(body_of(kube::Method::kDelete, kVolumePath));
+  REQUIRE(options.ok());
+  CHECK(options->root()["preconditions"].dump() == R"({"uid":"uid-of-pv"})");
+  // The version of the deletion's answer: that of the cache would always be a conflict.
+  CHECK(body_of(kube::Method::kPatch, kVolumePath) ==
+        R"({"metadata":{"resourceVersion":")" + version_of(after) + R"(","finalizers":[]}})");
+}
+
+TEST_CASE_FIXTURE(Fixture, "the finalizers of others stay, in their order") {
+  const std::string others =
+      with(text("Released"), kOurs,
+           R"("finalizers":["a.io/x","flexlocal.io/reclaim","kubernetes.io/pv-protection"])");
+  const std::string volume = deleting(others);
+  know_volume(volume);
+  CHECK(work().ok());
+  CHECK(journal == Calls{kRemove, kPatch});
+  CHECK(body_of(kube::Method::kPatch, kVolumePath) ==
+        R"({"metadata":{"resourceVersion":")" + version_of(volume) +
+            R"(","finalizers":["a.io/x","kubernetes.io/pv-protection"]}})");
+}
+
+TEST_CASE_FIXTURE(Fixture, "a removal that fails never leads to a deletion, whatever it fails of") {
+  for (const ErrorCode code :
+       {ErrorCode::kBusy, ErrorCode::kDenied, ErrorCode::kUnavailable, ErrorCode::kFailed,
+        ErrorCode::kNotFound, ErrorCode::kExists, ErrorCode::kConflict, ErrorCode::kCancelled}) {
+    know_volume(text("Released"));
+    storage.remove_status = Error(code, "in use");
+    CHECK(failure() == code);
+    CHECK(journal == Calls{kRemove});
+    journal.clear();
+  }
+  CHECK(events_written().find("VolumeFailedDelete") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a volume of another cluster, or of another claim, is not removed") {
+  know_volume(with(text("Released"), kCluster, kOtherUid));
+  CHECK(failure() == ErrorCode::kDenied);
+  know_volume(with(text("Released"), R"("uid":")" + kUid, R"("uid":")" + kOtherUid));
+  CHECK(failure() == ErrorCode::kInvalid);
+  CHECK(journal.empty());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a deletion that is refused leaves the finalizer, and is tried again") {
+  know_volume(text("Released"));
+  answers[kDelete] = {{409, refused("Conflict")}, {200, deleting(text("Released"))}};
+  CHECK(failure() == ErrorCode::kConflict);
+  CHECK(journal == Calls{kRemove, kDelete});
+  CHECK(work().ok());
+  CHECK(journal == Calls{kRemove, kDelete, kRemove, kDelete, kPatch});
+}
+
+TEST_CASE_FIXTURE(Fixture, "an object that is gone when it is deleted or let go is success") {
+  know_volume(text("Released"));
+  answers[kDelete] = {{404, refused("NotFound")}};
+  CHECK(work().ok());
+  CHECK(journal == Calls{kRemove, kDelete});
+  answers[kDelete] = {{200, deleting(text("Released"))}};
+  answers[kPatch] = {{404, refused("NotFound")}};
+  CHECK(work().ok());
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a finalizer that somebody changed meanwhile is a conflict, no success") {
+  know_volume(deleting(text("Released")));
+  answers[kPatch] = {{409, refused("Conflict")}};
+  CHECK(failure() == ErrorCode::kConflict);
+}
+
+TEST_CASE_FIXTURE(Fixture, "what the policy keeps is let go of without a look at the disks") {
+  know_volume(deleting(with(text("Released"), R"("Delete")", R"("Retain")")));
+  CHECK(work().ok());
+  CHECK(journal == Calls{kPatch});
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a deleted volume of a living claim keeps its data, and a person is told") {
+  know_volume(deleting(text("Bound")));
+  CHECK(work().ok());
+  CHECK(journal.empty());
+  CHECK(events_written().find("its data stays until the claim is deleted") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a bound volume, or one that is not known, causes no call at all") {
+  know_volume(text("Bound"));
+  CHECK(work().ok());
+  CHECK(wait_for(worker.work("pvc-unknown")).ok());
+  CHECK(journal.empty());
+}
+
+TEST_CASE_FIXTURE(Fixture, "after a removal the disks are looked at anew") {
+  REQUIRE(wait_for(ledger.refresh(true)).ok());
+  know_volume(text("Released"));
+  CHECK(work().ok());
+  CHECK_FALSE(ledger.inventory().has_value());
+}
+
+}  // namespace flexlocal::provisioner::test
