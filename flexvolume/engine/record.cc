@@ -96,6 +96,8 @@ Result<std::optional<Record>> RecordStore::load(const VolumeName& name) const {
 }
 
 Status RecordStore::save(const Record& record) const {
+  auto written = write_file_atomically(path_of(record.name), to_json(record), 0600);
+  if (written || written.error().code() != ErrorCode::kNotFound) return written;
   if (auto made = make_folders(folder_); !made) return made;
   return write_file_atomically(path_of(record.name), to_json(record), 0600);
 }

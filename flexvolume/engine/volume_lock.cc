@@ -10,16 +10,23 @@ namespace {
 constexpr auto kVolumeDeadline = std::chrono::seconds(90);
 constexpr auto kGroupDeadline = std::chrono::seconds(90);
 
+// The folder is there from the second call on, so it is made only when it is missed.
+Result<FileLock> acquire(const std::string& folder, const std::string& name, std::chrono::seconds deadline) {
+  const std::string path = concat(folder, '/', name);
+  auto lock = FileLock::acquire(path, deadline);
+  if (lock || lock.error().code() != ErrorCode::kNotFound) return lock;
+  if (auto made = make_folders(folder); !made) return made.error();
+  return FileLock::acquire(path, deadline);
+}
+
 }  // namespace
 
 Result<FileLock> lock_volume(const std::string& folder, const VolumeName& name) {
-  if (auto made = make_folders(folder); !made) return made.error();
-  return FileLock::acquire(concat(folder, "/volume-", name.text()), kVolumeDeadline);
+  return acquire(folder, concat("volume-", name.text()), kVolumeDeadline);
 }
 
 Result<FileLock> lock_volume_group(const std::string& folder, const std::string& group) {
-  if (auto made = make_folders(folder); !made) return made.error();
-  return FileLock::acquire(concat(folder, "/group-", group), kGroupDeadline);
+  return acquire(folder, concat("group-", group), kGroupDeadline);
 }
 
 }  // namespace flexlocal::engine
