@@ -12,6 +12,15 @@ namespace {
 // "Several pods mounted and unmounted in between" ends well before this many layers.
 constexpr int kMostLayers = 64;
 
+enum class Settlement { kNone, kTagReady, kRestoreRecord };
+
+Settlement plan_settlement(const std::optional<Record>& record, const LogicalVolume& volume) {
+  if (!record) return volume.ownership->ready ? Settlement::kRestoreRecord : Settlement::kNone;
+  const bool newly_ready = record->state == RecordState::kReady && !volume.ownership->ready &&
+                           record->device_uuid == volume.device_uuid;
+  return newly_ready ? Settlement::kTagReady : Settlement::kNone;
+}
+
 std::vector<MountEntry> mounts_at(const std::vector<MountEntry>& table, const std::string& path) {
   std::vector<MountEntry> found;
   std::copy_if(table.begin(), table.end(), std::back_inserter(found),
@@ -128,27 +137,40 @@ Result<Inventory> Engine::inventory() {
 }
 
 Status Engine::settle(const Inventory& inventory) {
+  Status first_failure;
   for (const LogicalVolume& volume : inventory.volumes) {
     if (!volume.ownership) continue;
-    if (auto settled = settle_volume(volume); !settled)
-      return settled.error().context(concat("settling ", volume.group, '/', volume.name));
+    auto settled = settle_volume(volume);
+    // One volume in trouble must not keep the others from being settled.
+    if (!settled && first_failure)
+      first_failure = settled.error().context(concat("settling ", volume.group, '/', volume.name));
   }
-  return {};
+  return first_failure;
 }
 
 Status Engine::settle_volume(const LogicalVolume& volume) {
   const auto name = VolumeName::of_claim(volume.ownership->claim_uid);
   if (!name || name->text() != volume.name) return {};  // renamed by a person: theirs to settle
+  // Most are settled already; a lock is only waited for where there is something to do.
+  const auto glance = records_.load(*name);
+  if (!glance) return glance.error();
+  if (plan_settlement(*glance, volume) == Settlement::kNone) return {};
   const auto lock = lock_volume(host_.lock_folder, *name);
   if (!lock) return lock.error();
   const auto record = records_.load(*name);
   if (!record) return record.error();
-  if (*record) {
-    const bool newly_ready = (*record)->state == RecordState::kReady && !volume.ownership->ready &&
-                             (*record)->device_uuid == volume.device_uuid;
-    return newly_ready ? lvm_.tag_ready(volume) : Status();
+  switch (plan_settlement(*record, volume)) {
+    case Settlement::kNone:
+      return {};
+    case Settlement::kTagReady:
+      return lvm_.tag_ready(volume);
+    case Settlement::kRestoreRecord:
+      break;
   }
-  if (!volume.ownership->ready) return {};
+  // The inventory may be older than a removal: a record of what is gone would stay for ever.
+  const auto now = lvm_.find(volume.group, *name);
+  if (!now) return now.error();
+  if (!*now || (*now)->uuid != volume.uuid) return {};
   return records_.save({.name = *name,
                         .state = RecordState::kReady,
                         .attempt = volume.ownership->attempt,
