@@ -158,9 +158,10 @@ TEST_CASE_FIXTURE(Fixture, "two claims at once never both get the last room") {
   NodeParts slow_parts{slow_api, events, claims, volumes,    classes,
                        storage,  ledger, log,    parts.node, kCluster};
   ClaimWorker both(slow_parts);
+  const std::string other_key = second.key();
   std::optional<Status> one, two;
   tasks.spawn(kube::test::store(both.work(key), one));
-  tasks.spawn(kube::test::store(both.work("shop/second"), two));
+  tasks.spawn(kube::test::store(both.work(other_key), two));
   REQUIRE(run_until([&] { return slow.waiting == 2; }));
   slow.go.notify_all();
   REQUIRE(run_until([&] { return one && two; }));
