@@ -44,6 +44,7 @@ Answer answer(const std::vector<std::string>& arguments) {
   // half-way.
   ::signal(SIGPIPE, SIG_IGN);
   SyslogLog log;
+  mark_inherited_close_on_exec();
   HostNode node(log);
   return call_out(arguments, node, log);
 }

@@ -5,31 +5,24 @@
 namespace flexlocal::provisioner {
 namespace {
 
-// Gives the reservation back however the coroutine ends.
-class Reservation {
- public:
-  Reservation(Ledger& ledger, const engine::VolumeSpec& spec)
-      : ledger_(ledger), volume_(spec.name.text()) {
-    ledger_.reserve(volume_, spec.pool, spec.size);
-  }
-  Reservation(const Reservation&) = delete;
-  Reservation& operator=(const Reservation&) = delete;
-  ~Reservation() { ledger_.release(volume_); }
-
- private:
-  Ledger& ledger_;
-  std::string volume_;
-};
+// An answer that can only mean that nothing was written.
+bool certainly_refused(ErrorCode code) {
+  return code == ErrorCode::kInvalid || code == ErrorCode::kDenied;
+}
 
 }  // namespace
 
 Task<Status> ClaimWorker::work(const std::string& key) {
   const Claim* known = parts_.claims.get(key);
-  if (known == nullptr) co_return Status();
+  if (known == nullptr) {
+    parts_.ledger.release(key);
+    co_return Status();
+  }
   const Claim claim = *known;  // the store may change while we wait
   const StorageClass* class_known = parts_.classes.get(claim.storage_class);
   const bool exists = parts_.volumes.get(concat("pvc-", claim.uid)) != nullptr;
   const ClaimPlan plan = plan_claim(claim, class_known, exists, parts_.node.name);
+  if (!std::holds_alternative<Order>(plan)) parts_.ledger.release(key);
   if (std::holds_alternative<LeaveAlone>(plan)) co_return Status();
   if (const auto* refusal = std::get_if<Refuse>(&plan)) {
     say(claim, kube::EventType::kWarning, "ProvisioningFailed", refusal->why);
@@ -42,12 +35,12 @@ Task<Status> ClaimWorker::work(const std::string& key) {
 }
 
 // kNoSpace and kNotFound: not here. Two looks: what others freed in the last seconds counts.
-Task<Result<Bytes>> ClaimWorker::find_room(const Order& order) {
+Task<Result<Bytes>> ClaimWorker::find_room(const Claim& claim, const Order& order) {
   Result<Bytes> size = Error(ErrorCode::kUnavailable, "not looked yet");
   for (const bool anew : {false, true}) {
     auto refreshed = co_await parts_.ledger.refresh(anew);
     if (!refreshed) co_return refreshed.error().context("looking at this node's volume groups");
-    const auto room = parts_.ledger.room(order.parameters.pool);
+    const auto room = parts_.ledger.room(order.parameters.pool, claim.key());
     size = room ? fit(order, parts_.node.name, room->free, room->group.extent) : room.error();
     if (size) break;
   }
@@ -56,11 +49,12 @@ Task<Result<Bytes>> ClaimWorker::find_room(const Order& order) {
 
 Task<Status> ClaimWorker::provision(const Claim& claim, const StorageClass& storage_class,
                                     const Order& order) {
-  auto size = co_await find_room(order);
+  auto size = co_await find_room(claim, order);
   if (!size) {
     const bool elsewhere =
         size.error().code() == ErrorCode::kNoSpace || size.error().code() == ErrorCode::kNotFound;
     if (!elsewhere) co_return size.error();
+    parts_.ledger.release(claim.key());
     auto handed = co_await hand_back(claim, size.error().message());
     co_return handed;
   }
@@ -72,7 +66,7 @@ Task<Status> ClaimWorker::provision(const Claim& claim, const StorageClass& stor
                                 order.parameters.backend,
                                 order.parameters.fs_type,
                                 *size};
-  const Reservation reservation(parts_.ledger, spec);
+  parts_.ledger.reserve(claim.key(), spec);
   auto created = co_await create(claim, storage_class, spec);
   co_return created;
 }
@@ -82,14 +76,18 @@ Task<Status> ClaimWorker::create(const Claim& claim, const StorageClass& storage
   const std::string path = kube::object_path("v1", "persistentvolumes", "", "");
   const std::string body = volume_json(spec, claim, storage_class, parts_.node);
   auto answer = co_await parts_.api.create(path, body);
-  // There already: an earlier try of ours whose answer was lost. The informer will bring it.
-  if (!answer && answer.error().code() == ErrorCode::kExists) co_return Status();
+  if (!answer && answer.error().code() == ErrorCode::kExists) {
+    auto adopted = co_await adopt(claim, spec);
+    co_return adopted;
+  }
   if (!answer) {
+    if (certainly_refused(answer.error().code())) parts_.ledger.release(claim.key());
     const Error error = answer.error().context("creating the PersistentVolume");
     say(claim, kube::EventType::kWarning, "ProvisioningFailed", error.message());
     co_return error;
   }
   parts_.volumes.put(answer->root());
+  parts_.ledger.release(claim.key());
   parts_.log.info("volume provisioned", {{"namespace", claim.namespace_name},
                                          {"claim", claim.name},
                                          {"volume", spec.name.text()},
@@ -99,6 +97,27 @@ Task<Status> ClaimWorker::create(const Claim& claim, const StorageClass& storage
       concat("volume ", spec.name.text(), " of ", to_string(spec.size), " in pool \"", spec.pool,
              "\" on node ", parts_.node.name));
   co_return Status();
+}
+
+// There already: most often an earlier try of ours whose answer was lost. Whether it is, is asked.
+Task<Status> ClaimWorker::adopt(const Claim& claim, const engine::VolumeSpec& spec) {
+  const std::string path = kube::object_path("v1", "persistentvolumes", "", spec.name.text());
+  auto answer = co_await parts_.api.get(path);
+  if (!answer) co_return answer.error().context("reading the PersistentVolume that exists already");
+  const auto volume = decode_volume(answer->root());
+  if (volume && volume->claim_uid == claim.uid && volume->node == parts_.node.name &&
+      !volume->deleting) {
+    parts_.volumes.put(answer->root());
+    parts_.ledger.release(claim.key());
+    co_return Status();
+  }
+  parts_.ledger.release(claim.key());
+  const Error error(ErrorCode::kExists, concat("PersistentVolume ", spec.name.text(),
+                                               " exists already and is not this "
+                                               "claim's on node ",
+                                               parts_.node.name));
+  say(claim, kube::EventType::kWarning, "ProvisioningFailed", error.message());
+  co_return error;
 }
 
 // Without selected-node the scheduler's PreBind fails at once and it looks again; with it, only
@@ -121,8 +140,8 @@ Task<Status> ClaimWorker::hand_back(const Claim& claim, const std::string& why) 
   const std::string path =
       kube::object_path("v1", "persistentvolumeclaims", claim.namespace_name, claim.name);
   auto answer = co_await parts_.api.merge_patch(path, body);
-  if (!answer && answer.error().code() != ErrorCode::kNotFound)
-    co_return answer.error().context("handing the claim back to the scheduler");
+  if (!answer && answer.error().code() == ErrorCode::kNotFound) co_return Status();
+  if (!answer) co_return answer.error().context("handing the claim back to the scheduler");
   parts_.log.info("claim handed back to the scheduler",
                   {{"namespace", claim.namespace_name}, {"claim", claim.name}, {"why", why}});
   co_return Status();

@@ -18,9 +18,10 @@ class ClaimWorker {
 
  private:
   Task<Status> provision(const Claim& claim, const StorageClass& storage_class, const Order& order);
-  Task<Result<Bytes>> find_room(const Order& order);
+  Task<Result<Bytes>> find_room(const Claim& claim, const Order& order);
   Task<Status> create(const Claim& claim, const StorageClass& storage_class,
                       const engine::VolumeSpec& spec);
+  Task<Status> adopt(const Claim& claim, const engine::VolumeSpec& spec);
   Task<Status> hand_back(const Claim& claim, const std::string& why);
   void say(const Claim& claim, kube::EventType type, std::string_view reason,
            const std::string& message);

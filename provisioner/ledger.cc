@@ -22,7 +22,7 @@ Task<Status> Ledger::refresh(bool anew) {
   co_return Status();
 }
 
-Result<PoolRoom> Ledger::room(const std::string& pool) const {
+Result<PoolRoom> Ledger::room(const std::string& pool, const std::string& claim) const {
   const auto configured = engine::find_pool(config_, pool);
   if (!configured) return Error(ErrorCode::kNotFound, configured.error().message());
   if (!inventory_) return Error(ErrorCode::kUnavailable, "the disks have not been looked at yet");
@@ -34,11 +34,11 @@ Result<PoolRoom> Ledger::room(const std::string& pool) const {
   if (group == groups.end())
     return Error(ErrorCode::kNotFound, concat("pool \"", pool, "\": volume group \"",
                                               configured->volume_group, "\" is not on this node"));
-  return PoolRoom{*group, free_space(*inventory_, *group, promises())};
+  return PoolRoom{*group, free_space(*inventory_, *group, promises(claim))};
 }
 
-void Ledger::reserve(const std::string& volume, const std::string& pool, Bytes capacity) {
-  reserved_[volume] = {volume, group_of(pool), capacity};
+void Ledger::reserve(const std::string& claim, const engine::VolumeSpec& spec) {
+  reserved_[claim] = {spec.name.text(), group_of(spec.pool), spec.size};
 }
 
 std::string Ledger::group_of(const std::string& pool) const {
@@ -46,14 +46,15 @@ std::string Ledger::group_of(const std::string& pool) const {
   return found == config_.pools.end() ? std::string() : found->second.volume_group;
 }
 
-std::vector<Promise> Ledger::promises() const {
+std::vector<Promise> Ledger::promises(const std::string& except_claim) const {
   std::vector<Promise> out;
   volumes_.for_each([&](const std::string& name, const Volume& volume) {
     if (volume.node != node_) return;
     const auto spec = spec_of(volume);
     if (spec) out.push_back({name, group_of(spec->pool), spec->size});
   });
-  for (const auto& [name, promise] : reserved_) out.push_back(promise);
+  for (const auto& [claim, promise] : reserved_)
+    if (claim != except_claim) out.push_back(promise);
   return out;
 }
 

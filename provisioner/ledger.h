@@ -38,17 +38,19 @@ class Ledger {
   // Forgets what the disks said: something was removed.
   void forget() { inventory_.reset(); }
 
-  // After a refresh(). kNotFound when this node has no such pool.
-  Result<PoolRoom> room(const std::string& pool) const;
+  // After a refresh(), for this claim: what is reserved for the claim itself counts as free.
+  // kNotFound when this node has no such pool.
+  Result<PoolRoom> room(const std::string& pool, const std::string& claim) const;
 
-  // From the decision until the PersistentVolume is in the informer's store.
-  void reserve(const std::string& volume, const std::string& pool, Bytes capacity);
-  void release(const std::string& volume) { reserved_.erase(volume); }
+  // For a claim, from the decision until its PersistentVolume is known, or it is certain that
+  // there will be none. A create without an answer may have been carried out: it stays reserved.
+  void reserve(const std::string& claim, const engine::VolumeSpec& spec);
+  void release(const std::string& claim) { reserved_.erase(claim); }
 
   const std::optional<engine::Inventory>& inventory() const { return inventory_; }
 
  private:
-  std::vector<Promise> promises() const;
+  std::vector<Promise> promises(const std::string& except_claim) const;
   std::string group_of(const std::string& pool) const;
 
   Storage& storage_;
@@ -58,7 +60,7 @@ class Ledger {
   std::string node_;
   std::optional<engine::Inventory> inventory_;
   Clock::Instant taken_{};
-  std::map<std::string, Promise> reserved_;
+  std::map<std::string, Promise> reserved_;  // by claim
 };
 
 }  // namespace flexlocal::provisioner

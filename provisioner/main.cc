@@ -2,6 +2,7 @@
 
 #include <iostream>
 
+#include "flexvolume/base/program.h"
 #include "provisioner/daemon.h"
 #include "provisioner/options.h"
 
@@ -17,6 +18,7 @@ int main(int count, char** values) {
     std::cout << say->text;
     return 0;
   }
+  flexlocal::mark_inherited_close_on_exec();
   const auto ran = provisioner::run_node(std::get<provisioner::DaemonOptions>(*options));
   if (ran) return 0;
   std::cerr << "flexlocal-provisioner: " << ran.error().message() << '\n';

@@ -8,6 +8,16 @@ namespace {
 constexpr std::string_view kClaimKey = "claim:";
 constexpr std::string_view kVolumeKey = "volume:";
 
+// Events are a courtesy: an API server that does not answer must not hold up the end.
+constexpr auto kMostEventWriting = std::chrono::seconds(5);
+// What a label's value can hold (apimachinery/pkg/util/validation).
+constexpr std::size_t kMostLabelValue = 63;
+
+Task<void> cancel_after(kube::TaskGroup& group, std::chrono::seconds time) {
+  auto slept = co_await kube::sleep_for(time);
+  if (slept) group.cancel();
+}
+
 kube::ResourceKind claims_kind() {
   return {
       "persistentvolumeclaims", kube::object_path("v1", "persistentvolumeclaims", "", ""), {}, {}};
@@ -29,6 +39,9 @@ kube::ResourceKind classes_kind() {
 }  // namespace
 
 Task<Result<Membership>> load_membership(kube::ApiClient& api, const std::string& node) {
+  if (node.size() > kMostLabelValue)
+    co_return Error(ErrorCode::kInvalid, concat("the Node's name has more than ", kMostLabelValue,
+                                                " characters, so that no label can hold it"));
   const std::string node_path = kube::object_path("v1", "nodes", "", node);
   auto node_object = co_await api.get(node_path);
   if (!node_object) co_return node_object.error().context(concat("reading Node ", node));
@@ -89,8 +102,12 @@ Task<void> NodeRole::run() {
   auto watchers_ended = co_await watchers.join();
   auto workers_ended = co_await workers.join();
   events_.shut_down();
+  kube::TaskGroup patience(io_);
+  patience.spawn(cancel_after(writer, kMostEventWriting));
   auto writer_ended = co_await writer.join();
-  if (!watchers_ended || !workers_ended || !writer_ended)
+  patience.cancel();
+  auto patience_ended = co_await patience.join();
+  if (!watchers_ended || !workers_ended || !writer_ended || !patience_ended)
     log_.warning("stopped before everything had ended");
 }
 
@@ -98,6 +115,10 @@ Task<void> NodeRole::work_loop() {
   for (;;) {
     auto key = co_await queue_.get();
     if (!key) co_return;
+    if (stopped_) {  // what still waits is the next daemon's, whose lists are fresh
+      queue_.done(*key);
+      co_return;
+    }
     auto status = co_await work_on(*key);
     report(*key, status);
     queue_.done(*key);
@@ -156,8 +177,11 @@ Task<Status> NodeRole::tidy() {
 }
 
 void NodeRole::enqueue_volumes() {
-  volumes_.for_each(
-      [this](const std::string& name, const Volume&) { queue_.add(concat(kVolumeKey, name)); });
+  volumes_.for_each([this](const std::string& name, const Volume&) {
+    // One that failed comes by its own back-off.
+    const std::string key = concat(kVolumeKey, name);
+    if (queue_.failures(key) == 0) queue_.add(key);
+  });
 }
 
 }  // namespace flexlocal::provisioner

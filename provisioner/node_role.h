@@ -38,7 +38,10 @@ class NodeRole {
 
   // Works until stop(), then finishes what is begun, writes what events wait, and ends.
   Task<void> run();
-  void stop() { stopping_.notify_all(), stopped_ = true; }
+  void stop() {
+    stopped_ = true;
+    stopping_.notify_all();
+  }
 
  private:
   Task<void> work_loop();

@@ -9,6 +9,8 @@ namespace {
 // (pkg/controller/volume/persistentvolume/util).
 constexpr std::string_view kBetaProvisioner = "volume.beta.kubernetes.io/storage-provisioner";
 constexpr std::string_view kProvisionerAnnotation = "volume.kubernetes.io/storage-provisioner";
+// Still honoured by the API server's own helpers (pkg/apis/core/v1/helper).
+constexpr std::string_view kBetaClass = "volume.beta.kubernetes.io/storage-class";
 constexpr std::string_view kMigratedTo = "pv.kubernetes.io/migrated-to";
 
 std::string text(JsonView value) { return std::string(value.text()); }
@@ -34,6 +36,7 @@ std::optional<Claim> decode_claim(JsonView object) {
   claim.uid = text(meta["uid"]);
   claim.resource_version = text(meta["resourceVersion"]);
   claim.storage_class = text(spec["storageClassName"]);
+  if (claim.storage_class.empty()) claim.storage_class = text(annotations[kBetaClass]);
   claim.selected_node = text(annotations[kSelectedNode]);
   claim.volume_name = text(spec["volumeName"]);
   claim.volume_mode = text(spec["volumeMode"]);
@@ -74,10 +77,8 @@ std::optional<StorageClass> decode_storage_class(JsonView object) {
   StorageClass found;
   found.name = text(object["metadata"]["name"]);
   found.reclaim_policy = text(object["reclaimPolicy"]);
-  found.binding_mode = text(object["volumeBindingMode"]);
   found.parameters = object["parameters"].string_map();
   found.has_mount_options = object["mountOptions"].size() != 0;
-  found.has_topologies = object["allowedTopologies"].size() != 0;
   return found;
 }
 

@@ -58,10 +58,8 @@ struct Volume {
 struct StorageClass {
   std::string name;
   std::string reclaim_policy;
-  std::string binding_mode;
   std::map<std::string, std::string> parameters;
   bool has_mount_options = false;
-  bool has_topologies = false;
 };
 
 // nullopt: none of our business, and not kept. A claim is ours by its storage-provisioner

@@ -19,8 +19,7 @@ struct Promise {
 // free = the group's free space - what is promised and not taken from it yet. A volume whose LV
 // exists has been taken already; one that is being removed still has its LV, so its space is not
 // offered before it is really free.
-// Requires `inventory` to be taken as Engine::inventory does it, volumes before groups; a promise
-// counts once, however often it is named.
+// A promise counts once, however often it is named.
 Bytes free_space(const engine::Inventory& inventory, const engine::VolumeGroup& group,
                  const std::vector<Promise>& promises);
 

@@ -36,6 +36,7 @@ Task<Status> VolumeWorker::work(const std::string& name) {
           "the claim is still bound to this volume; its data stays until the claim is deleted");
       break;
     case ReclaimPlan::kLetGo: {
+      parts_.ledger.forget();  // its logical volume stays: the space is not free
       auto dropped = co_await drop_finalizer(volume);
       co_return dropped;
     }
@@ -47,7 +48,25 @@ Task<Status> VolumeWorker::work(const std::string& name) {
   co_return Status();
 }
 
-Task<Status> VolumeWorker::remove(const Volume& volume) {
+// What the informer has may be old, for as long as the API server cannot be reached: data is
+// destroyed only on the server's own word of this moment. Nothing: it is not to be removed now.
+Task<Result<std::optional<Volume>>> VolumeWorker::read_again(const Volume& volume) {
+  const std::string path = path_of(volume);
+  auto answer = co_await parts_.api.get(path);
+  if (!answer && answer.error().code() == ErrorCode::kNotFound) co_return std::optional<Volume>();
+  if (!answer) co_return answer.error().context("reading the PersistentVolume before its removal");
+  std::optional<Volume> latest = decode_volume(answer->root());
+  const bool same = latest && latest->uid == volume.uid &&
+                    plan_reclaim(*latest, parts_.node.name) == ReclaimPlan::kRemove;
+  if (!same) latest.reset();  // the watch brings what it is now
+  co_return latest;
+}
+
+Task<Status> VolumeWorker::remove(const Volume& known) {
+  auto latest = co_await read_again(known);
+  if (!latest) co_return latest.error();
+  if (!*latest) co_return Status();
+  const Volume& volume = **latest;
   auto taken = co_await take_back(volume);
   if (!taken) {
     say(volume, "VolumeFailedDelete", taken.error().message());

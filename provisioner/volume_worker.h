@@ -17,6 +17,7 @@ class VolumeWorker {
 
  private:
   Task<Status> remove(const Volume& volume);
+  Task<Result<std::optional<Volume>>> read_again(const Volume& volume);
   Task<Status> take_back(const Volume& volume);
   Task<Status> let_go(const Volume& volume);
   Task<Status> drop_finalizer(const Volume& volume);

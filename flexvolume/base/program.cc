@@ -9,8 +9,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 
 #include "flexvolume/base/fd.h"
 #include "flexvolume/base/text.h"
@@ -43,18 +45,16 @@ struct Launch {
   std::vector<char*> argv;
   UniqueFd mount_namespace;
   UniqueFd ipc_namespace;
+  UniqueFd uts_namespace;
   UniqueFd null;
   Pipe out, err, fault;
   const std::vector<int>* keep = nullptr;
 };
 
 void mark_close_on_exec(const std::vector<int>& keep) {
-  // close_range(2) with CLOSE_RANGE_CLOEXEC is Linux 5.11; older kernels get the loop.
-  constexpr unsigned kCloseOnExec = 1U << 2;
-  if (::close_range(3, ~0U, static_cast<int>(kCloseOnExec)) != 0) {
-    const long most = ::sysconf(_SC_OPEN_MAX);
-    for (int fd = 3; fd < most; ++fd) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
-  }
+  // CLOSE_RANGE_CLOEXEC is Linux 5.11. On older kernels there is mark_inherited_close_on_exec().
+  constexpr int kCloseOnExec = 1 << 2;
+  ::close_range(3, ~0U, kCloseOnExec);
   for (const int fd : keep) ::fcntl(fd, F_SETFD, 0);
 }
 
@@ -73,6 +73,7 @@ void unblock_signals() {
       ::dup2(launch.null.get(), STDIN_FILENO) >= 0 &&
       ::dup2(launch.out.writing.get(), STDOUT_FILENO) >= 0 &&
       ::dup2(launch.err.writing.get(), STDERR_FILENO) >= 0 &&
+      (!launch.uts_namespace.valid() || ::setns(launch.uts_namespace.get(), CLONE_NEWUTS) == 0) &&
       (!launch.ipc_namespace.valid() || ::setns(launch.ipc_namespace.get(), CLONE_NEWIPC) == 0) &&
       (!launch.mount_namespace.valid() ||
        ::setns(launch.mount_namespace.get(), CLONE_NEWNS) == 0) &&
@@ -96,6 +97,9 @@ Status prepare(Launch& launch, const std::string& namespaces_of) {
     *pipe = std::move(*made);
   }
   if (namespaces_of.empty()) return {};
+  auto uts_namespace = open_file(namespaces_of + "/ns/uts", O_RDONLY);
+  if (!uts_namespace) return uts_namespace.error();
+  launch.uts_namespace = std::move(*uts_namespace);
   auto mount_namespace = open_file(namespaces_of + "/ns/mnt", O_RDONLY);
   if (!mount_namespace) return mount_namespace.error();
   auto ipc_namespace = open_file(namespaces_of + "/ns/ipc", O_RDONLY);
@@ -140,11 +144,15 @@ class Child {
     reaped_ = got != 0;
     return reaped_;
   }
+  // A process in uninterruptible sleep, on a dying disk say, does not even die of SIGKILL. It is
+  // waited for a little and then left to be reaped by process 1, not to hold its caller for ever.
   void kill_and_reap() {
     if (reaped_) return;
     ::kill(-pid_, SIGKILL);
     ::kill(pid_, SIGKILL);  // in case it had no group of its own yet
-    reap(0);
+    constexpr int kMostMillis = 5000;
+    for (int millis = 0; millis < kMostMillis && !reap(WNOHANG); ++millis) ::poll(nullptr, 0, 1);
+    reaped_ = true;
   }
   int status() const { return status_; }
 
@@ -179,6 +187,16 @@ bool collect(Child& child, Stream& out, Stream& err, Clock::time_point end) {
 
 }  // namespace
 
+void mark_inherited_close_on_exec() {
+  std::error_code error;  // without /proc nothing can be listed, and nothing is lost but tidiness
+  for (std::filesystem::directory_iterator entry("/proc/self/fd", error), end;
+       !error && entry != end; entry.increment(error)) {
+    unsigned long long fd = 0;
+    if (parse_number(entry->path().filename().string(), INT_MAX, fd) && fd > 2)
+      ::fcntl(static_cast<int>(fd), F_SETFD, FD_CLOEXEC);
+  }
+}
+
 Result<CommandOutput> ProcessRunner::run(const Command& command) {
   Launch launch;
   launch.keep = &command.keep;
@@ -201,8 +219,11 @@ Result<CommandOutput> ProcessRunner::run(const Command& command) {
   Stream out{std::move(launch.out.reading), &output.out, limits_.out.count()};
   Stream err{std::move(launch.err.reading), &output.err, limits_.err.count()};
   int number = 0;
-  if (::read(launch.fault.reading.get(), &number, sizeof number) == sizeof number)
-    return Error::from_errno(number, concat("starting ", command.path));
+  ssize_t told = 0;
+  while ((told = ::read(launch.fault.reading.get(), &number, sizeof number)) < 0 &&
+         errno == EINTR) {
+  }
+  if (told == sizeof number) return Error::from_errno(number, concat("starting ", command.path));
 
   if (!collect(child, out, err, end)) {
     child.kill_and_reap();

@@ -39,13 +39,19 @@ struct ProcessLimits {
   Bytes err{64 * kKiB.count()};
 };
 
+// Marks every descriptor above 2 that this process was started with close-on-exec. For main(): what
+// the project opens itself is marked already, and a daemon's limit of open files can be so large
+// that the child of a fork cannot try them all.
+void mark_inherited_close_on_exec();
+
 // The real one: fixed environment, stdin from /dev/null, stdout and stderr apart, every other
 // descriptor closed, a process group of its own. Threads may call run() at once.
 class ProcessRunner final : public CommandRunner {
  public:
-  // `namespaces_of`: empty, or the /proc folder of a process (of process 1, say) whose mount and
-  // IPC namespaces the program runs in. IPC as well: libdevmapper waits for udev on a SysV
-  // semaphore (man dmsetup, udevcreatecookie), which the host's udev must see.
+  // `namespaces_of`: empty, or the /proc folder of a process (of process 1, say) whose mount, IPC
+  // and UTS namespaces the program runs in. IPC: libdevmapper waits for udev on a SysV semaphore
+  // (man dmsetup, udevcreatecookie), which the host's udev must see. UTS: LVM's system id may be
+  // the host's name (man lvmsystemid).
   explicit ProcessRunner(std::string namespaces_of = {}, ProcessLimits limits = {})
       : namespaces_of_(std::move(namespaces_of)), limits_(limits) {}
 

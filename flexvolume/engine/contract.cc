@@ -19,6 +19,7 @@ constexpr std::string_view kClaimTag = "flexlocal.io/claim-uid=";
 constexpr std::string_view kNamespaceTag = "flexlocal.io/claim-namespace=";
 constexpr std::string_view kPoolTag = "flexlocal.io/pool=";
 constexpr std::string_view kFsTypeTag = "flexlocal.io/fs=";
+constexpr std::string_view kSizeTag = "flexlocal.io/size=";
 constexpr std::string_view kAttemptTag = "flexlocal.io/attempt=";
 
 bool is_lower_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
@@ -172,6 +173,7 @@ std::vector<std::string> to_tags(const VolumeSpec& spec, std::string_view attemp
           concat(kNamespaceTag, spec.claim_namespace),
           concat(kPoolTag, spec.pool),
           concat(kFsTypeTag, to_string(spec.fs_type)),
+          concat(kSizeTag, spec.size.count()),
           concat(kAttemptTag, attempt),
           std::string(kNewTag)};
 }
@@ -190,6 +192,9 @@ std::optional<Ownership> parse_tags(const std::vector<std::string_view>& tags) {
     if (tag.starts_with(kNamespaceTag)) found.claim_namespace = value(kNamespaceTag);
     if (tag.starts_with(kPoolTag)) found.pool = value(kPoolTag);
     if (tag.starts_with(kAttemptTag)) found.attempt = value(kAttemptTag);
+    unsigned long long size = 0;
+    if (tag.starts_with(kSizeTag) && parse_number(value(kSizeTag), kMostBytes.count(), size))
+      found.size = Bytes(size);
     if (tag.starts_with(kFsTypeTag)) {
       const auto type = parse_fs_type(value(kFsTypeTag));
       if (!type) return std::nullopt;
@@ -197,7 +202,8 @@ std::optional<Ownership> parse_tags(const std::vector<std::string_view>& tags) {
     }
   }
   const bool whole = owner && is_uuid(found.cluster_id) && is_uuid(found.claim_uid) &&
-                     is_dns_label(found.claim_namespace) && is_dns_label(found.pool);
+                     is_dns_label(found.claim_namespace) && is_dns_label(found.pool) &&
+                     found.size > Bytes(0);
   return whole ? std::optional(found) : std::nullopt;
 }
 

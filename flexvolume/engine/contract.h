@@ -89,6 +89,7 @@ struct Ownership {
   std::string claim_namespace;
   FsType fs_type = FsType::kXfs;
   std::string pool;
+  Bytes size;           // as the provisioner decided it
   bool ready = false;   // the file system was complete and may hold data
   std::string attempt;  // which lvcreate made it: compares with the record of a killed call
 };
@@ -100,7 +101,8 @@ inline constexpr std::string_view kReadyTag = "flexlocal.io/state=ready";
 std::vector<std::string> to_tags(const VolumeSpec& spec, std::string_view attempt);
 // Nothing when the tags are not all there: the LV is then a stranger's.
 std::optional<Ownership> parse_tags(const std::vector<std::string_view>& tags);
-// Whether an LV with these tags is this volume.
+// Whether an LV with these tags is this volume. The size is not compared: a volume of ours that was
+// made with another size is still ours to remove.
 bool owns(const Ownership& ownership, const VolumeSpec& spec);
 
 // "/dev/mapper/<vg>-<lv>" with hyphens doubled, as libdevmapper builds names.

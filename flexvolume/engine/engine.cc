@@ -21,6 +21,13 @@ Settlement plan_settlement(const std::optional<Record>& record, const LogicalVol
   return newly_ready ? Settlement::kTagReady : Settlement::kNone;
 }
 
+Error other_group(const VolumeSpec& spec, std::string_view configured, std::string_view real) {
+  return Error(ErrorCode::kInvalid, concat("the volume is on volume group \"", real,
+                                           "\", but pool \"", spec.pool, "\" is \"", configured,
+                                           "\" in node.conf; correct node.conf, and restart "
+                                           "the node daemon"));
+}
+
 std::vector<MountEntry> mounts_at(const std::vector<MountEntry>& table, const std::string& path) {
   std::vector<MountEntry> found;
   std::copy_if(table.begin(), table.end(), std::back_inserter(found),
@@ -72,14 +79,21 @@ Status Engine::mount_on(const MountRequest& request, const std::string& device) 
   const auto target = folder->open_itself();
   if (!target) return target.error();
   const std::string fs_type(to_string(request.spec.fs_type));
+  // Read-write always: the kernel has one superblock for all mounts of a device, and refuses a
+  // read-only one beside a writer's. Read-only is this one mount, for this one pod.
   auto mounted = host_.mounter.mount(device, descriptor_path(*target), fs_type,
-                                     {request.read_only, mount_data(request.spec.fs_type)});
+                                     mount_data(request.spec.fs_type));
   if (!mounted && mounted.error().code() != ErrorCode::kBusy)
     return Error(ErrorCode::kCorrupt, concat(mounted.error().message(),
                                              "; the volume is not formatted again, look at "
                                              "the kernel's log and at `xfs_repair -n ",
                                              device, '`'));
-  return mounted;
+  if (!mounted || !request.read_only) return mounted;
+  auto narrowed = host_.mounter.make_read_only(folder->through_parent());
+  if (narrowed) return {};
+  if (auto undone = host_.mounter.unmount(folder->through_parent()); !undone)
+    return narrowed.error().context(concat("left mounted (", undone.error().message(), ')'));
+  return narrowed;
 }
 
 Status Engine::unmount(const std::string& folder_path) {
@@ -101,16 +115,11 @@ Status Engine::remove(const VolumeSpec& spec) {
   if (!pool) return pool.error();
   const auto lock = lock_volume(host_.lock_folder, spec.name);
   if (!lock) return lock.error();
-  const auto found = lvm_.find(pool->volume_group, spec.name);
+  const auto found = find_to_remove(spec, pool->volume_group);
   if (!found) return found.error();
-  const std::string lv = concat(pool->volume_group, '/', spec.name.text());
-  if (!*found) {
-    if (auto group = lvm_.group(pool->volume_group); !group)
-      return Error(ErrorCode::kUnavailable,
-                   concat("cannot tell whether ", lv, " is gone: ", group.error().message()));
-    return records_.remove(spec.name);
-  }
+  if (!*found) return records_.remove(spec.name);
   const LogicalVolume& volume = **found;
+  const std::string lv = concat(volume.group, '/', volume.name);
   if (!volume.ownership || !owns(*volume.ownership, spec))
     return Error(ErrorCode::kDenied, concat("logical volume ", lv,
                                             " is not removed: its tags do not say that it is "
@@ -118,7 +127,7 @@ Status Engine::remove(const VolumeSpec& spec) {
   if (volume.open)
     return Error(ErrorCode::kBusy,
                  concat("logical volume ", lv, " is in use and is not removed yet"));
-  const auto group_lock = lock_volume_group(host_.lock_folder, pool->volume_group);
+  const auto group_lock = lock_volume_group(host_.lock_folder, volume.group);
   if (!group_lock) return group_lock.error();
   if (auto removed = lvm_.remove(volume); !removed)
     return removed.error().context(concat("removing ", lv));
@@ -126,15 +135,29 @@ Status Engine::remove(const VolumeSpec& spec) {
   return records_.remove(spec.name);
 }
 
-Result<Inventory> Engine::inventory() {
-  // In this order: a volume made in between is then missing from the list and taken from the free
-  // space as well, so that room is counted too small for a moment and never too large.
-  auto volumes = lvm_.volumes();
-  if (!volumes) return volumes.error();
-  auto groups = lvm_.groups();
-  if (!groups) return groups.error();
-  return Inventory{std::move(*groups), std::move(*volumes)};
+// Nothing, once it is proven that there is nothing: the volume is not looked for on the one group
+// that node.conf names today, and a group that cannot be seen proves nothing.
+Result<std::optional<LogicalVolume>> Engine::find_to_remove(const VolumeSpec& spec,
+                                                            const std::string& group) {
+  auto found = lvm_.find_anywhere(spec.name);
+  if (!found) return found.error();
+  for (LogicalVolume& volume : *found)
+    if (volume.group == group) return std::optional(std::move(volume));
+  const auto record = records_.load(spec.name);
+  if (!record) return record.error();
+  for (const LogicalVolume& volume : *found)
+    if (volume.ownership && owns(*volume.ownership, spec))
+      return other_group(spec, group, volume.group);
+  if (*record && (*record)->volume_group != group)
+    return other_group(spec, group, (*record)->volume_group);
+  if (auto seen = lvm_.group(group); !seen)
+    return Error(ErrorCode::kUnavailable,
+                 concat("cannot tell whether ", group, '/', spec.name.text(),
+                        " is gone: ", seen.error().message()));
+  return std::optional<LogicalVolume>();
 }
+
+Result<Inventory> Engine::inventory() { return lvm_.inventory(); }
 
 Status Engine::settle(const Inventory& inventory) {
   Status first_failure;
@@ -178,7 +201,8 @@ Status Engine::settle_volume(const LogicalVolume& volume) {
                         .volume_group = volume.group,
                         .cluster_id = volume.ownership->cluster_id,
                         .claim_namespace = volume.ownership->claim_namespace,
-                        .fs_type = volume.ownership->fs_type});
+                        .fs_type = volume.ownership->fs_type,
+                        .size = volume.ownership->size});
 }
 
 }  // namespace flexlocal::engine

@@ -34,11 +34,6 @@ struct MountRequest {
   bool read_only = false;
 };
 
-struct Inventory {
-  std::vector<VolumeGroup> groups;
-  std::vector<LogicalVolume> volumes;  // those with our owner tag, of whichever cluster
-};
-
 class Engine {
  public:
   Engine(const Host& host, const NodeConfig& config);
@@ -58,7 +53,8 @@ class Engine {
 
   // Removes the volume and its record. kDenied unless owner, cluster and claim match; kBusy while
   // the device is open; kUnavailable when its volume group is not to be seen, since "not found"
-  // on a missing disk is no proof. A volume that is gone is success.
+  // on a missing disk is no proof; kInvalid when node.conf gives the pool another group than the
+  // volume is on. A volume that is gone is success.
   Status remove(const VolumeSpec& spec);
 
   // All of the node's groups and our volumes: two LVM commands.
@@ -69,6 +65,8 @@ class Engine {
   Status settle(const Inventory& inventory);
 
  private:
+  Result<std::optional<LogicalVolume>> find_to_remove(const VolumeSpec& spec,
+                                                      const std::string& group);
   Status mount_on(const MountRequest& request, const std::string& device);
   Status settle_volume(const LogicalVolume& volume);
 

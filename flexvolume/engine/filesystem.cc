@@ -40,6 +40,7 @@ Result<Content> Filesystems::probe(const std::string& device, const VolumeName& 
   const auto output =
       runner_.run({std::move(*path), {"--probe", "--", device}, kProbeDeadline, {}});
   if (!output) return output.error();
+  // The same code says that the device cannot be read; it was read a moment ago.
   if (output->exit_code == kNothingFound) return Content::kBlank;
   if (output->exit_code == 0 || output->exit_code == kSeveralFound) return Content::kForeign;
   return Error(ErrorCode::kFailed, concat("blkid failed (exit code ", output->exit_code,

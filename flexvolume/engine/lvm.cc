@@ -8,12 +8,12 @@
 namespace flexlocal::engine {
 namespace {
 
-constexpr std::string_view kGroupColumns = "vg_name,vg_size,vg_free,vg_extent_size";
-constexpr std::string_view kVolumeColumns =
-    "vg_name,vg_uuid,lv_name,lv_uuid,lv_size,lv_tags,lv_device_open,lv_active";
+constexpr std::string_view kGroupColumns = "vg_name,vg_uuid,vg_size,vg_free,vg_extent_size";
+constexpr std::string_view kVolumeOnlyColumns =
+    "lv_name,lv_uuid,lv_size,lv_tags,lv_device_open,lv_active";
 
-// Both tools can wait long for LVM's own lock when many calls are at work.
-constexpr auto kDeadline = std::chrono::seconds(120);
+// Where lvm.conf says issue_discards, the whole volume is discarded: as long as in mkfs.
+constexpr auto kRemoveDeadline = std::chrono::minutes(10);
 
 Result<Bytes> bytes_of(JsonView row, std::string_view column) {
   unsigned long long count = 0;
@@ -89,10 +89,25 @@ Result<std::vector<LogicalVolume>> parse_logical_volumes(std::string_view report
   return parse_report<LogicalVolume>(report, "lv", parse_volume);
 }
 
-Result<std::string> Lvm::run(std::string_view tool, std::vector<std::string> arguments) {
+Result<Inventory> parse_inventory(std::string_view report) {
+  auto groups = parse_report<VolumeGroup>(report, "vg", parse_group);
+  if (!groups) return groups.error();
+  auto volumes = parse_report<LogicalVolume>(report, "vg", parse_volume);
+  if (!volumes) return volumes.error();
+  Inventory inventory;
+  for (VolumeGroup& group : *groups)
+    if (inventory.groups.empty() || inventory.groups.back().name != group.name)
+      inventory.groups.push_back(std::move(group));
+  std::copy_if(volumes->begin(), volumes->end(), std::back_inserter(inventory.volumes),
+               [](const LogicalVolume& volume) { return volume.ownership.has_value(); });
+  return inventory;
+}
+
+Result<std::string> Lvm::run(std::string_view tool, std::vector<std::string> arguments,
+                             std::chrono::milliseconds deadline) {
   auto path = tools_.path(tool);
   if (!path) return path.error();
-  auto output = runner_.run({std::move(*path), std::move(arguments), kDeadline, {}});
+  auto output = runner_.run({std::move(*path), std::move(arguments), deadline, {}});
   if (!output) return output.error();
   if (output->exit_code != 0)
     return Error(ErrorCode::kFailed, concat(tool, " failed (exit code ", output->exit_code,
@@ -117,24 +132,37 @@ Result<VolumeGroup> Lvm::group(std::string_view name) {
   return *found;
 }
 
-Result<std::vector<LogicalVolume>> Lvm::volumes() {
-  const auto report =
-      run("lvs", {"--reportformat", "json", "--units", "b", "--nosuffix", "-o",
-                  std::string(kVolumeColumns), "--select", concat("lv_tags=\"", kOwnerTag, '"')});
+Result<Inventory> Lvm::inventory() {
+  const auto report = run("vgs", {"--reportformat", "json", "--units", "b", "--nosuffix", "-o",
+                                  concat(kGroupColumns, ',', kVolumeOnlyColumns)});
+  if (!report) return report.error();
+  auto inventory = parse_inventory(*report);
+  if (!inventory) return inventory;
+  // Groups without a volume have no row there; one that got its first meanwhile has less free now.
+  auto all = groups();
+  if (!all) return all.error();
+  for (VolumeGroup& group : *all) {
+    const bool known = std::any_of(inventory->groups.begin(), inventory->groups.end(),
+                                   [&](const VolumeGroup& g) { return g.name == group.name; });
+    if (!known) inventory->groups.push_back(std::move(group));
+  }
+  return inventory;
+}
+
+Result<std::vector<LogicalVolume>> Lvm::find_anywhere(const VolumeName& name) {
+  const auto report = run("lvs", {"--reportformat", "json", "--units", "b", "--nosuffix", "-o",
+                                  concat("vg_name,vg_uuid,", kVolumeOnlyColumns), "--select",
+                                  concat("lv_name=\"", name.text(), '"')});
   if (!report) return report.error();
   return parse_logical_volumes(*report);
 }
 
 Result<std::optional<LogicalVolume>> Lvm::find(std::string_view group, const VolumeName& name) {
-  const auto report =
-      run("lvs", {"--reportformat", "json", "--units", "b", "--nosuffix", "-o",
-                  std::string(kVolumeColumns), "--select",
-                  concat("vg_name=\"", group, "\" && lv_name=\"", name.text(), '"')});
-  if (!report) return report.error();
-  auto found = parse_logical_volumes(*report);
+  auto found = find_anywhere(name);
   if (!found) return found.error();
-  if (found->empty()) return std::optional<LogicalVolume>();
-  return std::optional(std::move(found->front()));
+  for (LogicalVolume& volume : *found)
+    if (volume.group == group) return std::optional(std::move(volume));
+  return std::optional<LogicalVolume>();
 }
 
 Status Lvm::create(std::string_view group, const VolumeSpec& spec, std::string_view attempt) {
@@ -162,7 +190,8 @@ Status Lvm::remove(const LogicalVolume& volume) {
   // By uuid, so that an LV which took the name since it was looked at is left alone. One --yes
   // answers "do you really want to remove an active volume"; an open one is refused all the same.
   const auto done =
-      run("lvremove", {"--yes", "--quiet", "--select", by_uuid(volume), "--", volume.group});
+      run("lvremove", {"--yes", "--quiet", "--select", by_uuid(volume), "--", volume.group},
+          kRemoveDeadline);
   return done ? Status() : done.error();
 }
 

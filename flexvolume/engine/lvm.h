@@ -32,9 +32,16 @@ struct LogicalVolume {
   std::optional<Ownership> ownership;  // nothing: a stranger's
 };
 
+struct Inventory {
+  std::vector<VolumeGroup> groups;
+  std::vector<LogicalVolume> volumes;  // those with our owner tag, of whichever cluster
+};
+
 // What `vgs` and `lvs` printed with --reportformat json. kCorrupt when it is not that.
 Result<std::vector<VolumeGroup>> parse_volume_groups(std::string_view report);
 Result<std::vector<LogicalVolume>> parse_logical_volumes(std::string_view report);
+// Of `vgs` with columns of both: a row for each volume, none for a group that has no volume.
+Result<Inventory> parse_inventory(std::string_view report);
 
 // An error from here keeps what the tool wrote to stderr. Which of many reasons a failed command
 // had is not read from that text: callers ask for the state instead.
@@ -47,12 +54,16 @@ class Lvm {
   // kNotFound when the host has no such group.
   Result<VolumeGroup> group(std::string_view name);
 
-  // Every LV with our owner tag, on all groups.
-  Result<std::vector<LogicalVolume>> volumes();
+  // All groups, and every LV with our owner tag. A group's free space and its volumes are of one
+  // reading of its metadata, so that no volume is missing from both, or counted in both.
+  Result<Inventory> inventory();
 
   // The LV of that name, ours or a stranger's. A group that is not there has none: a caller for
   // whom that matters asks for the group.
   Result<std::optional<LogicalVolume>> find(std::string_view group, const VolumeName& name);
+
+  // The LVs of that name on all groups.
+  Result<std::vector<LogicalVolume>> find_anywhere(const VolumeName& name);
 
   // A thick, active LV; LVM wipes its start and any signature it finds (-W y -Z y).
   Status create(std::string_view group, const VolumeSpec& spec, std::string_view attempt);
@@ -67,7 +78,8 @@ class Lvm {
   Status tag_ready(const LogicalVolume& volume);
 
  private:
-  Result<std::string> run(std::string_view tool, std::vector<std::string> arguments);
+  Result<std::string> run(std::string_view tool, std::vector<std::string> arguments,
+                          std::chrono::milliseconds deadline = std::chrono::seconds(120));
 
   CommandRunner& runner_;
   const Tools& tools_;

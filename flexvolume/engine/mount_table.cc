@@ -55,11 +55,17 @@ Result<std::vector<MountEntry>> KernelMounter::table() {
 }
 
 Status KernelMounter::mount(const std::string& device, const std::string& target,
-                            const std::string& fs_type, const MountOptions& options) {
-  const unsigned long flags =
-      MS_NODEV | MS_NOSUID | (options.read_only ? static_cast<unsigned long>(MS_RDONLY) : 0UL);
-  if (::mount(device.c_str(), target.c_str(), fs_type.c_str(), flags, options.data.c_str()) != 0)
+                            const std::string& fs_type, const std::string& data) {
+  if (::mount(device.c_str(), target.c_str(), fs_type.c_str(), MS_NODEV | MS_NOSUID,
+              data.c_str()) != 0)
     return Error::from_errno(errno, concat("mount of ", device, " as ", fs_type));
+  return {};
+}
+
+Status KernelMounter::make_read_only(const std::string& target) {
+  constexpr unsigned long kFlags = MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NODEV | MS_NOSUID;
+  if (::mount(nullptr, target.c_str(), nullptr, kFlags, nullptr) != 0)
+    return Error::from_errno(errno, "making the mount read-only");
   return {};
 }
 

@@ -20,18 +20,15 @@ struct MountEntry {
 // kernel only adds optional fields.
 std::vector<MountEntry> parse_mount_table(std::string_view text);
 
-struct MountOptions {
-  bool read_only = false;
-  std::string data;  // the file system's own, such as "prjquota"
-};
-
 class Mounter {
  public:
   virtual ~Mounter() = default;
   virtual Result<std::vector<MountEntry>> table() = 0;
   // Mounts with nodev and nosuid, always.
   virtual Status mount(const std::string& device, const std::string& target,
-                       const std::string& fs_type, const MountOptions& options) = 0;
+                       const std::string& fs_type, const std::string& data) = 0;
+  // Makes the mount at `target` read-only and leaves its file system's other mounts as they are.
+  virtual Status make_read_only(const std::string& target) = 0;
   // kBusy while somebody uses it. Never lazy: a lazy unmount reports success while data still
   // flows.
   virtual Status unmount(const std::string& target) = 0;
@@ -41,7 +38,8 @@ class KernelMounter final : public Mounter {
  public:
   Result<std::vector<MountEntry>> table() override;
   Status mount(const std::string& device, const std::string& target, const std::string& fs_type,
-               const MountOptions& options) override;
+               const std::string& data) override;
+  Status make_read_only(const std::string& target) override;
   Status unmount(const std::string& target) override;
 };
 

@@ -20,7 +20,7 @@ struct Pool {
 struct NodeConfig {
   // kubelet's --root-dir. Mounts outside it are refused.
   std::string kubelet_dir = "/var/lib/kubelet";
-  // The least that is logged; `debug` adds every program that is run.
+  // The least that is logged.
   LogLevel log_level = LogLevel::kInfo;
   // By name. At least one, or no volume can be made here.
   std::map<std::string, Pool> pools;

@@ -48,7 +48,8 @@ std::string to_json(const Record& record) {
       .member("volumeGroup", record.volume_group)
       .member("clusterID", record.cluster_id)
       .member("claimNamespace", record.claim_namespace)
-      .member("fsType", to_string(record.fs_type));
+      .member("fsType", to_string(record.fs_type))
+      .member("size", concat(record.size.count()));
   writer.end_object();
   return writer.take() + '\n';
 }
@@ -63,8 +64,10 @@ Result<Record> parse_record(std::string_view json) {
   auto name = VolumeName::parse(root["name"].text());
   const auto state = parse_state(root["state"].text());
   const auto fs_type = parse_fs_type(root["fsType"].text());
-  if (!name || !state || !fs_type)
-    return Error(ErrorCode::kCorrupt, "name, state or fsType is damaged");
+  unsigned long long size = 0;
+  const bool sized = parse_number(root["size"].text(), kMostBytes.count(), size) && size > 0;
+  if (!name || !state || !fs_type || !sized)
+    return Error(ErrorCode::kCorrupt, "name, state, fsType or size is damaged");
   Record record{.name = std::move(*name),
                 .state = *state,
                 .attempt = std::string(root["attempt"].text()),
@@ -72,7 +75,8 @@ Result<Record> parse_record(std::string_view json) {
                 .volume_group = std::string(root["volumeGroup"].text()),
                 .cluster_id = std::string(root["clusterID"].text()),
                 .claim_namespace = std::string(root["claimNamespace"].text()),
-                .fs_type = *fs_type};
+                .fs_type = *fs_type,
+                .size = Bytes(size)};
   if (!is_whole(record)) return Error(ErrorCode::kCorrupt, "a field is damaged");
   return record;
 }

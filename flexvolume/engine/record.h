@@ -30,6 +30,7 @@ struct Record {
   std::string cluster_id{};
   std::string claim_namespace{};
   FsType fs_type = FsType::kXfs;
+  Bytes size{};  // as the provisioner decided it
 };
 
 std::string to_json(const Record& record);

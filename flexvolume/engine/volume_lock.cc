@@ -11,7 +11,8 @@ constexpr auto kVolumeDeadline = std::chrono::seconds(90);
 constexpr auto kGroupDeadline = std::chrono::seconds(90);
 
 // The folder is there from the second call on, so it is made only when it is missed.
-Result<FileLock> acquire(const std::string& folder, const std::string& name, std::chrono::seconds deadline) {
+Result<FileLock> acquire(const std::string& folder, const std::string& name,
+                         std::chrono::seconds deadline) {
   const std::string path = concat(folder, '/', name);
   auto lock = FileLock::acquire(path, deadline);
   if (lock || lock.error().code() != ErrorCode::kNotFound) return lock;

@@ -40,7 +40,8 @@ VolumeMaker::VolumeMaker(const MakerParts& parts, const VolumeSpec& spec, std::s
               .volume_group = group_,
               .cluster_id = spec.cluster_id,
               .claim_namespace = spec.claim_namespace,
-              .fs_type = spec.fs_type} {}
+              .fs_type = spec.fs_type,
+              .size = spec.size} {}
 
 Result<std::string> VolumeMaker::run() {
   auto device = run_steps();
@@ -85,6 +86,14 @@ Status VolumeMaker::carry_out(Step step) {
   }
 }
 
+// A volume with a size of its author's choosing, made by an inline FlexVolume before the claim's
+// own first mount, would not be limited as the claim says.
+Error VolumeMaker::other_size(Bytes size) const {
+  return Error(ErrorCode::kDenied, concat("the volume on this node was made with ", to_string(size),
+                                          ", but the PersistentVolume says ", to_string(spec_.size),
+                                          "; it is not mounted"));
+}
+
 Status VolumeMaker::load_record() {
   auto loaded = parts_.records.load(spec_.name);
   if (!loaded) return loaded.error();
@@ -93,6 +102,7 @@ Status VolumeMaker::load_record() {
   // The record is the node's own word on whose volume this is; options are a pod author's.
   if (record.cluster_id != spec_.cluster_id || record.claim_namespace != spec_.claim_namespace)
     return Error(ErrorCode::kDenied, "the volume on this node belongs to another claim");
+  if (record.size != spec_.size) return other_size(record.size);
   if (record.volume_group != group_)
     return Error(ErrorCode::kInvalid,
                  concat("the volume is on volume group \"", record.volume_group, "\", but pool \"",
@@ -142,6 +152,8 @@ Status VolumeMaker::look_up() {
   now_.node = NodeState::kUnknown;
   if (*found) {
     take_over(std::move(**found));
+    if (now_.lv == LvState::kOurs && found_->ownership->size != spec_.size)
+      return other_size(found_->ownership->size);
   } else {
     now_.lv = LvState::kAbsent;
     found_.reset();

@@ -49,6 +49,7 @@ class VolumeMaker {
   Status remove_own();
   Status save(RecordState state);
   Error refusal(Step step) const;
+  Error other_size(Bytes size) const;
   void undo();
 
   MakerParts parts_;

@@ -151,11 +151,11 @@ event_says() {
 
 # As the plugin would have made it on the node: an LV with the tags of the volume's own options.
 make_lv() {
-  local node=$1 volume=$2 options uid
+  local node=$1 volume=$2 options uid size
   options=$(kubectl get pv "$volume" -o 'jsonpath={.spec.flexVolume.options}')
-  uid=${volume#pvc-}
+  uid=${volume#pvc-} size=$(jq -r '."flexlocal.io/size"' <<<"$options")
   "$work/$node/lvcreate" -qq -an -Zn -Wn -n "$volume" \
-    -L "$(jq -r '."flexlocal.io/size"' <<<"$options")b" \
+    -L "${size}b" --addtag "flexlocal.io/size=$size" \
     --addtag flexlocal.io/owner=flexlocal --addtag "flexlocal.io/claim-uid=$uid" \
     --addtag "flexlocal.io/cluster=$(jq -r '."flexlocal.io/clusterID"' <<<"$options")" \
     --addtag "flexlocal.io/claim-namespace=${3:-default}" --addtag flexlocal.io/pool=default \

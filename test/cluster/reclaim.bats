@@ -105,6 +105,25 @@ teardown() {
   lv_is_gone worker "$volume"
 }
 
+@test "data is not destroyed on what the daemon remembers while it cannot ask" {
+  make_lv worker "$volume"
+  touch "$work/worker/open"
+  delete_claim data
+  eventually 30 event_says "pv/$volume" VolumeFailedDelete "is in use"
+  # The daemon stands still while an administrator decides otherwise and the device is closed.
+  kill -STOP "$(process_id "$work" worker)"
+  kubectl patch pv "$volume" -p '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'
+  rm "$work/worker/open"
+  kill -CONT "$(process_id "$work" worker)"
+  make_claim other
+  eventually 30 claim_is other Bound # by now it has worked on all that waited
+  lv_exists worker "$volume"
+  kubectl get pv "$volume"
+  delete_claim other
+  kubectl patch pv "$volume" -p '{"spec":{"persistentVolumeReclaimPolicy":"Delete"}}'
+  eventually 30 is_gone pv "$volume"
+}
+
 @test "a daemon that is killed in mid-work leaves nothing that the next one cannot finish" {
   make_lv worker "$volume"
   delete_claim data

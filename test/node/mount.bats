@@ -72,6 +72,24 @@ teardown() {
   [[ $output == *"Read-only file system"* ]]
 }
 
+@test "a reader and a writer of one volume, in either order" {
+  volume_name 1 && folder_for "$name" reader
+  for first in ro rw; do
+    second=$([ "$first" = ro ] && echo rw || echo ro)
+    options_for "$name" 320 shop "$first"
+    folder_for "$name" "pod-$first" && call mount "$folder" "$options" && expect_success
+    options_for "$name" 320 shop "$second"
+    folder_for "$name" "pod-$second" && call mount "$folder" "$options" && expect_success
+    folder_for "$name" pod-rw && echo "$first" >"$folder/file"
+    folder_for "$name" pod-ro && [ "$(<"$folder/file")" = "$first" ]
+    run touch "$folder/other"
+    [[ $output == *"Read-only file system"* ]]
+    [[ $(findmnt -n -o OPTIONS "$folder") == *nosuid,nodev* ]]
+    call unmount "$folder" && expect_success
+    folder_for "$name" pod-rw && call unmount "$folder" && expect_success
+  done
+}
+
 @test "unmount is content with what is not mounted or not there" {
   volume_name 1 && folder_for "$name"
   call unmount "$folder" && expect_success

@@ -116,6 +116,14 @@ expect_nothing_left() {
   expect_unmounted "$folder"
 }
 
+@test "a volume that was made with another size is refused" {
+  volume_name 1 && mount_volume "$name" pod-1 640 && expect_success
+  call unmount "$folder"
+  mount_volume "$name"
+  expect_failure "was made with 640 MiB, but the PersistentVolume says 320 MiB"
+  expect_unmounted "$folder"
+}
+
 @test "a folder that is a link or outside kubelet's is refused" {
   volume_name 1 && options_for "$name"
   folder_for other && folder=${folder%/*}/$name

@@ -84,7 +84,9 @@ Result<CommandOutput> FakeHost::run(const Command& command) {
 CommandOutput FakeHost::carry_out(const Command& command) {
   const std::string& name = started.back();
   if (name == "lvcreate") return lvcreate(command);
-  if (name == "lvs") return lvs();
+  if (name == "lvs") return lvs("lv", false);
+  const bool joined = operand_after(command, "-o").find("lv_name") != std::string::npos;
+  if (name == "vgs" && joined) return lvs("vg", true);
   if (name == "lvremove") return lvremove(command);
   if (name == "lvchange") return lvchange(command);
   if (name == "mkfs.xfs") return mkfs(command);
@@ -113,9 +115,9 @@ CommandOutput FakeHost::lvcreate(const Command& command) {
   return {};
 }
 
-CommandOutput FakeHost::lvs() const {
+CommandOutput FakeHost::lvs(std::string_view table, bool with_group) const {
   JsonWriter json;
-  json.begin_object().key("report").begin_array().begin_object().key("lv").begin_array();
+  json.begin_object().key("report").begin_array().begin_object().key(table).begin_array();
   for (const auto& [key, volume] : volumes) {
     json.begin_object()
         .member("vg_name", "data")
@@ -124,6 +126,10 @@ CommandOutput FakeHost::lvs() const {
     json.member("lv_uuid", volume.uuid).member("lv_size", concat(volume.size));
     json.member("lv_tags", join(volume.tags, ","))
         .member("lv_device_open", volume.open ? "open" : "");
+    if (with_group)
+      json.member("vg_size", "10737418240")
+          .member("vg_free", concat(group_free))
+          .member("vg_extent_size", "4194304");
     json.member("lv_active", volume.active ? "active" : "").end_object();
   }
   json.end_array().end_object().end_array().end_object();
@@ -183,9 +189,15 @@ Result<std::string> FakeHost::read_start(const std::string& path, std::size_t by
 }
 
 Status FakeHost::mount(const std::string& device, const std::string& target,
-                       const std::string& fs_type, const MountOptions&) {
+                       const std::string& fs_type, const std::string&) {
   if (failing == "mount") return Error(ErrorCode::kInvalid, "wrong fs type");
   mounts.push_back({"253:0", std::filesystem::read_symlink(target).string(), fs_type, device});
+  return {};
+}
+
+Status FakeHost::make_read_only(const std::string& target) {
+  if (failing == "remount") return Error(ErrorCode::kFailed, "making the mount read-only: no");
+  read_only.push_back(target);
   return {};
 }
 

@@ -41,7 +41,8 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   Result<std::string> read_start(const std::string& path, std::size_t bytes) override;
   Result<std::vector<MountEntry>> table() override { return mounts; }
   Status mount(const std::string& device, const std::string& target, const std::string& fs_type,
-               const MountOptions& options) override;
+               const std::string& data) override;
+  Status make_read_only(const std::string& target) override;
   Status unmount(const std::string& target) override;
   void write(LogLevel level, std::string_view message,
              std::initializer_list<LogField> fields) override;
@@ -53,8 +54,9 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   std::map<std::string, FakeVolume> volumes;
   std::uint64_t group_free = 10 * kGiB.count();
   std::vector<MountEntry> mounts;
-  std::vector<std::string> started;  // the programs, in order
-  std::string folder;                // everything on disk is below it
+  std::vector<std::string> read_only;  // targets, as they were given
+  std::vector<std::string> started;    // the programs, in order
+  std::string folder;                  // everything on disk is below it
 
   // Faults: kill before or after the effect of the n-th program (1 is the first; 0: never), leave
   // a new LV unwiped, fail a program by its name.
@@ -66,7 +68,7 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
  private:
   CommandOutput carry_out(const Command& command);
   CommandOutput lvcreate(const Command& command);
-  CommandOutput lvs() const;
+  CommandOutput lvs(std::string_view table, bool with_group) const;
   CommandOutput lvremove(const Command& command);
   CommandOutput lvchange(const Command& command);
   CommandOutput mkfs(const Command& command);

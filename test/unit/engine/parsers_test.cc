@@ -28,7 +28,7 @@ TEST_CASE("lvs: a volume of ours, a stranger's, and the device's uuid as device-
   const auto volumes = parse_logical_volumes(R"({"report":[{"lv":[
       {"vg_name":"data","vg_uuid":"aaaaaa-bbbb-cccc-dddd-eeee-ffff-gggggg","lv_name":"pvc-0b1c2d3e-0000-4000-8000-00000000000a",
        "lv_uuid":"hhhhhh-iiii-jjjj-kkkk-llll-mmmm-nnnnnn","lv_size":"536870912","lv_device_open":"open","lv_active":"active",
-       "lv_tags":"flexlocal.io/attempt=ab,flexlocal.io/claim-namespace=shop,flexlocal.io/claim-uid=0b1c2d3e-0000-4000-8000-00000000000a,flexlocal.io/cluster=11111111-2222-4333-8444-555555555555,flexlocal.io/fs=xfs,flexlocal.io/owner=flexlocal,flexlocal.io/pool=default,flexlocal.io/state=ready"},
+       "lv_tags":"flexlocal.io/attempt=ab,flexlocal.io/claim-namespace=shop,flexlocal.io/claim-uid=0b1c2d3e-0000-4000-8000-00000000000a,flexlocal.io/cluster=11111111-2222-4333-8444-555555555555,flexlocal.io/fs=xfs,flexlocal.io/owner=flexlocal,flexlocal.io/pool=default,flexlocal.io/size=536870912,flexlocal.io/state=ready"},
       {"vg_name":"data","vg_uuid":"a","lv_name":"root","lv_uuid":"b","lv_size":"1","lv_device_open":"","lv_active":"","lv_tags":"x"}
       ]}]})");
   REQUIRE(volumes.ok());
@@ -88,7 +88,8 @@ TEST_CASE("records read back as they were written; damaged ones are told") {
                       .volume_group = "data",
                       .cluster_id = spec.cluster_id,
                       .claim_namespace = "shop",
-                      .fs_type = FsType::kXfs};
+                      .fs_type = FsType::kXfs,
+                      .size = spec.size};
   const std::string json = to_json(record);
   const auto back = parse_record(json);
   REQUIRE(back.ok());

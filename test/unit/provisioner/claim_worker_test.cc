@@ -121,8 +121,8 @@ TEST_CASE_FIXTURE(Fixture, "a refused write is an event and an error, and gives 
   answers[kCreate] = {{403, refused("Forbidden")}};
   CHECK(failure() == ErrorCode::kDenied);
   CHECK(volumes.size() == 0);
-  REQUIRE(ledger.room("default").ok());
-  CHECK(ledger.room("default")->free == kGiB + kGiB);
+  REQUIRE(ledger.room("default", "shop/other").ok());
+  CHECK(ledger.room("default", "shop/other")->free == kGiB + kGiB);
   CHECK(events_written().find("creating the PersistentVolume") != std::string::npos);
 }
 
@@ -170,11 +170,36 @@ TEST_CASE_FIXTURE(Fixture, "two claims at once never both get the last room") {
   CHECK(journal == Calls{kCreate, "PATCH /api/v1/namespaces/shop/persistentvolumeclaims/second"});
 }
 
-TEST_CASE_FIXTURE(Fixture, "a volume that is there already is taken for an earlier try's success") {
+TEST_CASE_FIXTURE(Fixture, "an earlier try of ours whose answer was lost is found and taken in") {
   answers[kCreate] = {{409, refused("AlreadyExists")}};
+  answers["GET " + kVolumePath] = {{200, volume_text(sample_spec(), "Pending")}};
   CHECK(work().ok());
-  CHECK(journal == Calls{kCreate});
+  CHECK(journal == Calls{kCreate, "GET " + kVolumePath});
+  CHECK(volumes.get("pvc-" + kUid) != nullptr);
   CHECK(events_written().empty());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a volume of that name that is not ours is told, and tried again") {
+  answers[kCreate] = {{409, refused("AlreadyExists")}};
+  for (const std::string& other :
+       {with(volume_text(sample_spec(), "Bound"), R"("flexlocal.io/node":"node-a")",
+             R"("flexlocal.io/node":"node-b")"),
+        with(volume_text(sample_spec(), "Bound"), R"("uid":")" + kUid, R"("uid":")" + kOtherUid)}) {
+    answers["GET " + kVolumePath] = {{200, other}};
+    CHECK(failure() == ErrorCode::kExists);
+  }
+  CHECK(events_written().find("exists already and is not this claim's") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a create without an answer may have been carried out: its room stays taken") {
+  broken[kCreate] = ErrorCode::kDeadline;
+  CHECK(failure() == ErrorCode::kDeadline);
+  CHECK(ledger.room("default", "shop/other")->free == kGiB);
+  // It is not in its own way when it is tried again.
+  broken.clear();
+  CHECK(work().ok());
+  CHECK(ledger.room("default", "shop/other")->free == kGiB);
 }
 
 }  // namespace flexlocal::provisioner::test

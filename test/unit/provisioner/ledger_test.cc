@@ -8,12 +8,12 @@ namespace {
 struct Fixture : NodeLab {
   void refresh(bool anew) { REQUIRE(wait_for(ledger.refresh(anew)).ok()); }
   Bytes free_in(const std::string& pool) {
-    const auto room = ledger.room(pool);
+    const auto room = ledger.room(pool, "shop/asking");
     REQUIRE(room.ok());
     return room->free;
   }
   ErrorCode code_of(const std::string& pool) {
-    const auto room = ledger.room(pool);
+    const auto room = ledger.room(pool, "shop/asking");
     REQUIRE_FALSE(room.ok());
     return room.error().code();
   }
@@ -60,24 +60,27 @@ TEST_CASE_FIXTURE(Fixture, "a pool that is not configured, or whose group is gon
   refresh(true);
   CHECK(code_of("fast") == ErrorCode::kNotFound);
   CHECK(code_of("lost") == ErrorCode::kNotFound);
-  CHECK(ledger.room("lost").error().message() ==
+  CHECK(ledger.room("lost", "shop/asking").error().message() ==
         "pool \"lost\": volume group \"no-such-vg\" is not on this node");
 }
 
 TEST_CASE_FIXTURE(Fixture,
                   "volumes of this node and reservations are promises, each counted once") {
   refresh(true);
-  const std::string name = "pvc-" + kUid;
-  ledger.reserve(name, "default", kGiB);
+  ledger.reserve("shop/data", sample_spec());
   CHECK(free_in("default") == kGiB);
   know_volume(volume_text(sample_spec(), "Pending"));
   CHECK(free_in("default") == kGiB);
-  ledger.release(name);
+  ledger.release("shop/data");
   CHECK(free_in("default") == kGiB);
-  ledger.reserve("pvc-" + kOtherUid, "default", kGiB);
+  engine::VolumeSpec other = sample_spec();
+  other.name = *engine::VolumeName::of_claim(kOtherUid);
+  ledger.reserve("shop/other", other);
   CHECK(free_in("default") == Bytes(0));
-  ledger.release("pvc-" + kOtherUid);
-  ledger.release("pvc-" + kOtherUid);
+  // A claim that is planned again is not in its own way.
+  CHECK(ledger.room("default", "shop/other")->free == kGiB);
+  ledger.release("shop/other");
+  ledger.release("shop/other");
   CHECK(free_in("default") == kGiB);
 }
 
@@ -103,7 +106,9 @@ TEST_CASE_FIXTURE(Fixture, "a volume whose space is not taken back yet keeps its
 TEST_CASE_FIXTURE(Fixture, "two pools on one group share its room") {
   config.pools["other"].volume_group = "vg";
   refresh(true);
-  ledger.reserve("pvc-" + kUid, "other", kGiB);
+  engine::VolumeSpec spec = sample_spec();
+  spec.pool = "other";
+  ledger.reserve("shop/data", spec);
   CHECK(free_in("default") == kGiB);
   CHECK(free_in("other") == kGiB);
 }

@@ -26,7 +26,10 @@ struct QuietServer final : kube::Http {
   std::string list(const std::string& target) const {
     if (target.find("/persistentvolumeclaims") != std::string::npos) return page(claims);
     if (target.find("/storageclasses") != std::string::npos) return page(classes);
-    return page(volumes);
+    if (target.find("/persistentvolumes/") == std::string::npos) return page(volumes);
+    for (const std::string& volume : volumes)
+      if (volume.find(target.substr(target.rfind('/') + 1)) != std::string::npos) return volume;
+    return "{}";
   }
   kube::Task<Result<HttpResponse>> send(const HttpRequest& request) override {
     HttpResponse response{.status = 200, .body = "{}", .retry_after = {}};
@@ -141,6 +144,23 @@ TEST_CASE_FIXTURE(Fixture, "told to stop, it writes the events that wait, and en
   REQUIRE(run_until([&] { return log.has("will be tried again"); }));
   CHECK(stop());
   CHECK(did("POST /api/v1/namespaces/shop/events"));
+}
+
+TEST_CASE_FIXTURE(Fixture, "told to stop, it begins nothing more of what waits") {
+  for (int i = 0; i < 50; ++i) {
+    const std::string uid = concat("0b1c2d3e-0000-4000-8000-0000000000", 10 + i);
+    server.volumes.push_back(volume_text(sample_spec(uid), "Released"));
+  }
+  start();
+  const auto removals = [&] {
+    return std::count_if(journal.begin(), journal.end(),
+                         [](const std::string& call) { return call.starts_with("remove "); });
+  };
+  REQUIRE(run_until([&] { return removals() >= 1; }));
+  role->stop();
+  const auto begun = removals();
+  CHECK(stop());
+  CHECK(removals() <= begun + 4);  // one for each worker
 }
 
 TEST_CASE_FIXTURE(Fixture, "told to stop before it has begun, it ends all the same") {

@@ -99,13 +99,9 @@ TEST_CASE("a class is ours by its provisioner, and what it asks for beyond us is
   REQUIRE(found.has_value());
   CHECK(found->name == "local");
   CHECK(found->reclaim_policy == "Delete");
-  CHECK(found->binding_mode == "WaitForFirstConsumer");
   CHECK_FALSE(found->has_mount_options);
-  CHECK_FALSE(found->has_topologies);
   CHECK(decode(decode_storage_class, with(text, "{", R"({"mountOptions":["noatime"],)"))
             ->has_mount_options);
-  CHECK(decode(decode_storage_class, with(text, "{", R"({"allowedTopologies":[{}],)"))
-            ->has_topologies);
   CHECK(decode(decode_storage_class, with(text, "{", R"({"parameters":{"pool":"fast"},)"))
             ->parameters.at("pool") == "fast");
   CHECK_FALSE(decode(decode_storage_class, with(text, "flexlocal.io", "flexlocal.io.evil")));

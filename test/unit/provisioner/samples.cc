@@ -32,7 +32,6 @@ StorageClass sample_class() {
   StorageClass found;
   found.name = "local";
   found.reclaim_policy = "Delete";
-  found.binding_mode = "WaitForFirstConsumer";
   return found;
 }
 

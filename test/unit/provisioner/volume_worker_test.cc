@@ -1,5 +1,7 @@
 #include "provisioner/volume_worker.h"
 
+#include <algorithm>
+
 #include "test/unit/provisioner/node_lab.h"
 
 namespace flexlocal::provisioner::test {
@@ -7,6 +9,7 @@ namespace {
 
 using Calls = std::vector<std::string>;
 
+const std::string kGet = "GET " + kVolumePath;
 const std::string kRemove = "remove pvc-" + kUid;
 const std::string kDelete = "DELETE " + kVolumePath;
 const std::string kPatch = "PATCH " + kVolumePath;
@@ -22,6 +25,11 @@ struct Fixture : NodeLab {
     REQUIRE_FALSE(worked.ok());
     return worked.error().code();
   }
+  // Known to the informer, and what the API server still says when it is asked.
+  void have_volume(const std::string& volume) {
+    know_volume(volume);
+    answers[kGet] = {{200, volume}};
+  }
   static std::string text(const std::string& phase) { return volume_text(sample_spec(), phase); }
   static std::string deleting(const std::string& volume) {
     return with(volume, R"("uid":"uid-of-pv")",
@@ -35,11 +43,11 @@ struct Fixture : NodeLab {
 }  // namespace
 
 TEST_CASE_FIXTURE(Fixture, "a released volume is removed, then deleted by uid, then let go") {
-  know_volume(text("Released"));
+  have_volume(text("Released"));
   const std::string after = deleting(text("Released"));
   answers[kDelete] = {{200, after}};
   CHECK(work().ok());
-  CHECK(journal == Calls{kRemove, kDelete, kPatch});
+  CHECK(journal == Calls{kGet, kRemove, kDelete, kPatch});
   const auto options = JsonDocument::parse(body_of(kube::Method::kDelete, kVolumePath));
   REQUIRE(options.ok());
   CHECK(options->root()["preconditions"].dump() == R"({"uid":"uid-of-pv"})");
@@ -53,9 +61,9 @@ TEST_CASE_FIXTURE(Fixture, "the finalizers of others stay, in their order") {
       with(text("Released"), kOurs,
            R"("finalizers":["a.io/x","flexlocal.io/reclaim","kubernetes.io/pv-protection"])");
   const std::string volume = deleting(others);
-  know_volume(volume);
+  have_volume(volume);
   CHECK(work().ok());
-  CHECK(journal == Calls{kRemove, kPatch});
+  CHECK(journal == Calls{kGet, kRemove, kPatch});
   CHECK(body_of(kube::Method::kPatch, kVolumePath) ==
         R"({"metadata":{"resourceVersion":")" + version_of(volume) +
             R"(","finalizers":["a.io/x","kubernetes.io/pv-protection"]}})");
@@ -65,37 +73,54 @@ TEST_CASE_FIXTURE(Fixture, "a removal that fails never leads to a deletion, what
   for (const ErrorCode code :
        {ErrorCode::kBusy, ErrorCode::kDenied, ErrorCode::kUnavailable, ErrorCode::kFailed,
         ErrorCode::kNotFound, ErrorCode::kExists, ErrorCode::kConflict, ErrorCode::kCancelled}) {
-    know_volume(text("Released"));
+    have_volume(text("Released"));
     storage.remove_status = Error(code, "in use");
     CHECK(failure() == code);
-    CHECK(journal == Calls{kRemove});
+    CHECK(journal == Calls{kGet, kRemove});
     journal.clear();
   }
   CHECK(events_written().find("VolumeFailedDelete") != std::string::npos);
 }
 
+TEST_CASE_FIXTURE(Fixture, "nothing is destroyed on the informer's word alone") {
+  have_volume(text("Released"));
+  const std::string retained = with(text("Released"), R"("Delete")", R"("Retain")");
+  const std::string another = with(text("Released"), R"("uid":"uid-of-pv")", R"("uid":"another")");
+  for (const Answer& now : {Answer{200, retained}, Answer{200, another}, Answer{200, text("Bound")},
+                            Answer{404, refused("NotFound")}}) {
+    answers[kGet] = {now};
+    CHECK(work().ok());
+  }
+  answers[kGet] = {{503, refused("ServiceUnavailable")}};
+  CHECK(failure() == ErrorCode::kUnavailable);
+  broken[kGet] = ErrorCode::kUnavailable;
+  CHECK(failure() == ErrorCode::kUnavailable);
+  CHECK(std::all_of(journal.begin(), journal.end(),
+                    [](const std::string& call) { return call == kGet; }));
+}
+
 TEST_CASE_FIXTURE(Fixture, "a volume of another cluster, or of another claim, is not removed") {
-  know_volume(with(text("Released"), kCluster, kOtherUid));
+  have_volume(with(text("Released"), kCluster, kOtherUid));
   CHECK(failure() == ErrorCode::kDenied);
-  know_volume(with(text("Released"), R"("uid":")" + kUid, R"("uid":")" + kOtherUid));
+  have_volume(with(text("Released"), R"("uid":")" + kUid, R"("uid":")" + kOtherUid));
   CHECK(failure() == ErrorCode::kInvalid);
-  CHECK(journal.empty());
+  CHECK(journal == Calls{kGet, kGet});
 }
 
 TEST_CASE_FIXTURE(Fixture, "a deletion that is refused leaves the finalizer, and is tried again") {
-  know_volume(text("Released"));
+  have_volume(text("Released"));
   answers[kDelete] = {{409, refused("Conflict")}, {200, deleting(text("Released"))}};
   CHECK(failure() == ErrorCode::kConflict);
-  CHECK(journal == Calls{kRemove, kDelete});
+  CHECK(journal == Calls{kGet, kRemove, kDelete});
   CHECK(work().ok());
-  CHECK(journal == Calls{kRemove, kDelete, kRemove, kDelete, kPatch});
+  CHECK(journal == Calls{kGet, kRemove, kDelete, kGet, kRemove, kDelete, kPatch});
 }
 
 TEST_CASE_FIXTURE(Fixture, "an object that is gone when it is deleted or let go is success") {
-  know_volume(text("Released"));
+  have_volume(text("Released"));
   answers[kDelete] = {{404, refused("NotFound")}};
   CHECK(work().ok());
-  CHECK(journal == Calls{kRemove, kDelete});
+  CHECK(journal == Calls{kGet, kRemove, kDelete});
   answers[kDelete] = {{200, deleting(text("Released"))}};
   answers[kPatch] = {{404, refused("NotFound")}};
   CHECK(work().ok());
@@ -103,27 +128,27 @@ TEST_CASE_FIXTURE(Fixture, "an object that is gone when it is deleted or let go 
 
 TEST_CASE_FIXTURE(Fixture,
                   "a finalizer that somebody changed meanwhile is a conflict, no success") {
-  know_volume(deleting(text("Released")));
+  have_volume(deleting(text("Released")));
   answers[kPatch] = {{409, refused("Conflict")}};
   CHECK(failure() == ErrorCode::kConflict);
 }
 
 TEST_CASE_FIXTURE(Fixture, "what the policy keeps is let go of without a look at the disks") {
-  know_volume(deleting(with(text("Released"), R"("Delete")", R"("Retain")")));
+  have_volume(deleting(with(text("Released"), R"("Delete")", R"("Retain")")));
   CHECK(work().ok());
   CHECK(journal == Calls{kPatch});
 }
 
 TEST_CASE_FIXTURE(Fixture,
                   "a deleted volume of a living claim keeps its data, and a person is told") {
-  know_volume(deleting(text("Bound")));
+  have_volume(deleting(text("Bound")));
   CHECK(work().ok());
   CHECK(journal.empty());
   CHECK(events_written().find("its data stays until the claim is deleted") != std::string::npos);
 }
 
 TEST_CASE_FIXTURE(Fixture, "a bound volume, or one that is not known, causes no call at all") {
-  know_volume(text("Bound"));
+  have_volume(text("Bound"));
   CHECK(work().ok());
   CHECK(wait_for(worker.work("pvc-unknown")).ok());
   CHECK(journal.empty());
@@ -131,7 +156,7 @@ TEST_CASE_FIXTURE(Fixture, "a bound volume, or one that is not known, causes no 
 
 TEST_CASE_FIXTURE(Fixture, "after a removal the disks are looked at anew") {
   REQUIRE(wait_for(ledger.refresh(true)).ok());
-  know_volume(text("Released"));
+  have_volume(text("Released"));
   CHECK(work().ok());
   CHECK_FALSE(ledger.inventory().has_value());
 }
