@@ -40,48 +40,58 @@ struct Flags {
   std::string role, log_level, retry_start, retry_max, timeout;
 };
 
-void describe(Flags& flags, DaemonOptions& options) {
-  po::options_description cluster("The API server");
-  cluster.add_options()("kubeconfig", po::value(&options.kubeconfig)->value_name("FILE"),
-                        "kubeconfig file; without it the pod's service account is used")(
-      "context", po::value(&options.context)->value_name("NAME"),
-      "context of the kubeconfig; default: its current one")(
-      "kube-api-qps", po::value(&options.kube_api_qps)->default_value(20)->value_name("N"),
-      "requests a second to the API server, 0: no limit")(
-      "kube-api-burst", po::value(&options.kube_api_burst)->default_value(30)->value_name("N"),
-      "requests that may go at once after a pause")(
-      "timeout", po::value(&flags.timeout)->default_value("30s")->value_name("TIME"),
-      "longest wait for one answer");
-  po::options_description node("The node");
-  node.add_options()("node-name", po::value(&options.node_name)->value_name("NAME"),
-                     "name of this node's Node object")(
-      "node-config",
-      po::value(&options.node_config)
-          ->default_value(std::string(engine::kNodeConfigPath))
-          ->value_name("FILE"),
-      "the node's configuration: its pools and tools")(
-      "host-proc", po::value(&options.host_proc)->default_value("")->value_name("DIR"),
-      "run the host's tools in the mount and IPC namespaces of this process, /proc/1 in a pod with "
-      "hostPID")(
-      "state-dir",
-      po::value(&options.state_dir)->default_value("/var/lib/flexlocal")->value_name("DIR"),
-      "the host's folder of volume records")("lock-dir",
-                                             po::value(&options.lock_dir)
-                                                 ->default_value(std::string(engine::kLockFolder))
-                                                 ->value_name("DIR"),
-                                             "the host's folder of locks");
-  po::options_description work("Work");
-  work.add_options()("worker-threads",
-                     po::value(&options.worker_threads)->default_value(4)->value_name("N"),
-                     "claims and volumes worked on at once, 1 to 64")(
-      "retry-interval-start",
-      po::value(&flags.retry_start)->default_value("1s")->value_name("TIME"),
-      "first pause after a failure; it doubles with each")(
-      "retry-interval-max", po::value(&flags.retry_max)->default_value("5m")->value_name("TIME"),
-      "longest pause after failures")(
-      "log-level", po::value(&flags.log_level)->default_value("info")->value_name("LEVEL"),
-      "debug, info, warning or error")("help", "print this")("version", "print the version");
-  flags.all.add(cluster).add(node).add(work);
+// One flag: its place, its default where it has one, and the name of its value in --help.
+template <typename T>
+auto* flag(T& into, const char* value_name) {
+  return po::value(&into)->value_name(value_name);
+}
+
+po::options_description cluster_flags(Flags& flags, DaemonOptions& options) {
+  po::options_description all("The API server");
+  auto add = all.add_options();
+  add("kubeconfig", flag(options.kubeconfig, "FILE"),
+      "kubeconfig file; without it the pod's service account is used");
+  add("context", flag(options.context, "NAME"),
+      "context of the kubeconfig; default: its current one");
+  add("kube-api-qps", flag(options.kube_api_qps, "N")->default_value(20),
+      "requests a second to the API server, 0: no limit");
+  add("kube-api-burst", flag(options.kube_api_burst, "N")->default_value(30),
+      "requests that may go at once after a pause");
+  add("timeout", flag(flags.timeout, "TIME")->default_value("30s"), "longest wait for one answer");
+  return all;
+}
+
+po::options_description node_flags(DaemonOptions& options) {
+  po::options_description all("The node");
+  auto add = all.add_options();
+  add("node-name", flag(options.node_name, "NAME"), "name of this node's Node object");
+  add("node-config",
+      flag(options.node_config, "FILE")->default_value(std::string(engine::kNodeConfigPath)),
+      "the node's configuration: its pools and tools");
+  add("host-proc", flag(options.host_proc, "DIR")->default_value(""),
+      "run the host's tools in the mount, IPC and UTS namespaces of this process; /proc/1 in a pod "
+      "with hostPID");
+  add("state-dir", flag(options.state_dir, "DIR")->default_value("/var/lib/flexlocal"),
+      "the host's folder of volume records");
+  add("lock-dir", flag(options.lock_dir, "DIR")->default_value(std::string(engine::kLockFolder)),
+      "the host's folder of locks");
+  return all;
+}
+
+po::options_description work_flags(Flags& flags, DaemonOptions& options) {
+  po::options_description all("Work");
+  auto add = all.add_options();
+  add("worker-threads", flag(options.worker_threads, "N")->default_value(4),
+      "claims and volumes worked on at once, 1 to 64");
+  add("retry-interval-start", flag(flags.retry_start, "TIME")->default_value("1s"),
+      "first pause after a failure; it doubles with each");
+  add("retry-interval-max", flag(flags.retry_max, "TIME")->default_value("5m"),
+      "longest pause after failures");
+  add("log-level", flag(flags.log_level, "LEVEL")->default_value("info"),
+      "debug, info, warning or error");
+  add("help", "print this");
+  add("version", "print the version");
+  return all;
 }
 
 Error wrong(std::string_view why) {
@@ -124,7 +134,9 @@ Status check(const Flags& flags, DaemonOptions& options) {
 Result<std::variant<DaemonOptions, Say>> parse_options(const std::vector<std::string>& arguments) {
   DaemonOptions options;
   Flags flags;
-  describe(flags, options);
+  flags.all.add(cluster_flags(flags, options))
+      .add(node_flags(options))
+      .add(work_flags(flags, options));
   po::options_description hidden;
   hidden.add_options()("role", po::value(&flags.role));
   po::options_description both;

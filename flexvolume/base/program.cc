@@ -109,6 +109,24 @@ Status prepare(Launch& launch, const std::string& namespaces_of) {
   return {};
 }
 
+// exec does not change what the pointers lead to.
+std::vector<char*> argument_vector(const Command& command) {
+  std::vector<char*> argv = {const_cast<char*>(command.path.c_str())};
+  for (const std::string& argument : command.arguments)
+    argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  return argv;
+}
+
+// Ends when exec has closed the child's end: 0; or with the errno of what failed before that.
+int read_fault(const UniqueFd& fault) {
+  int number = 0;
+  ssize_t told = 0;
+  while ((told = ::read(fault.get(), &number, sizeof number)) < 0 && errno == EINTR) {
+  }
+  return told == sizeof number ? number : 0;
+}
+
 struct Stream {
   UniqueFd fd;
   std::string* into;
@@ -202,11 +220,7 @@ Result<CommandOutput> ProcessRunner::run(const Command& command) {
   launch.keep = &command.keep;
   if (auto prepared = prepare(launch, namespaces_of_); !prepared)
     return prepared.error().context(concat("starting ", command.path));
-  launch.argv.push_back(const_cast<char*>(command.path.c_str()));
-  for (const std::string& argument : command.arguments)
-    launch.argv.push_back(const_cast<char*>(argument.c_str()));
-  launch.argv.push_back(nullptr);
-
+  launch.argv = argument_vector(command);
   const auto end = Clock::now() + command.deadline;
   const pid_t pid = ::fork();
   if (pid < 0) return Error::from_errno(errno, concat("starting ", command.path));
@@ -218,13 +232,8 @@ Result<CommandOutput> ProcessRunner::run(const Command& command) {
   CommandOutput output;
   Stream out{std::move(launch.out.reading), &output.out, limits_.out.count()};
   Stream err{std::move(launch.err.reading), &output.err, limits_.err.count()};
-  int number = 0;
-  ssize_t told = 0;
-  while ((told = ::read(launch.fault.reading.get(), &number, sizeof number)) < 0 &&
-         errno == EINTR) {
-  }
-  if (told == sizeof number) return Error::from_errno(number, concat("starting ", command.path));
-
+  if (const int number = read_fault(launch.fault.reading); number != 0)
+    return Error::from_errno(number, concat("starting ", command.path));
   if (!collect(child, out, err, end)) {
     child.kill_and_reap();
     return Error(ErrorCode::kDeadline,

@@ -29,7 +29,7 @@ TaskGroup::~TaskGroup() { cancel(); }
 
 void TaskGroup::spawn(Task<void> task) {
   const auto place = state_->running.emplace(state_->running.end());
-  auto ended = [state = state_, place](std::exception_ptr failure) {
+  auto ended = [state = state_, place](const std::exception_ptr& failure) {
     state->running.erase(place);
     state->ended.notify_all();
     if (failure) std::rethrow_exception(failure);

@@ -18,10 +18,10 @@ setup() {
 # one_line TEXT FLAG...: it fails at once, with one line that says TEXT.
 one_line() {
   run env -i timeout 30 "$provisioner" "${@:2}"
-  [ "$status" != 0 ] && [ "$status" != 124 ] && [ "${#lines[@]}" = 1 ] && [[ $output == *"$1"* ]] || {
-    echo "$status: $output"
-    return 1
-  }
+  echo "$status: $output"
+  [ "$status" != 0 ] && [ "$status" != 124 ]
+  [ "${#lines[@]}" = 1 ]
+  [[ $output == *"$1"* ]]
 }
 
 @test "wrong flags are one clear line each" {

@@ -2,9 +2,10 @@
 # A whole cluster with one real node, for the e2e tests and for the demo. The caller sets `work`,
 # a new folder for all that the cluster writes, and `image`, the container image's archive.
 
-# shellcheck source-path=SCRIPTDIR
+: "${work:?a new folder}" "${image:?the container image}"
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
-node=node-1
+# shellcheck disable=SC2034 # the demo says it
+node='node-1'
 
 # start_cluster: control plane, node, and the node.conf that its administrator would write.
 start_cluster() {

@@ -1,7 +1,8 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034 # what is set here is for the tests
 # What the node tier's tests share: a fresh plugin configuration and how kubelet calls. Starting a
 # process costs 0.1 s in the guest, so bash does itself what it can.
 
+: "${group:?the volume group, set by setup_file}"
 readonly kubelet=/var/lib/kubelet
 readonly plugin=${FLEXLOCAL:?the plugin to test}
 readonly cluster_id=6f2d3c5e-1111-4222-8333-944455556666
@@ -41,13 +42,14 @@ call() {
 }
 
 expect_success() {
-  [ "$status" = 0 ] && [[ $answer == *'"status":"Success"'* ]] || fail "no success: $answer"
+  if [ "$status" != 0 ] || [[ $answer != *'"status":"Success"'* ]]; then fail "no success: $answer"; fi
 }
 
 # expect_failure TEXT: the answer is a Failure that says TEXT.
 expect_failure() {
-  [ "$status" = 1 ] && [[ $answer == '{"status":"Failure","message":"'*"$1"* ]] ||
+  if [ "$status" != 1 ] || [[ $answer != '{"status":"Failure","message":"'*"$1"* ]]; then
     fail "no failure that says '$1': $answer"
+  fi
 }
 
 fail() {
