@@ -9,6 +9,11 @@ IMAGE ?= flexlocal.io/flexlocal:0.1
 # Both programs print it: as git describes the source, where there is a git.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
+# As many jobs as there are processors, unless told otherwise.
+ifeq ($(filter -j%,$(MAKEFLAGS)),)
+MAKEFLAGS += --jobs=$(shell nproc)
+endif
+
 CXX := g++
 CPPFLAGS += -I. -DBOOST_ASIO_NO_DEPRECATED
 CXXFLAGS ?= -O2 -g
