@@ -7,6 +7,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "$BATS_TEST_DIRNAME/../lab/cache.bash"
 . "$BATS_TEST_DIRNAME/../lab/process.bash"
+. "$BATS_TEST_DIRNAME/../lab/eventually.bash"
 
 provisioner=$(realpath "${PROVISIONER:?the daemon to test}")
 examples=$BATS_TEST_DIRNAME/../../examples
@@ -97,19 +98,7 @@ kill_daemon() {
   stop_processes "$work" "$1"
 }
 
-# eventually SECONDS COMMAND...: until it succeeds; else says what the daemons logged.
-eventually() {
-  local seconds=$1 end=$((SECONDS + $1))
-  shift
-  until "$@" >"$work/last" 2>&1; do
-    if ((SECONDS >= end)); then
-      echo "not within $seconds s: $*" >&2
-      tail -n 5 "$work/last" "$work"/log/*.log >&2
-      return 1
-    fi
-    sleep 0.1
-  done
-}
+show_state() { tail -n 5 "$work"/log/*.log; }
 
 # make_claim NAME [SIZE] [CLASS] [EXTRA-YAML]: a claim and a pod that uses it.
 make_claim() {

@@ -7,6 +7,8 @@ root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
 # shellcheck disable=SC2034 # the demo says it
 node='node-1'
 
+. "$root/test/lab/eventually.bash"
+
 # start_cluster: control plane, node, and the node.conf that its administrator would write.
 start_cluster() {
   "$root/test/lab/control-plane" up "$work/cluster"
@@ -39,20 +41,10 @@ daemon_is_ready() {
   [ "$(kubectl -n flexlocal-system get daemonset flexlocal-node -o 'jsonpath={.status.numberReady}')" = 1 ]
 }
 
-# eventually SECONDS COMMAND...: until it succeeds; else shows what Kubernetes and the daemon say.
-eventually() {
-  local seconds=$1 end=$((SECONDS + $1))
-  shift
-  until "$@" >"$work/last" 2>&1; do
-    if ((SECONDS >= end)); then
-      echo "not within $seconds s: $*" >&2
-      cat "$work/last" >&2
-      kubectl get pods,pvc,pv -A >&2
-      kubectl get events -A --sort-by=.lastTimestamp -o custom-columns=O:.involvedObject.name,R:.reason,M:.message |
-        tail -n 12 >&2
-      kubectl -n flexlocal-system logs daemonset/flexlocal-node --tail=10 >&2 || true
-      return 1
-    fi
-    sleep 0.2
-  done
+# What Kubernetes and the daemon say.
+show_state() {
+  kubectl get pods,pvc,pv -A
+  kubectl get events -A --sort-by=.lastTimestamp -o custom-columns=O:.involvedObject.name,R:.reason,M:.message |
+    tail -n 12
+  kubectl -n flexlocal-system logs daemonset/flexlocal-node --tail=10
 }

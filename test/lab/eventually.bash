@@ -1,0 +1,18 @@
+# shellcheck shell=bash
+# Waiting for a condition with a deadline: source it. The tests that use it set `work`, a folder,
+# and a function `show_state` that prints what a person would look at when it did not come true.
+
+# eventually SECONDS COMMAND...: until COMMAND succeeds; else shows its last output and the state.
+eventually() {
+  local seconds=$1 end=$((SECONDS + $1))
+  shift
+  until "$@" >"${work:?}/last" 2>&1; do
+    if ((SECONDS >= end)); then
+      echo "not within $seconds s: $*" >&2
+      cat "$work/last" >&2
+      show_state >&2 || true
+      return 1
+    fi
+    sleep 0.1
+  done
+}
