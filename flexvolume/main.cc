@@ -9,7 +9,6 @@
 #include <optional>
 
 #include "flexvolume/base/program.h"
-#include "flexvolume/base/version.h"
 #include "flexvolume/callout.h"
 #include "flexvolume/installation.h"
 

@@ -104,14 +104,14 @@ Task<Status> ClaimWorker::adopt(const Claim& claim, const engine::VolumeSpec& sp
   const std::string path = kube::object_path("v1", "persistentvolumes", "", spec.name.text());
   auto answer = co_await parts_.api.get(path);
   if (!answer) co_return answer.error().context("reading the PersistentVolume that exists already");
+  // Ours or not, from here on it is known what there is; nothing is awaited before it is taken in.
+  parts_.ledger.release(claim.key());
   const auto volume = decode_volume(answer->root());
   if (volume && volume->claim_uid == claim.uid && volume->node == parts_.node.name &&
       !volume->deleting) {
     parts_.volumes.put(answer->root());
-    parts_.ledger.release(claim.key());
     co_return Status();
   }
-  parts_.ledger.release(claim.key());
   const Error error(ErrorCode::kExists, concat("PersistentVolume ", spec.name.text(),
                                                " exists already and is not this "
                                                "claim's on node ",
