@@ -69,9 +69,10 @@ FORCE:
 
 # The plugin is static: kube-controller-manager may start it too, on a host or in a container
 # that has none of our libraries. Sanitizers have no static run-time, so they get a dynamic one.
+# The linker's warnings are about name look-ups in parts of libcrypto that are never called.
 $(OUT)/flexlocal: $(call objects,flexvolume/main.cc $(plugin) $(engine) $(base))
 	@echo "  LD   $@"
-	@$(CXX) $(LDFLAGS) $(if $(SANITIZE),,-static -Wl,--gc-sections) $^ -o $@ -lboost_program_options
+	@$(CXX) $(LDFLAGS) $(if $(SANITIZE),,-static -Wl,--gc-sections -Wl,--no-warnings) $^ -o $@ -lboost_program_options -lcrypto
 
 # Boost's library is linked in: its package's name carries its version, the image need not.
 $(OUT)/flexlocal-provisioner: $(call objects,provisioner/main.cc $(provisioner) $(kube) $(engine) $(base))

@@ -27,8 +27,12 @@ Result<engine::MountRequest> parse_mount(const Arguments& arguments) {
   if (!access.empty() && access != "rw" && access != "ro")
     return Error(ErrorCode::kInvalid,
                  concat("option ", engine::kKubeletReadWrite, " is neither rw nor ro"));
-  return engine::MountRequest{std::move(*spec), arguments[1], option(engine::kKubeletPodNamespace),
-                              access == "ro"};
+  return engine::MountRequest{.spec = std::move(*spec),
+                              .grant = option(engine::kGrantKey),
+                              .folder = arguments[1],
+                              .pod_namespace = option(engine::kKubeletPodNamespace),
+                              .pod_uid = option(engine::kKubeletPodUid),
+                              .read_only = access == "ro"};
 }
 
 struct Outcome {

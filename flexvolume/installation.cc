@@ -11,6 +11,7 @@
 #include "flexvolume/base/text.h"
 #include "flexvolume/base/version.h"
 #include "flexvolume/engine/contract.h"
+#include "flexvolume/engine/kernel_mounter.h"
 
 namespace flexlocal::plugin {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "flexvolume/base/program.h"
 #include "flexvolume/callout.h"
+#include "flexvolume/engine/kernel_mounter.h"
 #include "flexvolume/installation.h"
 
 namespace flexlocal::plugin {

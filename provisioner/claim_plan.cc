@@ -33,10 +33,8 @@ ClaimPlan plan_claim(const Claim& claim, const StorageClass* storage_class, bool
   if (!parameters) return Refuse{parameters.error().message()};
   const auto requested = parse_quantity(claim.requested);
   if (!requested) return Refuse{concat("the size asked for: ", requested.error().message())};
-  if (*requested < engine::smallest(parameters->fs_type))
-    return Refuse{concat(to_string(*requested), " is too small: an ",
-                         engine::to_string(parameters->fs_type), " needs at least ",
-                         to_string(engine::smallest(parameters->fs_type)))};
+  const auto sized = engine::check_size(parameters->backend, parameters->fs_type, *requested);
+  if (!sized) return Refuse{sized.error().message()};
   auto name = engine::VolumeName::of_claim(claim.uid);
   if (!name) return Refuse{concat("the claim's uid is not one: ", name.error().message())};
   return Order{std::move(*name), std::move(*parameters), *requested};

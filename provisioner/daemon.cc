@@ -8,6 +8,7 @@
 #include "flexvolume/base/program.h"
 #include "flexvolume/base/text.h"
 #include "flexvolume/base/version.h"
+#include "flexvolume/engine/kernel_mounter.h"
 #include "provisioner/kube/config.h"
 #include "provisioner/kube/curl_http.h"
 #include "provisioner/node_role.h"
@@ -64,8 +65,14 @@ class Daemon {
     // What the tools are looked for under: the host's file tree, as its first process sees it.
     const std::string root =
         options_.host_proc.empty() ? std::string() : options_.host_proc + "/root";
-    return {runner_,           devices_, mounter_, log_, options_.state_dir + "/volumes",
-            options_.lock_dir, root};
+    return {runner_,
+            devices_,
+            mounter_,
+            log_,
+            options_.state_dir + "/volumes",
+            options_.lock_dir,
+            std::string(engine::kGrantKeyPath),
+            root};
   }
 
   kube::ApiOptions api_options() const {

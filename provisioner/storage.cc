@@ -33,11 +33,11 @@ Task<Result<engine::Inventory>> EngineStorage::inventory() {
   co_return std::move(*result);
 }
 
-Task<Status> EngineStorage::remove(const engine::VolumeSpec& spec) {
-  Status result;
-  const std::function<void()> work = [&] { result = engine_.remove(spec); };
+Task<Result<engine::Removal>> EngineStorage::remove(const engine::VolumeSpec& spec) {
+  std::optional<Result<engine::Removal>> result;
+  const std::function<void()> work = [&] { result.emplace(engine_.remove(spec)); };
   co_await run(work);
-  co_return result;
+  co_return std::move(*result);
 }
 
 Task<Status> EngineStorage::settle(const engine::Inventory& inventory) {

@@ -16,7 +16,7 @@ class Storage {
   virtual ~Storage() = default;
   // As Engine's operations of the same names. Arguments must live until the task has ended.
   virtual Task<Result<engine::Inventory>> inventory() = 0;
-  virtual Task<Status> remove(const engine::VolumeSpec& spec) = 0;
+  virtual Task<Result<engine::Removal>> remove(const engine::VolumeSpec& spec) = 0;
   virtual Task<Status> settle(const engine::Inventory& inventory) = 0;
 };
 
@@ -29,7 +29,7 @@ class EngineStorage final : public Storage {
   ~EngineStorage() override { threads_.join(); }
 
   Task<Result<engine::Inventory>> inventory() override;
-  Task<Status> remove(const engine::VolumeSpec& spec) override;
+  Task<Result<engine::Removal>> remove(const engine::VolumeSpec& spec) override;
   Task<Status> settle(const engine::Inventory& inventory) override;
 
  private:

@@ -83,9 +83,13 @@ Task<Status> VolumeWorker::take_back(const Volume& volume) {
   if (spec->cluster_id != parts_.cluster_id)
     co_return Error(ErrorCode::kDenied,
                     "the volume was made for another cluster and is not removed");
-  auto removed = co_await parts_.storage.remove(*spec);
-  if (removed) parts_.ledger.forget();
-  co_return removed;
+  for (;;) {
+    auto removed = co_await parts_.storage.remove(*spec);
+    if (!removed) co_return removed.error();
+    if (removed->done) break;
+  }
+  parts_.ledger.forget();
+  co_return Status();
 }
 
 // First the deletion, then the finalizer: the other way round pv-protection could keep an object

@@ -56,6 +56,8 @@ Result<UniqueFd> open_file(const std::string& path, int flags, unsigned mode) {
   return UniqueFd(fd);
 }
 
+std::string descriptor_path(const UniqueFd& fd) { return concat("/proc/self/fd/", fd.get()); }
+
 Result<std::string> read_file(const std::string& path, Bytes most) {
   const auto fd = open_file(path, O_RDONLY);
   if (!fd) return fd.error();

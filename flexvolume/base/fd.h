@@ -30,6 +30,9 @@ class UniqueFd {
 // open(2) with O_CLOEXEC added; the error names the path. `mode` matters only with O_CREAT.
 Result<UniqueFd> open_file(const std::string& path, int flags, unsigned mode = 0600);
 
+// "/proc/self/fd/7": names the very object behind a descriptor.
+std::string descriptor_path(const UniqueFd& fd);
+
 // The whole file. kInvalid when it is longer than `most`: no input here is unbounded.
 Result<std::string> read_file(const std::string& path, Bytes most = kMiB);
 

@@ -1,6 +1,7 @@
 #include "flexvolume/engine/contract.h"
 
 #include <algorithm>
+#include <array>
 
 #include "flexvolume/base/text.h"
 
@@ -13,20 +14,26 @@ constexpr std::string_view kPoolKey = "flexlocal.io/pool";
 constexpr std::string_view kSizeKey = "flexlocal.io/size";
 constexpr std::string_view kNamespaceKey = "flexlocal.io/claimNamespace";
 constexpr std::string_view kClusterKey = "flexlocal.io/clusterID";
+constexpr std::string_view kOnDeleteKey = "flexlocal.io/onDelete";
+constexpr std::string_view kReadIopsKey = "flexlocal.io/readIOPS";
+constexpr std::string_view kWriteIopsKey = "flexlocal.io/writeIOPS";
+constexpr std::string_view kReadBandwidthKey = "flexlocal.io/readBandwidth";
+constexpr std::string_view kWriteBandwidthKey = "flexlocal.io/writeBandwidth";
+constexpr std::string_view kIoLimitsKey = "flexlocal.io/ioLimits";
+constexpr std::string_view kMountOptionsKey = "flexlocal.io/mountOptions";
+constexpr std::array kKnownKeys = {
+    kBackendKey,  kPoolKey,         kSizeKey,      kNamespaceKey,     kClusterKey,
+    kOnDeleteKey, kReadIopsKey,     kWriteIopsKey, kReadBandwidthKey, kWriteBandwidthKey,
+    kIoLimitsKey, kMountOptionsKey, kGrantKey};
 
 constexpr std::string_view kClusterTag = "flexlocal.io/cluster=";
 constexpr std::string_view kClaimTag = "flexlocal.io/claim-uid=";
 constexpr std::string_view kNamespaceTag = "flexlocal.io/claim-namespace=";
 constexpr std::string_view kPoolTag = "flexlocal.io/pool=";
 constexpr std::string_view kFsTypeTag = "flexlocal.io/fs=";
+constexpr std::string_view kOnDeleteTag = "flexlocal.io/on-delete=";
 constexpr std::string_view kSizeTag = "flexlocal.io/size=";
 constexpr std::string_view kAttemptTag = "flexlocal.io/attempt=";
-
-bool is_lower_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
-
-bool is_lower_alnum(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z'); }
-
-bool is_alnum(char c) { return is_lower_alnum(c) || (c >= 'A' && c <= 'Z'); }
 
 // The option, or kInvalid naming the key.
 Result<std::string> required(const Options& options, std::string_view key) {
@@ -45,24 +52,75 @@ Result<std::string> required_matching(const Options& options, std::string_view k
   return value;
 }
 
+// Whole numbers only: the provisioner writes nothing else, and a unit could be read two ways.
+Result<std::uint64_t> count_of(std::string_view key, const std::string& text) {
+  unsigned long long count = 0;
+  if (!parse_number(text, kMostBytes.count(), count) || count == 0)
+    return Error(ErrorCode::kInvalid, concat("option ", key, " is \"", printable(text, 40),
+                                             "\", which is not a whole number from 1 to 2^63-1"));
+  return std::uint64_t(count);
+}
+
 Result<Bytes> required_size(const Options& options) {
   const auto text = required(options, kSizeKey);
   if (!text) return text.error();
-  unsigned long long count = 0;
-  // Whole bytes only: the provisioner writes nothing else, and a unit could be read two ways.
-  if (!parse_number(*text, kMostBytes.count(), count) || count == 0)
-    return Error(ErrorCode::kInvalid,
-                 concat("option ", kSizeKey, " is \"", printable(*text, 40),
-                        "\", which is not a number of bytes from 1 to 2^63-1"));
-  return Bytes(count);
+  const auto count = count_of(kSizeKey, *text);
+  if (!count) return count.error();
+  return Bytes(*count);
+}
+
+Result<std::uint64_t> limit_of(const Options& options, std::string_view key) {
+  const auto found = options.find(std::string(key));
+  return found == options.end() ? std::uint64_t(0) : count_of(key, found->second);
+}
+
+Result<IoLimits> parse_limits(const Options& options) {
+  IoLimits limits;
+  std::uint64_t read_bandwidth = 0;
+  std::uint64_t write_bandwidth = 0;
+  struct Place {
+    std::string_view key;
+    std::uint64_t& into;
+  };
+  for (const Place& place :
+       {Place{kReadIopsKey, limits.read_iops}, Place{kWriteIopsKey, limits.write_iops},
+        Place{kReadBandwidthKey, read_bandwidth}, Place{kWriteBandwidthKey, write_bandwidth}}) {
+    const auto limit = limit_of(options, place.key);
+    if (!limit) return limit.error();
+    place.into = *limit;
+  }
+  limits.read_bandwidth = Bytes(read_bandwidth);
+  limits.write_bandwidth = Bytes(write_bandwidth);
+  if (const auto found = options.find(std::string(kIoLimitsKey)); found != options.end()) {
+    if (found->second != "required")
+      return Error(ErrorCode::kInvalid,
+                   concat("option ", kIoLimitsKey, " is \"", printable(found->second, 40),
+                          "\"; accepted: required"));
+    limits.required = true;
+  }
+  return limits;
+}
+
+Result<std::vector<std::string>> parse_mount_options(const Options& options, Backend backend) {
+  std::vector<std::string> parsed;
+  const auto found = options.find(std::string(kMountOptionsKey));
+  if (found == options.end()) return parsed;
+  for (const std::string_view option : split(found->second, ',')) {
+    if (auto accepted = check_mount_option(backend, option); !accepted) return accepted.error();
+    parsed.emplace_back(option);
+  }
+  return parsed;
+}
+
+Result<OnDelete> requested_wipe(const Options& options) {
+  const auto found = options.find(std::string(kOnDeleteKey));
+  return found == options.end() ? OnDelete::kDiscard : parse_on_delete(found->second);
 }
 
 Status refuse_unknown_keys(const Options& options) {
   for (const auto& [key, value] : options) {
     if (!key.starts_with(kPrefix)) continue;
-    if (key == kBackendKey || key == kPoolKey || key == kSizeKey || key == kNamespaceKey ||
-        key == kClusterKey)
-      continue;
+    if (std::find(kKnownKeys.begin(), kKnownKeys.end(), key) != kKnownKeys.end()) continue;
     return Error(ErrorCode::kInvalid, concat("option ", printable(key, 80),
                                              " is not known to this version of flexlocal; ",
                                              "update the plugin on this node"));
@@ -79,66 +137,29 @@ Result<FsType> requested_fs_type(const Options& options) {
 
 }  // namespace
 
-std::string_view to_string(Backend) { return "lvm"; }
-std::string_view to_string(FsType) { return "xfs"; }
-
-Result<Backend> parse_backend(std::string_view text) {
-  if (text == "lvm") return Backend::kLvm;
-  return Error(ErrorCode::kInvalid,
-               concat("backend \"", printable(text, 40), "\" is not known; accepted: lvm"));
-}
-
-Result<FsType> parse_fs_type(std::string_view text) {
-  if (text == "xfs") return FsType::kXfs;
-  return Error(ErrorCode::kInvalid,
-               concat("file system \"", printable(text, 40), "\" is not known; accepted: xfs"));
-}
-
-Bytes smallest(FsType) { return Bytes(300 * kMiB.count()); }
-
-bool is_uuid(std::string_view text) {
-  if (text.size() != 36) return false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool hyphen = i == 8 || i == 13 || i == 18 || i == 23;
-    if (hyphen ? text[i] != '-' : !is_lower_hex(text[i])) return false;
-  }
-  return true;
-}
-
-bool is_dns_label(std::string_view text) {
-  return !text.empty() && text.size() <= 63 && is_lower_alnum(text.front()) &&
-         is_lower_alnum(text.back()) && std::all_of(text.begin(), text.end(), [](char c) {
-           return is_lower_alnum(c) || c == '-';
-         });
-}
-
-bool is_volume_group_name(std::string_view text) {
-  return !text.empty() && text.size() <= 127 && text.front() != '-' && text != "." &&
-         text != ".." && std::all_of(text.begin(), text.end(), [](char c) {
-           return is_alnum(c) || c == '+' || c == '_' || c == '.' || c == '-';
-         });
-}
-
-Result<VolumeName> VolumeName::parse(std::string_view text) {
-  if (!text.starts_with("pvc-") || !is_uuid(text.substr(4)))
-    return Error(
-        ErrorCode::kInvalid,
-        concat('"', printable(text, 80), "\" is not the name of a flexlocal volume (pvc-<uid>)"));
-  return VolumeName(std::string(text));
-}
-
-Result<VolumeName> VolumeName::of_claim(std::string_view uid) { return parse(concat("pvc-", uid)); }
-
 Options to_options(const VolumeSpec& spec) {
-  return {{std::string(kBackendKey), std::string(to_string(spec.backend))},
-          {std::string(kPoolKey), spec.pool},
-          {std::string(kSizeKey), concat(spec.size.count())},
-          {std::string(kNamespaceKey), spec.claim_namespace},
-          {std::string(kClusterKey), spec.cluster_id}};
+  Options options = {{std::string(kBackendKey), std::string(to_string(spec.backend))},
+                     {std::string(kPoolKey), spec.pool},
+                     {std::string(kSizeKey), concat(spec.size.count())},
+                     {std::string(kNamespaceKey), spec.claim_namespace},
+                     {std::string(kClusterKey), spec.cluster_id},
+                     {std::string(kOnDeleteKey), std::string(to_string(spec.on_delete))}};
+  const auto add_limit = [&](std::string_view key, std::uint64_t limit) {
+    if (limit != 0) options.emplace(key, concat(limit));
+  };
+  add_limit(kReadIopsKey, spec.limits.read_iops);
+  add_limit(kWriteIopsKey, spec.limits.write_iops);
+  add_limit(kReadBandwidthKey, spec.limits.read_bandwidth.count());
+  add_limit(kWriteBandwidthKey, spec.limits.write_bandwidth.count());
+  if (spec.limits.required) options.emplace(kIoLimitsKey, "required");
+  if (!spec.mount_options.empty()) options.emplace(kMountOptionsKey, join(spec.mount_options, ","));
+  return options;
 }
 
-Result<VolumeSpec> parse_options(const Options& options) {
-  if (auto known = refuse_unknown_keys(options); !known) return known.error();
+namespace {
+
+// The fields that say whose the volume is.
+Result<VolumeSpec> parse_identity(const Options& options) {
   const auto name_text = required(options, kKubeletVolumeName);
   if (!name_text) return name_text.error();
   auto name = VolumeName::parse(*name_text);
@@ -149,21 +170,38 @@ Result<VolumeSpec> parse_options(const Options& options) {
   if (!space) return space.error();
   auto pool = required_matching(options, kPoolKey, is_dns_label, "a pool's name");
   if (!pool) return pool.error();
+  return VolumeSpec{std::move(*name), std::move(*cluster), std::move(*space), std::move(*pool)};
+}
+
+}  // namespace
+
+Result<VolumeSpec> parse_options(const Options& options) {
+  if (auto known = refuse_unknown_keys(options); !known) return known.error();
+  auto spec = parse_identity(options);
+  if (!spec) return spec;
   const auto size = required_size(options);
   if (!size) return size.error();
+  spec->size = *size;
   const auto backend_text = required(options, kBackendKey);
   if (!backend_text) return backend_text.error();
   const auto backend = parse_backend(*backend_text);
   if (!backend) return backend.error();
+  spec->backend = *backend;
   const auto fs_type = requested_fs_type(options);
   if (!fs_type) return fs_type.error();
-  return VolumeSpec{std::move(*name),
-                    std::move(*cluster),
-                    std::move(*space),
-                    std::move(*pool),
-                    *backend,
-                    *fs_type,
-                    *size};
+  spec->fs_type = *fs_type;
+  if (spec->backend == Backend::kQuota && spec->fs_type != FsType::kXfs)
+    return Error(ErrorCode::kInvalid, "backend quota has file system xfs only");
+  const auto wipe = requested_wipe(options);
+  if (!wipe) return wipe.error();
+  spec->on_delete = *wipe;
+  const auto limits = parse_limits(options);
+  if (!limits) return limits.error();
+  spec->limits = *limits;
+  auto mount_options = parse_mount_options(options, spec->backend);
+  if (!mount_options) return mount_options.error();
+  spec->mount_options = std::move(*mount_options);
+  return spec;
 }
 
 std::vector<std::string> to_tags(const VolumeSpec& spec, std::string_view attempt) {
@@ -173,6 +211,7 @@ std::vector<std::string> to_tags(const VolumeSpec& spec, std::string_view attemp
           concat(kNamespaceTag, spec.claim_namespace),
           concat(kPoolTag, spec.pool),
           concat(kFsTypeTag, to_string(spec.fs_type)),
+          concat(kOnDeleteTag, to_string(spec.on_delete)),
           concat(kSizeTag, spec.size.count()),
           concat(kAttemptTag, attempt),
           std::string(kNewTag)};
@@ -187,6 +226,7 @@ std::optional<Ownership> parse_tags(const std::vector<std::string_view>& tags) {
     };
     if (tag == kOwnerTag) owner = true;
     if (tag == kReadyTag) found.ready = true;
+    if (tag == kWipingTag) found.wiping = true;
     if (tag.starts_with(kClusterTag)) found.cluster_id = value(kClusterTag);
     if (tag.starts_with(kClaimTag)) found.claim_uid = value(kClaimTag);
     if (tag.starts_with(kNamespaceTag)) found.claim_namespace = value(kNamespaceTag);
@@ -200,6 +240,11 @@ std::optional<Ownership> parse_tags(const std::vector<std::string_view>& tags) {
       if (!type) return std::nullopt;
       found.fs_type = *type;
     }
+    if (tag.starts_with(kOnDeleteTag)) {
+      const auto wipe = parse_on_delete(value(kOnDeleteTag));
+      if (!wipe) return std::nullopt;
+      found.on_delete = *wipe;
+    }
   }
   const bool whole = owner && is_uuid(found.cluster_id) && is_uuid(found.claim_uid) &&
                      is_dns_label(found.claim_namespace) && is_dns_label(found.pool) &&
@@ -210,17 +255,6 @@ std::optional<Ownership> parse_tags(const std::vector<std::string_view>& tags) {
 bool owns(const Ownership& ownership, const VolumeSpec& spec) {
   return ownership.cluster_id == spec.cluster_id && ownership.claim_uid == spec.name.claim_uid() &&
          ownership.claim_namespace == spec.claim_namespace;
-}
-
-std::string device_path(std::string_view volume_group, const VolumeName& name) {
-  std::string path = "/dev/mapper/";
-  const auto escape = [&](std::string_view part) {
-    for (const char c : part) path.append(c == '-' ? 2 : 1, c);
-  };
-  escape(volume_group);
-  path += '-';
-  escape(name.text());
-  return path;
 }
 
 }  // namespace flexlocal::engine

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "flexvolume/base/fd.h"
+#include "flexvolume/base/hex.h"
 #include "flexvolume/base/text.h"
 
 namespace flexlocal::engine {
@@ -16,16 +17,11 @@ namespace {
 constexpr std::size_t kXfsUuidAt = 32;
 constexpr std::size_t kXfsInProgressAt = 126;
 
+// A uuid's text of its 16 bytes.
 std::string uuid_text(std::string_view raw) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string out;
-  for (std::size_t i = 0; i < raw.size(); ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) out += '-';
-    const auto byte = static_cast<unsigned char>(raw[i]);
-    out += kHex[byte >> 4U];
-    out += kHex[byte & 15U];
-  }
-  return out;
+  const std::string hex = to_hex(raw);
+  return concat(hex.substr(0, 8), '-', hex.substr(8, 4), '-', hex.substr(12, 4), '-',
+                hex.substr(16, 4), '-', hex.substr(20));
 }
 
 }  // namespace

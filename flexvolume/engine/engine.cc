@@ -1,10 +1,7 @@
 #include "flexvolume/engine/engine.h"
 
-#include <algorithm>
-
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/volume_folder.h"
-#include "flexvolume/engine/volume_maker.h"
 
 namespace flexlocal::engine {
 namespace {
@@ -12,27 +9,22 @@ namespace {
 // "Several pods mounted and unmounted in between" ends well before this many layers.
 constexpr int kMostLayers = 64;
 
-enum class Settlement { kNone, kTagReady, kRestoreRecord };
-
-Settlement plan_settlement(const std::optional<Record>& record, const LogicalVolume& volume) {
-  if (!record) return volume.ownership->ready ? Settlement::kRestoreRecord : Settlement::kNone;
-  const bool newly_ready = record->state == RecordState::kReady && !volume.ownership->ready &&
-                           record->device_uuid == volume.device_uuid;
-  return newly_ready ? Settlement::kTagReady : Settlement::kNone;
+Status check_namespace(const MountRequest& request) {
+  const std::string& wanted = request.spec.claim_namespace;
+  if (request.pod_namespace == wanted) return {};
+  return Error(ErrorCode::kDenied,
+               concat("the volume is of namespace \"", wanted, "\"; a pod of \"",
+                      printable(request.pod_namespace, 63), "\" may not mount it"));
 }
 
-Error other_group(const VolumeSpec& spec, std::string_view configured, std::string_view real) {
-  return Error(ErrorCode::kInvalid, concat("the volume is on volume group \"", real,
-                                           "\", but pool \"", spec.pool, "\" is \"", configured,
-                                           "\" in node.conf; correct node.conf, and restart "
-                                           "the node daemon"));
-}
-
-std::vector<MountEntry> mounts_at(const std::vector<MountEntry>& table, const std::string& path) {
-  std::vector<MountEntry> found;
-  std::copy_if(table.begin(), table.end(), std::back_inserter(found),
-               [&](const MountEntry& entry) { return entry.mount_point == path; });
-  return found;
+// What is wrong with a file system is for a person; the kernel's log says more than its error.
+Error explain_failed_mount(const Error& error, const MountSource& source) {
+  if (error.code() == ErrorCode::kBusy || source.is_bind()) return error;
+  return Error(
+      ErrorCode::kCorrupt,
+      concat(error.message(),
+             "; the volume is not formatted again, look at the kernel's log and at `",
+             source.fs_type == "xfs" ? "xfs_repair -n " : "e2fsck -n ", source.device, '`'));
 }
 
 }  // namespace
@@ -41,59 +33,63 @@ Engine::Engine(const Host& host, const NodeConfig& config)
     : host_(host),
       config_(config),
       tools_(config.tools, host.tool_root),
-      lvm_(host.runner, tools_),
-      filesystems_(host.runner, tools_, host.devices),
-      records_(host.record_folder) {}
+      records_(host.record_folder),
+      lv_backend_({host.runner, tools_, host.devices, host.mounter, records_, host.lock_folder,
+                   host.log}) {}
+
+Status Engine::check_grant(const VolumeSpec& spec, const std::string& grant) const {
+  const auto keys = GrantKeys::load(host_.grant_key);
+  if (!keys) return keys.error().context("the volume's grant cannot be verified");
+  return keys->verify(spec, grant);
+}
+
+Result<Engine::Subject> Engine::subject(const VolumeSpec& spec) {
+  auto pool = find_pool(config_, spec.pool);
+  if (!pool) return pool.error();
+  if (spec.backend == Backend::kQuota)
+    return Error(ErrorCode::kInvalid, "backend quota is not there yet");
+  auto lock = lock_volume(host_.lock_folder, spec.name);
+  if (!lock) return lock.error();
+  return Subject{spec, std::move(*pool), lv_backend_, std::move(*lock)};
+}
 
 Status Engine::mount(const MountRequest& request) {
-  const VolumeSpec& spec = request.spec;
-  if (request.pod_namespace != spec.claim_namespace)
-    return Error(ErrorCode::kDenied,
-                 concat("the volume is of namespace \"", spec.claim_namespace, "\"; a pod of \"",
-                        printable(request.pod_namespace, 63), "\" may not mount it"));
-  const auto pool = find_pool(config_, spec.pool);
-  if (!pool) return pool.error();
+  // Before anything else, so that a forged call learns nothing of this node.
+  if (auto granted = check_grant(request.spec, request.grant); !granted) return granted;
+  if (auto allowed = check_namespace(request); !allowed) return allowed;
   if (auto shape = check_volume_folder(config_.kubelet_dir, request.folder); !shape) return shape;
-  const auto lock = lock_volume(host_.lock_folder, spec.name);
-  if (!lock) return lock.error();
-  VolumeMaker maker({lvm_, filesystems_, host_.devices, records_, host_.lock_folder, host_.log},
-                    spec, pool->volume_group, lock->fd());
+  const auto subject = this->subject(request.spec);
+  if (!subject) return subject.error();
   // The folder is looked at before anything is made, and again, held open, for the mount itself.
   if (auto folder = VolumeFolder::open(config_.kubelet_dir, request.folder); !folder)
     return folder.error();
-  const auto device = maker.run();
-  if (!device) return device.error();
-  return mount_on(request, *device);
+  const auto source = subject->backend.make(request.spec, subject->pool, subject->lock.fd());
+  if (!source) return source.error();
+  if (auto mounted = mount_on(request, *source); !mounted) return mounted;
+  // The data is there and whole: a pod that can read it is better than one that waits.
+  if (auto finished = subject->backend.finish_growth(request.spec, request.folder); !finished)
+    host_.log.warning(
+        "the file system has not grown with its volume yet",
+        {{"volume", request.spec.name.text()}, {"error", finished.error().message()}});
+  return {};
 }
 
-Status Engine::mount_on(const MountRequest& request, const std::string& device) {
+Status Engine::mount_on(const MountRequest& request, const MountSource& source) {
   const auto folder = VolumeFolder::open(config_.kubelet_dir, request.folder);
   if (!folder) return folder.error();
   const auto table = host_.mounter.table();
   if (!table) return table.error();
   if (const auto there = mounts_at(*table, folder->path()); !there.empty()) {
-    if (there.back().source == device) return {};
+    if (source.is_shown_by(there.back())) return {};
     return Error(ErrorCode::kBusy, concat(there.back().source, " is mounted on ", request.folder,
                                           " already; unmount it first"));
   }
-  const auto target = folder->open_itself();
-  if (!target) return target.error();
-  const std::string fs_type(to_string(request.spec.fs_type));
-  // Read-write always: the kernel has one superblock for all mounts of a device, and refuses a
-  // read-only one beside a writer's. Read-only is this one mount, for this one pod.
-  auto mounted = host_.mounter.mount(device, descriptor_path(*target), fs_type,
-                                     mount_data(request.spec.fs_type));
-  if (!mounted && mounted.error().code() != ErrorCode::kBusy)
-    return Error(ErrorCode::kCorrupt, concat(mounted.error().message(),
-                                             "; the volume is not formatted again, look at "
-                                             "the kernel's log and at `xfs_repair -n ",
-                                             device, '`'));
-  if (!mounted || !request.read_only) return mounted;
-  auto narrowed = host_.mounter.make_read_only(folder->through_parent());
-  if (narrowed) return {};
-  if (auto undone = host_.mounter.unmount(folder->through_parent()); !undone)
-    return narrowed.error().context(concat("left mounted (", undone.error().message(), ')'));
-  return narrowed;
+  const auto itself = folder->open_itself();
+  if (!itself) return itself.error();
+  auto mounted = host_.mounter.mount(source, {request.read_only, request.spec.mount_options},
+                                     {descriptor_path(*itself), folder->through_parent()});
+  if (!mounted) return explain_failed_mount(mounted.error(), source);
+  return {};
 }
 
 Status Engine::unmount(const std::string& folder_path) {
@@ -110,99 +106,25 @@ Status Engine::unmount(const std::string& folder_path) {
                concat("more than ", kMostLayers, " mounts are stacked on ", folder->path()));
 }
 
-Status Engine::remove(const VolumeSpec& spec) {
-  const auto pool = find_pool(config_, spec.pool);
-  if (!pool) return pool.error();
-  const auto lock = lock_volume(host_.lock_folder, spec.name);
-  if (!lock) return lock.error();
-  const auto found = find_to_remove(spec, pool->volume_group);
-  if (!found) return found.error();
-  if (!*found) return records_.remove(spec.name);
-  const LogicalVolume& volume = **found;
-  const std::string lv = concat(volume.group, '/', volume.name);
-  if (!volume.ownership || !owns(*volume.ownership, spec))
-    return Error(ErrorCode::kDenied, concat("logical volume ", lv,
-                                            " is not removed: its tags do not say that it is "
-                                            "this claim's"));
-  if (volume.open)
-    return Error(ErrorCode::kBusy,
-                 concat("logical volume ", lv, " is in use and is not removed yet"));
-  const auto group_lock = lock_volume_group(host_.lock_folder, volume.group);
-  if (!group_lock) return group_lock.error();
-  if (auto removed = lvm_.remove(volume); !removed)
-    return removed.error().context(concat("removing ", lv));
-  host_.log.info("logical volume removed", {{"volume", spec.name.text()}, {"uuid", volume.uuid}});
-  return records_.remove(spec.name);
+Status Engine::grow(const GrowRequest& request) {
+  if (auto granted = check_grant(request.spec, request.grant); !granted) return granted;
+  return grow(request.spec, request.size);
 }
 
-// Nothing, once it is proven that there is nothing: the volume is not looked for on the one group
-// that node.conf names today, and a group that cannot be seen proves nothing.
-Result<std::optional<LogicalVolume>> Engine::find_to_remove(const VolumeSpec& spec,
-                                                            const std::string& group) {
-  auto found = lvm_.find_anywhere(spec.name);
-  if (!found) return found.error();
-  for (LogicalVolume& volume : *found)
-    if (volume.group == group) return std::optional(std::move(volume));
-  const auto record = records_.load(spec.name);
-  if (!record) return record.error();
-  for (const LogicalVolume& volume : *found)
-    if (volume.ownership && owns(*volume.ownership, spec))
-      return other_group(spec, group, volume.group);
-  if (*record && (*record)->volume_group != group)
-    return other_group(spec, group, (*record)->volume_group);
-  if (auto seen = lvm_.group(group); !seen)
-    return Error(ErrorCode::kUnavailable,
-                 concat("cannot tell whether ", group, '/', spec.name.text(),
-                        " is gone: ", seen.error().message()));
-  return std::optional<LogicalVolume>();
+Status Engine::grow(const VolumeSpec& spec, Bytes size) {
+  const auto subject = this->subject(spec);
+  if (!subject) return subject.error();
+  return subject->backend.grow(spec, subject->pool, size, subject->lock.fd());
 }
 
-Result<Inventory> Engine::inventory() { return lvm_.inventory(); }
-
-Status Engine::settle(const Inventory& inventory) {
-  Status first_failure;
-  for (const LogicalVolume& volume : inventory.volumes) {
-    if (!volume.ownership) continue;
-    auto settled = settle_volume(volume);
-    // One volume in trouble must not keep the others from being settled.
-    if (!settled && first_failure)
-      first_failure = settled.error().context(concat("settling ", volume.group, '/', volume.name));
-  }
-  return first_failure;
+Result<Removal> Engine::remove(const VolumeSpec& spec) {
+  const auto subject = this->subject(spec);
+  if (!subject) return subject.error();
+  return subject->backend.remove(spec, subject->pool);
 }
 
-Status Engine::settle_volume(const LogicalVolume& volume) {
-  const auto name = VolumeName::of_claim(volume.ownership->claim_uid);
-  if (!name || name->text() != volume.name) return {};  // renamed by a person: theirs to settle
-  // Most are settled already; a lock is only waited for where there is something to do.
-  const auto glance = records_.load(*name);
-  if (!glance) return glance.error();
-  if (plan_settlement(*glance, volume) == Settlement::kNone) return {};
-  const auto lock = lock_volume(host_.lock_folder, *name);
-  if (!lock) return lock.error();
-  const auto record = records_.load(*name);
-  if (!record) return record.error();
-  switch (plan_settlement(*record, volume)) {
-    case Settlement::kNone:
-      return {};
-    case Settlement::kTagReady:
-      return lvm_.tag_ready(volume);
-    case Settlement::kRestoreRecord:
-      break;
-  }
-  // The inventory may be older than a removal: a record of what is gone would stay for ever.
-  const auto now = lvm_.find(volume.group, *name);
-  if (!now) return now.error();
-  if (!*now || (*now)->uuid != volume.uuid) return {};
-  return records_.save({.name = *name,
-                        .state = RecordState::kReady,
-                        .attempt = volume.ownership->attempt,
-                        .device_uuid = volume.device_uuid,
-                        .volume_group = volume.group,
-                        .cluster_id = volume.ownership->cluster_id,
-                        .claim_namespace = volume.ownership->claim_namespace,
-                        .fs_type = volume.ownership->fs_type,
-                        .size = volume.ownership->size});
-}
+Result<Inventory> Engine::inventory() { return lv_backend_.inventory(config_); }
+
+Status Engine::settle(const Inventory& inventory) { return lv_backend_.settle(inventory); }
 
 }  // namespace flexlocal::engine

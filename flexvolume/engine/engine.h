@@ -3,12 +3,13 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "flexvolume/base/log.h"
-#include "flexvolume/engine/filesystem.h"
-#include "flexvolume/engine/lvm.h"
+#include "flexvolume/engine/grant.h"
+#include "flexvolume/engine/lv_backend.h"
 #include "flexvolume/engine/mount_table.h"
 #include "flexvolume/engine/node_config.h"
 #include "flexvolume/engine/record.h"
@@ -24,14 +25,23 @@ struct Host {
   Log& log;
   std::string record_folder{kRecordFolder};
   std::string lock_folder{kLockFolder};
+  std::string grant_key{kGrantKeyPath};
   std::string tool_root{};  // see Tools
 };
 
 struct MountRequest {
   VolumeSpec spec;
+  std::string grant;          // the proof that the provisioner decided the spec
   std::string folder;         // where kubelet wants it
   std::string pod_namespace;  // from kubelet, not from the pod's author
+  std::string pod_uid;
   bool read_only = false;
+};
+
+struct GrowRequest {
+  VolumeSpec spec;
+  std::string grant;
+  Bytes size;
 };
 
 class Engine {
@@ -41,7 +51,7 @@ class Engine {
   // Makes the volume if it is not there yet, and mounts it with nodev, nosuid. Mounting what is
   // mounted there already is success. After a failure nothing is mounted and nothing that this
   // call made is left.
-  //   kDenied: the volume is another claim's, or the pod is of another namespace
+  //   kDenied: no valid grant, another claim's volume, or a pod of another namespace
   //   kNoSpace: with what is free and what was asked
   //   kBusy: something else is mounted there
   //   kCorrupt: a person must look; nothing was formatted
@@ -51,13 +61,22 @@ class Engine {
   // success: after its restart kubelet asks again for what is long gone.
   Status unmount(const std::string& folder);
 
-  // Removes the volume and its record. kDenied unless owner, cluster and claim match; kBusy while
-  // the device is open; kUnavailable when its volume group is not to be seen, since "not found"
-  // on a missing disk is no proof; kInvalid when node.conf gives the pool another group than the
-  // volume is on. A volume that is gone is success.
-  Status remove(const VolumeSpec& spec);
+  // Makes an existing volume offer `size`, under running pods or without any. A volume that offers
+  // as much already is success; less is kInvalid. kNoSpace, with figures, when the pool has not
+  // enough: the volume is then as it was. kNotFound while the volume has not been made: its first
+  // mount makes it.
+  Status grow(const GrowRequest& request);
+  // For the daemon, which decided the spec itself.
+  Status grow(const VolumeSpec& spec, Bytes size);
 
-  // All of the node's groups and our volumes: two LVM commands.
+  // Removes the volume and its record, once its blocks are wiped as the spec says; see Removal.
+  // kDenied unless owner, cluster and claim match; kBusy while it is in use; kUnavailable when its
+  // volume group is not to be seen, since "not found" on a missing disk is no proof; kInvalid when
+  // node.conf gives the pool another group than the volume is on. A volume that is gone is done.
+  Result<Removal> remove(const VolumeSpec& spec);
+
+  // All of the node's groups, our volumes, and the space of every pool of node.conf that is to be
+  // seen: two LVM commands, and one for each thin pool and each file system with quotas.
   Result<Inventory> inventory();
 
   // Brings records and tags together: `ready` of a record is copied into the LV's tags, and a
@@ -65,17 +84,22 @@ class Engine {
   Status settle(const Inventory& inventory);
 
  private:
-  Result<std::optional<LogicalVolume>> find_to_remove(const VolumeSpec& spec,
-                                                      const std::string& group);
-  Status mount_on(const MountRequest& request, const std::string& device);
-  Status settle_volume(const LogicalVolume& volume);
+  // What a call works on once it is allowed to.
+  struct Subject {
+    const VolumeSpec& spec;
+    Pool pool;
+    VolumeBackend& backend;
+    FileLock lock;
+  };
+  Status check_grant(const VolumeSpec& spec, const std::string& grant) const;
+  Result<Subject> subject(const VolumeSpec& spec);
+  Status mount_on(const MountRequest& request, const MountSource& source);
 
   Host host_;
   const NodeConfig& config_;
   Tools tools_;
-  Lvm lvm_;
-  Filesystems filesystems_;
   RecordStore records_;
+  LvBackend lv_backend_;
 };
 
 }  // namespace flexlocal::engine

@@ -47,6 +47,11 @@ Result<Content> Filesystems::probe(const std::string& device, const VolumeName& 
                                           "): ", printable(trim(output->err), 500)));
 }
 
-std::string mount_data(FsType) { return "prjquota"; }
+std::string mount_data(const VolumeSpec& spec) {
+  std::string data = spec.fs_type == FsType::kXfs ? "prjquota" : "";
+  for (const std::string& option : spec.mount_options)
+    if (option == "discard") data += data.empty() ? "discard" : ",discard";
+  return data;
+}
 
 }  // namespace flexlocal::engine

@@ -31,7 +31,7 @@ class Filesystems {
   Devices& devices_;
 };
 
-// What mount(2) is given for the type.
-std::string mount_data(FsType type);
+// The file system's own mount options.
+std::string mount_data(const VolumeSpec& spec);
 
 }  // namespace flexlocal::engine

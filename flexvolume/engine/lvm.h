@@ -10,6 +10,7 @@
 #include "flexvolume/base/program.h"
 #include "flexvolume/base/result.h"
 #include "flexvolume/engine/contract.h"
+#include "flexvolume/engine/space.h"
 #include "flexvolume/engine/tools.h"
 
 namespace flexlocal::engine {
@@ -35,6 +36,9 @@ struct LogicalVolume {
 struct Inventory {
   std::vector<VolumeGroup> groups;
   std::vector<LogicalVolume> volumes;  // those with our owner tag, of whichever cluster
+  // Added by Engine::inventory, which knows the pools:
+  std::vector<Space> spaces;
+  std::vector<Holding> holdings;
 };
 
 // What `vgs` and `lvs` printed with --reportformat json. kCorrupt when it is not that.

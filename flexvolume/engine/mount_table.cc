@@ -1,17 +1,11 @@
 #include "flexvolume/engine/mount_table.h"
 
-#include <sys/mount.h>
-
 #include <algorithm>
-#include <cerrno>
 
-#include "flexvolume/base/fd.h"
 #include "flexvolume/base/text.h"
 
 namespace flexlocal::engine {
 namespace {
-
-constexpr Bytes kMostTable{64 * kMiB.count()};
 
 // "\040" -> " ": space, tab, newline and backslash are written in octal.
 std::string unescape(std::string_view text) {
@@ -34,6 +28,7 @@ std::string unescape(std::string_view text) {
 
 std::vector<MountEntry> parse_mount_table(std::string_view text) {
   constexpr std::size_t kDevice = 2;
+  constexpr std::size_t kRoot = 3;
   constexpr std::size_t kMountPoint = 4;
   constexpr std::size_t kFirstOptional = 6;
   std::vector<MountEntry> entries;
@@ -42,36 +37,19 @@ std::vector<MountEntry> parse_mount_table(std::string_view text) {
     if (fields.size() <= kFirstOptional) continue;
     const auto separator = std::find(fields.begin() + kFirstOptional, fields.end(), "-");
     if (fields.end() - separator < 3) continue;
-    entries.push_back({std::string(fields[kDevice]), unescape(fields[kMountPoint]),
-                       std::string(separator[1]), unescape(separator[2])});
+    entries.push_back({std::string(fields[kDevice]), unescape(fields[kRoot]),
+                       unescape(fields[kMountPoint]), std::string(separator[1]),
+                       unescape(separator[2]),
+                       fields.end() - separator > 3 ? std::string(separator[3]) : std::string()});
   }
   return entries;
 }
 
-Result<std::vector<MountEntry>> KernelMounter::table() {
-  const auto text = read_file("/proc/self/mountinfo", kMostTable);
-  if (!text) return text.error();
-  return parse_mount_table(*text);
-}
-
-Status KernelMounter::mount(const std::string& device, const std::string& target,
-                            const std::string& fs_type, const std::string& data) {
-  if (::mount(device.c_str(), target.c_str(), fs_type.c_str(), MS_NODEV | MS_NOSUID,
-              data.c_str()) != 0)
-    return Error::from_errno(errno, concat("mount of ", device, " as ", fs_type));
-  return {};
-}
-
-Status KernelMounter::make_read_only(const std::string& target) {
-  constexpr unsigned long kFlags = MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NODEV | MS_NOSUID;
-  if (::mount(nullptr, target.c_str(), nullptr, kFlags, nullptr) != 0)
-    return Error::from_errno(errno, "making the mount read-only");
-  return {};
-}
-
-Status KernelMounter::unmount(const std::string& target) {
-  if (::umount2(target.c_str(), UMOUNT_NOFOLLOW) != 0) return Error::from_errno(errno, "umount");
-  return {};
+std::vector<MountEntry> mounts_at(const std::vector<MountEntry>& table, std::string_view path) {
+  std::vector<MountEntry> found;
+  std::copy_if(table.begin(), table.end(), std::back_inserter(found),
+               [&](const MountEntry& entry) { return entry.mount_point == path; });
+  return found;
 }
 
 }  // namespace flexlocal::engine

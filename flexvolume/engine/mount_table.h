@@ -1,4 +1,4 @@
-// Mounts: the table the kernel keeps, and the two calls that change it.
+// Mounts: the table that the kernel keeps, and what changes it.
 #pragma once
 
 #include <string>
@@ -11,36 +11,59 @@ namespace flexlocal::engine {
 
 struct MountEntry {
   std::string device;       // "253:4", major and minor
+  std::string root;         // the folder of the file system that is seen there; unescaped
   std::string mount_point;  // unescaped
   std::string fs_type;
   std::string source;
+  std::string super_options;  // of the file system, not of this one mount
 };
 
 // /proc/<pid>/mountinfo (man proc_pid_mountinfo). A line that is not one is passed over: the
 // kernel only adds optional fields.
 std::vector<MountEntry> parse_mount_table(std::string_view text);
 
+// What is stacked on a folder, the lowest first.
+std::vector<MountEntry> mounts_at(const std::vector<MountEntry>& table, std::string_view path);
+
+// What is to be mounted.
+struct MountSource {
+  std::string device;   // path of the block device underneath
+  std::string fs_type;  // empty: `folder` is bound
+  std::string data;     // options of the file system, separated by commas
+  std::string folder;   // of a file system that is mounted already
+  std::string root;     // the same folder as the mount table names it
+
+  bool is_bind() const { return fs_type.empty(); }
+  // Whether `entry` shows this very thing.
+  bool is_shown_by(const MountEntry& entry) const {
+    return entry.source == device && (!is_bind() || entry.root == root);
+  }
+};
+
+// Of the one mount, not of the file system.
+struct MountFlags {
+  bool read_only = false;
+  std::vector<std::string> options;  // those of check_mount_option that belong to a mount
+};
+
+// A folder to mount on, by two paths: to the folder that is there now, as a descriptor holds it,
+// and to whatever is on top there later. The same path twice for a folder that only root can swap.
+struct MountPoint {
+  std::string folder;
+  std::string top;
+};
+
 class Mounter {
  public:
   virtual ~Mounter() = default;
   virtual Result<std::vector<MountEntry>> table() = 0;
-  // Mounts with nodev and nosuid, always.
-  virtual Status mount(const std::string& device, const std::string& target,
-                       const std::string& fs_type, const std::string& data) = 0;
-  // Makes the mount at `target` read-only and leaves its file system's other mounts as they are.
-  virtual Status make_read_only(const std::string& target) = 0;
-  // kBusy while somebody uses it. Never lazy: a lazy unmount reports success while data still
-  // flows.
-  virtual Status unmount(const std::string& target) = 0;
-};
-
-class KernelMounter final : public Mounter {
- public:
-  Result<std::vector<MountEntry>> table() override;
-  Status mount(const std::string& device, const std::string& target, const std::string& fs_type,
-               const std::string& data) override;
-  Status make_read_only(const std::string& target) override;
-  Status unmount(const std::string& target) override;
+  // With nodev and nosuid, always. The mount appears with all its flags or not at all: kubelet
+  // takes whatever is mounted there for success.
+  virtual Status mount(const MountSource& source, const MountFlags& flags,
+                       const MountPoint& point) = 0;
+  // What is on top at this path. kBusy while somebody uses it. Never lazy: a lazy unmount reports
+  // success while data still flows.
+  virtual Status unmount(const std::string& top) = 0;
 };
 
 }  // namespace flexlocal::engine

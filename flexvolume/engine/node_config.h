@@ -8,13 +8,23 @@
 
 #include "flexvolume/base/log.h"
 #include "flexvolume/base/result.h"
+#include "flexvolume/engine/layout.h"
 
 namespace flexlocal::engine {
 
 inline constexpr std::string_view kNodeConfigPath = "/etc/flexlocal/node.conf";
 
+// Where the volumes of one pool are. Each backend needs a part of it and refuses a pool without.
 struct Pool {
-  std::string volume_group;
+  std::string volume_group;  // lvm, thin, and a quota pool whose file system is ours
+  Layout layout{};           // of the thick volumes
+  std::string thin_pool;     // thin: the name of a thin pool in the group
+  // thin, quota: the sum of the volumes' sizes may be this much of what is really there, percent
+  unsigned overcommit_percent = 100;
+  // quota: where the administrator mounted an XFS with prjquota ...
+  std::string quota_path;
+  // ... or how large the file system is that is made for the pool in the group, in bytes; 0: none
+  Bytes quota_size;
 };
 
 struct NodeConfig {

@@ -13,15 +13,41 @@ namespace {
 constexpr std::int64_t kVersion = 1;
 
 std::optional<RecordState> parse_state(std::string_view text) {
-  for (const RecordState state : {RecordState::kIntent, RecordState::kNew, RecordState::kReady})
+  for (const RecordState state :
+       {RecordState::kIntent, RecordState::kNew, RecordState::kReady, RecordState::kWiping})
     if (text == to_string(state)) return state;
   return std::nullopt;
 }
 
 bool is_whole(const Record& record) {
-  return is_volume_group_name(record.volume_group) && is_uuid(record.cluster_id) &&
-         is_dns_label(record.claim_namespace) &&
+  if (!is_uuid(record.cluster_id) || !is_dns_label(record.claim_namespace)) return false;
+  if (record.backend == Backend::kQuota) return record.project_id != 0;
+  return is_lvm_name(record.volume_group) &&
          (record.state == RecordState::kIntent || record.device_uuid.starts_with("LVM-"));
+}
+
+// A number written as text, as sizes are; a missing one is zero: older records have none.
+bool read_count(JsonView value, unsigned long long most, unsigned long long& out) {
+  out = 0;
+  return !value.exists() || parse_number(value.text(), most, out);
+}
+
+// What records of the first version do not have.
+Status read_later_fields(JsonView root, Record& record) {
+  unsigned long long project = 0;
+  unsigned long long wiped = 0;
+  if (!read_count(root["projectID"], UINT32_MAX, project) ||
+      !read_count(root["wiped"], kMostBytes.count(), wiped))
+    return Error(ErrorCode::kCorrupt, "projectID or wiped is damaged");
+  if (root["backend"].exists()) {
+    const auto backend = parse_backend(root["backend"].text());
+    if (!backend) return Error(ErrorCode::kCorrupt, "backend is damaged");
+    record.backend = *backend;
+  }
+  record.project_id = static_cast<std::uint32_t>(project);
+  record.wiped = Bytes(wiped);
+  record.grow_file_system = root["growFileSystem"].boolean().value_or(false);
+  return {};
 }
 
 }  // namespace
@@ -34,6 +60,8 @@ std::string_view to_string(RecordState state) {
       return "new";
     case RecordState::kReady:
       return "ready";
+    case RecordState::kWiping:
+      return "wiping";
   }
   return "intent";
 }
@@ -49,7 +77,11 @@ std::string to_json(const Record& record) {
       .member("clusterID", record.cluster_id)
       .member("claimNamespace", record.claim_namespace)
       .member("fsType", to_string(record.fs_type))
-      .member("size", concat(record.size.count()));
+      .member("size", concat(record.size.count()))
+      .member("backend", to_string(record.backend));
+  if (record.project_id != 0) writer.member("projectID", concat(record.project_id));
+  if (record.grow_file_system) writer.key("growFileSystem").boolean(true);
+  if (record.wiped.count() != 0) writer.member("wiped", concat(record.wiped.count()));
   writer.end_object();
   return writer.take() + '\n';
 }
@@ -77,6 +109,7 @@ Result<Record> parse_record(std::string_view json) {
                 .claim_namespace = std::string(root["claimNamespace"].text()),
                 .fs_type = *fs_type,
                 .size = Bytes(size)};
+  if (auto read = read_later_fields(root, record); !read) return read.error();
   if (!is_whole(record)) return Error(ErrorCode::kCorrupt, "a field is damaged");
   return record;
 }

@@ -17,7 +17,8 @@ inline constexpr std::string_view kRecordFolder = "/var/lib/flexlocal/volumes";
 enum class RecordState {
   kIntent,  // lvcreate is about to run; an LV tagged with `attempt` was made by that very call
   kNew,     // the LV is there and wiped, the file system is not proven complete
-  kReady    // the file system was complete; from now on nothing may format it
+  kReady,   // the file system was complete; from now on nothing may format it
+  kWiping   // its removal has begun; from now on nothing may mount it
 };
 std::string_view to_string(RecordState state);
 
@@ -31,6 +32,10 @@ struct Record {
   std::string claim_namespace{};
   FsType fs_type = FsType::kXfs;
   Bytes size{};  // as the provisioner decided it
+  Backend backend = Backend::kLvm;
+  std::uint32_t project_id = 0;   // of a quota folder; never 0 then
+  bool grow_file_system = false;  // the device has grown and the file system has not yet
+  Bytes wiped{};                  // kWiping: how much of the device is zero by now
 };
 
 std::string to_json(const Record& record);

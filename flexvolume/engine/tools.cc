@@ -14,13 +14,19 @@ struct Tool {
   std::string_view package;
 };
 
-constexpr std::array<Tool, 7> kTools = {{{"blkid", "util-linux"},
-                                         {"lvchange", "lvm2"},
-                                         {"lvcreate", "lvm2"},
-                                         {"lvremove", "lvm2"},
-                                         {"lvs", "lvm2"},
-                                         {"mkfs.xfs", "xfsprogs"},
-                                         {"vgs", "lvm2"}}};
+constexpr std::array<Tool, 13> kTools = {{{"blkdiscard", "util-linux"},
+                                          {"blkid", "util-linux"},
+                                          {"lvchange", "lvm2"},
+                                          {"lvcreate", "lvm2"},
+                                          {"lvextend", "lvm2"},
+                                          {"lvremove", "lvm2"},
+                                          {"lvs", "lvm2"},
+                                          {"mkfs.ext4", "e2fsprogs"},
+                                          {"mkfs.xfs", "xfsprogs"},
+                                          {"resize2fs", "e2fsprogs"},
+                                          {"vgs", "lvm2"},
+                                          {"xfs_growfs", "xfsprogs"},
+                                          {"xfs_quota", "xfsprogs"}}};
 
 constexpr std::array<std::string_view, 4> kUsualPlaces = {"/usr/sbin/", "/usr/bin/", "/sbin/",
                                                           "/bin/"};

@@ -85,6 +85,4 @@ std::string VolumeFolder::through_parent() const {
 
 Result<UniqueFd> VolumeFolder::open_itself() const { return open_below(parent_, name_, path_); }
 
-std::string descriptor_path(const UniqueFd& fd) { return concat("/proc/self/fd/", fd.get()); }
-
 }  // namespace flexlocal::engine

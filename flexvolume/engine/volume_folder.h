@@ -36,7 +36,4 @@ class VolumeFolder {
   std::string path_;
 };
 
-// "/proc/self/fd/7": names the very object behind a descriptor.
-std::string descriptor_path(const UniqueFd& fd);
-
 }  // namespace flexlocal::engine

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 
+#include "flexvolume/base/hex.h"
 #include "flexvolume/base/lock.h"
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/volume_lock.h"
@@ -15,33 +16,29 @@ namespace {
 constexpr int kMostSteps = 24;
 
 Result<std::string> random_attempt() {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  unsigned char bytes[16];
+  char bytes[16];
   if (::getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
     return Error::from_errno(errno, "getrandom");
-  std::string out;
-  for (const unsigned char byte : bytes) {
-    out += kHex[byte >> 4U];
-    out += kHex[byte & 15U];
-  }
-  return out;
+  return to_hex({bytes, sizeof bytes});
 }
 
 }  // namespace
 
-VolumeMaker::VolumeMaker(const MakerParts& parts, const VolumeSpec& spec, std::string volume_group,
+VolumeMaker::VolumeMaker(const MakerParts& parts, const VolumeSpec& spec, const Pool& pool,
                          int lock)
     : parts_(parts),
       spec_(spec),
-      group_(std::move(volume_group)),
-      device_(device_path(group_, spec.name)),
+      pool_(pool),
+      group_(pool.volume_group),
+      device_(device_path(group_, spec.name.text())),
       lock_(lock),
       record_{.name = spec.name,
               .volume_group = group_,
               .cluster_id = spec.cluster_id,
               .claim_namespace = spec.claim_namespace,
               .fs_type = spec.fs_type,
-              .size = spec.size} {}
+              .size = spec.size,
+              .backend = spec.backend} {}
 
 Result<std::string> VolumeMaker::run() {
   auto device = run_steps();

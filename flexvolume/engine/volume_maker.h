@@ -7,6 +7,7 @@
 #include "flexvolume/base/log.h"
 #include "flexvolume/engine/filesystem.h"
 #include "flexvolume/engine/lvm.h"
+#include "flexvolume/engine/node_config.h"
 #include "flexvolume/engine/record.h"
 #include "flexvolume/engine/volume_plan.h"
 
@@ -25,7 +26,7 @@ struct MakerParts {
 // For one call, while the volume's lock is held.
 class VolumeMaker {
  public:
-  VolumeMaker(const MakerParts& parts, const VolumeSpec& spec, std::string volume_group, int lock);
+  VolumeMaker(const MakerParts& parts, const VolumeSpec& spec, const Pool& pool, int lock);
 
   // Finds the volume or makes it, and returns the path of its device. After a failure nothing
   // that this call made is left. Killed anywhere, the next call ends where this one would have.
@@ -54,7 +55,8 @@ class VolumeMaker {
 
   MakerParts parts_;
   const VolumeSpec& spec_;
-  std::string group_;
+  const Pool& pool_;
+  const std::string& group_;
   std::string device_;
   int lock_;
 

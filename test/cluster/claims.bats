@@ -92,7 +92,7 @@ refused() {
 }
 
 @test "a volume too small for its file system is refused in words" {
-  refused "100 MiB is too small: an xfs needs at least 300 MiB" 100Mi
+  refused "100 MiB is too small: an xfs file system needs at least 300 MiB" 100Mi
 }
 
 @test "an unknown class parameter is refused with what is accepted, and works once it is mended" {

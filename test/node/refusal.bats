@@ -112,7 +112,7 @@ expect_nothing_left() {
   call mount "$folder" "$options"
   expect_failure 'a pod of \"thief\" may not mount it'
   call mount "$folder" "${options/claimNamespace\":\"shop/claimNamespace\":\"thief}"
-  expect_failure "belongs to another claim"
+  expect_failure "the volume's grant is not valid for its options"
   expect_unmounted "$folder"
 }
 

@@ -10,8 +10,9 @@ readonly cluster_id=6f2d3c5e-1111-4222-8333-944455556666
 # volume_name NUMBER: a volume of our shape, different for each number.
 volume_name() { printf -v name 'pvc-00000000-0000-4000-8000-%012d' "$1"; }
 
-# Writes node.conf with the pool "default" on GROUP, and more lines.
+# Writes the grant key, and node.conf with the pool "default" on GROUP, and more lines.
 configure() {
+  (umask 077 && echo "$grant_key" >/etc/flexlocal/grant.key)
   printf '%s\n' "[pool.default]" "volume-group = $1" "${@:2}" >/etc/flexlocal/node.conf
 }
 
@@ -21,11 +22,53 @@ folder_for() {
   mkdir -p "$folder"
 }
 
-# options_for NAME [MIB] [NAMESPACE] [READWRITE]: the JSON as kubelet writes it, in `options`.
+# What the next volume is, beside name, size and namespace: a test may change it.
+backend=lvm fs_type=xfs
+# More of the driver's options, without their prefix: (onDelete=zero readIOPS=100)
+more_options=()
+# Any 32 bytes; test/node/volume.bash is the provisioner here.
+readonly grant_key=00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff
+declare -gA grants
+
+# options_for NAME [MIB] [NAMESPACE] [READWRITE]: the JSON as kubelet writes it, granted to the
+# namespace shop; in `options`.
 options_for() {
-  local size=$((${2:-320} * 1024 * 1024))
-  printf -v options '{"flexlocal.io/backend":"lvm","flexlocal.io/claimNamespace":"shop","flexlocal.io/clusterID":"%s","flexlocal.io/pool":"default","flexlocal.io/size":"%s","kubernetes.io/fsType":"xfs","kubernetes.io/pod.name":"web-0","kubernetes.io/pod.namespace":"%s","kubernetes.io/pod.uid":"1","kubernetes.io/pvOrVolumeName":"%s","kubernetes.io/readwrite":"%s","kubernetes.io/serviceAccount.name":"default"}' \
-    "$cluster_id" "$size" "${3:-shop}" "$1" "${4:-rw}"
+  local size=$((${2:-320} * 1024 * 1024)) line lines body=''
+  lines=("backend=$backend" claimNamespace=shop "clusterID=$cluster_id" pool=default "size=$size"
+    onDelete=discard)
+  for line in "${more_options[@]}"; do
+    [ "${line%%=*}" != onDelete ] || lines=("${lines[@]/#onDelete=*/}")
+    lines+=("$line")
+  done
+  grant_for "$1" "${lines[@]}"
+  for line in "${lines[@]}" "grant=$grant"; do
+    [ -z "$line" ] || body+="\"flexlocal.io/${line%%=*}\":\"${line#*=}\","
+  done
+  printf -v options '{%s"kubernetes.io/fsType":"%s","kubernetes.io/pod.name":"web-0","kubernetes.io/pod.namespace":"%s","kubernetes.io/pod.uid":"%s","kubernetes.io/pvOrVolumeName":"%s","kubernetes.io/readwrite":"%s","kubernetes.io/serviceAccount.name":"default"}' \
+    "$body" "$fs_type" "${3:-shop}" "${pod_uid:-1}" "$1" "${4:-rw}"
+}
+
+# grant_for NAME OPTION=VALUE...: sets `grant`, as flexvolume/engine/grant.h describes it.
+grant_for() {
+  local IFS=$'\n' message id mac name=$1
+  shift
+  message="flexlocal grant 1
+name=$name
+fsType=$fs_type
+$(printf '%s\n' "$@" | sed '/^$/d; s|^|flexlocal.io/|' | LC_ALL=C sort)"
+  if [ -z "${grants[$message]:-}" ]; then
+    id=$(hmac 'flexlocal key id')
+    mac=$(hmac "$message")
+    grants[$message]=1-${id:0:8}-$mac
+  fi
+  grant=${grants[$message]}
+}
+
+# hmac TEXT: its HMAC-SHA256 by grant_key, in hexadecimal.
+hmac() {
+  local answer
+  answer=$(printf %s "$1" | openssl dgst -sha256 -mac HMAC -macopt "hexkey:$grant_key")
+  echo "${answer##* }"
 }
 
 # mount_volume NAME [POD] [MIB]: calls the plugin as kubelet does, stdout and stderr together.

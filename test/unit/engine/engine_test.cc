@@ -20,7 +20,9 @@ struct Fixture {
   VolumeSpec spec = example_spec();
   std::string key = "data/" + spec.name.text();
 
-  MountRequest request() { return {spec, fake.volume_folder(spec.name), "shop", false}; }
+  MountRequest request() {
+    return {spec, grant_for(spec), fake.volume_folder(spec.name), "shop", "4f0e", false};
+  }
   Status mount() { return engine.mount(request()); }
   RecordState recorded() {
     const auto record = RecordStore(fake.folder + "/records").load(spec.name);
@@ -239,7 +241,7 @@ TEST_CASE_FIXTURE(Fixture,
 
 TEST_CASE_FIXTURE(Fixture, "something else mounted on the folder is refused") {
   const std::string folder = std::filesystem::canonical(request().folder).string();
-  fake.mounts.push_back({"8:1", folder, "ext4", "/dev/sda1"});
+  fake.mounts.push_back({"8:1", "/", folder, "ext4", "/dev/sda1", "rw"});
   CHECK(mount().error().code() == ErrorCode::kBusy);
 }
 

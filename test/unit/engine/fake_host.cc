@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "flexvolume/base/fd.h"
 #include "flexvolume/base/json.h"
 #include "flexvolume/base/text.h"
 
@@ -11,6 +12,8 @@ namespace flexlocal::engine {
 namespace {
 
 constexpr std::string_view kGroup = "data";
+constexpr std::string_view kTestKey =
+    "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\n";
 
 std::string make_folder() {
   std::string name = (std::filesystem::temp_directory_path() / "flexlocal-unit-XXXXXX").string();
@@ -45,7 +48,10 @@ std::string xfs_start(const std::string& uuid, bool in_progress) {
   return start;
 }
 
-FakeHost::FakeHost() : folder(make_folder()) {}
+FakeHost::FakeHost() : folder(make_folder()) {
+  if (!write_file_atomically(folder + "/grant.key", kTestKey, 0600))
+    throw std::runtime_error("writing the grant key");
+}
 
 FakeHost::~FakeHost() {
   std::error_code ignored;  // a temporary folder that stays is no reason to end the test run
@@ -53,14 +59,18 @@ FakeHost::~FakeHost() {
 }
 
 Host FakeHost::host() {
-  return Host{*this, *this, *this, *this, folder + "/records", folder + "/locks", {}};
+  return Host{
+      *this, *this, *this, *this, folder + "/records", folder + "/locks", folder + "/grant.key",
+      {}};
 }
 
 NodeConfig FakeHost::config() const {
   NodeConfig config;
   config.kubelet_dir = folder + "/kubelet";
   config.pools["default"].volume_group = kGroup;
-  for (const auto* tool : {"blkid", "lvchange", "lvcreate", "lvremove", "lvs", "mkfs.xfs", "vgs"})
+  for (const auto* tool :
+       {"blkdiscard", "blkid", "lvchange", "lvcreate", "lvextend", "lvremove", "lvs", "mkfs.ext4",
+        "mkfs.xfs", "resize2fs", "vgs", "xfs_growfs", "xfs_quota"})
     config.tools[tool] = concat("/fake/", tool);
   return config;
 }
@@ -171,7 +181,7 @@ CommandOutput FakeHost::mkfs(const Command& command) {
 FakeVolume* FakeHost::at_device(const std::string& path) {
   for (auto& [key, volume] : volumes) {
     const auto name = VolumeName::parse(key.substr(5));
-    if (volume.active && name && path == device_path(kGroup, *name)) return &volume;
+    if (volume.active && name && path == device_path(kGroup, name->text())) return &volume;
   }
   return nullptr;
 }
@@ -188,21 +198,18 @@ Result<std::string> FakeHost::read_start(const std::string& path, std::size_t by
   return volume->start.substr(0, bytes);
 }
 
-Status FakeHost::mount(const std::string& device, const std::string& target,
-                       const std::string& fs_type, const std::string&) {
+Status FakeHost::mount(const MountSource& source, const MountFlags& flags,
+                       const MountPoint& point) {
   if (failing == "mount") return Error(ErrorCode::kInvalid, "wrong fs type");
-  mounts.push_back({"253:0", std::filesystem::read_symlink(target).string(), fs_type, device});
+  mounts.push_back({"253:0", source.is_bind() ? source.root : "/",
+                    std::filesystem::read_symlink(point.folder).string(), source.fs_type,
+                    source.device, source.data});
+  mount_flags.push_back(flags);
   return {};
 }
 
-Status FakeHost::make_read_only(const std::string& target) {
-  if (failing == "remount") return Error(ErrorCode::kFailed, "making the mount read-only: no");
-  read_only.push_back(target);
-  return {};
-}
-
-Status FakeHost::unmount(const std::string& target) {
-  const std::string name = target.substr(target.rfind('/') + 1);
+Status FakeHost::unmount(const std::string& top) {
+  const std::string name = top.substr(top.rfind('/') + 1);
   const auto last = std::find_if(mounts.rbegin(), mounts.rend(), [&](const MountEntry& entry) {
     return entry.mount_point.ends_with(name);
   });
@@ -222,5 +229,7 @@ VolumeSpec example_spec() {
                     FsType::kXfs,
                     Bytes(512 * kMiB.count())};
 }
+
+std::string grant_for(const VolumeSpec& spec) { return GrantKeys::parse(kTestKey)->sign(spec); }
 
 }  // namespace flexlocal::engine

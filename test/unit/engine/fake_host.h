@@ -40,10 +40,9 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   Result<std::string> mapper_uuid(const std::string& path) override;
   Result<std::string> read_start(const std::string& path, std::size_t bytes) override;
   Result<std::vector<MountEntry>> table() override { return mounts; }
-  Status mount(const std::string& device, const std::string& target, const std::string& fs_type,
-               const std::string& data) override;
-  Status make_read_only(const std::string& target) override;
-  Status unmount(const std::string& target) override;
+  Status mount(const MountSource& source, const MountFlags& flags,
+               const MountPoint& point) override;
+  Status unmount(const std::string& top) override;
   void write(LogLevel level, std::string_view message,
              std::initializer_list<LogField> fields) override;
 
@@ -54,9 +53,9 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   std::map<std::string, FakeVolume> volumes;
   std::uint64_t group_free = 10 * kGiB.count();
   std::vector<MountEntry> mounts;
-  std::vector<std::string> read_only;  // targets, as they were given
-  std::vector<std::string> started;    // the programs, in order
-  std::string folder;                  // everything on disk is below it
+  std::vector<MountFlags> mount_flags;  // of each mount that was made
+  std::vector<std::string> started;     // the programs, in order
+  std::string folder;                   // everything on disk is below it
 
   // Faults: kill before or after the effect of the n-th program (1 is the first; 0: never), leave
   // a new LV unwiped, fail a program by its name.
@@ -77,5 +76,7 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
 };
 
 VolumeSpec example_spec();
+// By the key that a FakeHost has.
+std::string grant_for(const VolumeSpec& spec);
 
 }  // namespace flexlocal::engine

@@ -35,6 +35,7 @@ struct Fixture : Node {
 
 std::string options_json(const engine::Options& changes = {}) {
   engine::Options options = to_options(example_spec());
+  options["flexlocal.io/grant"] = grant_for(example_spec());
   options["kubernetes.io/pvOrVolumeName"] = example_spec().name.text();
   options["kubernetes.io/fsType"] = "xfs";
   options["kubernetes.io/readwrite"] = "rw";
@@ -168,7 +169,7 @@ TEST_CASE("uninstalling refuses while volumes are mounted, and names them") {
   REQUIRE(install(fake.folder + "/v1", fake.folder + "/exec").ok());
   const std::string mounted = "/var/lib/kubelet/pods/1/volumes/flexlocal.io~flexlocal/pvc-1";
   const auto refused =
-      uninstall(fake.folder + "/exec", {{"253:0", mounted, "xfs", "/dev/mapper/x"}});
+      uninstall(fake.folder + "/exec", {{"253:0", "/", mounted, "xfs", "/dev/mapper/x", "rw"}});
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().code() == ErrorCode::kBusy);
   CHECK(refused.error().message().find(mounted) != std::string::npos);

@@ -83,7 +83,9 @@ TEST_CASE("every refusal says what is wrong and what is accepted") {
   CHECK(refusal_after([](Claim& c) { c.requested = "lots"; }) ==
         "the size asked for: \"lots\" is not a quantity such as 512Mi or 10Gi");
   CHECK(refusal_after([](Claim& c) { c.requested = "1Mi"; }) ==
-        "1 MiB is too small: an xfs needs at least 300 MiB");
+        "1 MiB is too small: an xfs file system needs at least 300 MiB; for less take backend "
+        "quota or file "
+        "system ext4");
   CHECK(refusal_after([](Claim& c) { c.uid = "../../etc"; }) ==
         "the claim's uid is not one: \"pvc-../../etc\" is not the name of a flexlocal volume "
         "(pvc-<uid>)");
@@ -114,7 +116,9 @@ TEST_CASE("both single-node access modes and the default volume mode are accepte
 TEST_CASE("the smallest size is accepted, one byte less is not") {
   CHECK(refusal_after([](Claim& c) { c.requested = "300Mi"; }).empty());
   CHECK(refusal_after([](Claim& c) { c.requested = "314572799"; }) ==
-        "299.99 MiB is too small: an xfs needs at least 300 MiB");
+        "299.99 MiB is too small: an xfs file system needs at least 300 MiB; for less take backend "
+        "quota or file "
+        "system ext4");
 }
 
 TEST_CASE("a volume's size is what was asked for, rounded up to the group's extent") {

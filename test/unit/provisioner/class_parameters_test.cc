@@ -42,12 +42,12 @@ TEST_CASE("a parameter that is unknown, or known in another spelling, is refused
 }
 
 TEST_CASE("a value that is not kept is refused with what is accepted") {
-  CHECK(words({{"backend", "thin"}}) ==
-        "StorageClass local: backend \"thin\" is not known; accepted: lvm");
-  CHECK(words({{"fsType", "ext4"}}) ==
-        "StorageClass local: file system \"ext4\" is not known; accepted: xfs");
+  CHECK(words({{"backend", "thick"}}) ==
+        "StorageClass local: backend \"thick\" is not known; accepted: lvm, thin, quota");
+  CHECK(words({{"fsType", "ext3"}}) ==
+        "StorageClass local: file system \"ext3\" is not known; accepted: xfs, ext4");
   CHECK(words({{"csi.storage.k8s.io/fstype", ""}}) ==
-        "StorageClass local: file system \"\" is not known; accepted: xfs");
+        "StorageClass local: file system \"\" is not known; accepted: xfs, ext4");
 }
 
 TEST_CASE("a pool is a name, never a path or a volume group's odd name") {

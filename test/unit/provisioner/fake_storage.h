@@ -26,9 +26,10 @@ class FakeStorage final : public Storage {
     if (!inventory_status) co_return inventory_status.error();
     co_return present;
   }
-  Task<Status> remove(const engine::VolumeSpec& spec) override {
+  Task<Result<engine::Removal>> remove(const engine::VolumeSpec& spec) override {
     journal_.push_back(concat("remove ", spec.name.text()));
-    co_return remove_status;
+    if (!remove_status) co_return remove_status.error();
+    co_return engine::Removal{};
   }
   Task<Status> settle(const engine::Inventory&) override {
     journal_.push_back("settle");

@@ -142,7 +142,7 @@ TEST_CASE("a volume that does not say enough has no spec") {
   volume.name = "by-hand";
   CHECK_FALSE(spec_of(volume).ok());
   volume = decoded_volume(volume_text(sample_spec(), "Released"));
-  volume.options["flexlocal.io/grant"] = "x";
+  volume.options["flexlocal.io/of-the-future"] = "x";
   CHECK_FALSE(spec_of(volume).ok());
 }
 

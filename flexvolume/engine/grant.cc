@@ -1,0 +1,109 @@
+#include "flexvolume/engine/grant.h"
+
+#include <fcntl.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <stdexcept>
+
+#include "flexvolume/base/fd.h"
+#include "flexvolume/base/hex.h"
+#include "flexvolume/base/text.h"
+
+namespace flexlocal::engine {
+namespace {
+
+constexpr std::size_t kKeyBytes = 32;
+constexpr std::size_t kKeyIdBytes = 4;
+constexpr std::string_view kVersion = "1";
+
+// One "key=value" line each, sorted by the map. No value can hold a newline: the spec was parsed.
+std::string message_of(const VolumeSpec& spec) {
+  std::string message =
+      concat("flexlocal grant 1\nname=", spec.name.text(), "\nfsType=", to_string(spec.fs_type));
+  for (const auto& [key, value] : to_options(spec)) message += concat('\n', key, '=', value);
+  return message;
+}
+
+std::string hmac(const std::string& key, std::string_view message) {
+  unsigned char out[EVP_MAX_MD_SIZE];
+  unsigned length = 0;
+  if (::HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+             reinterpret_cast<const unsigned char*>(message.data()), message.size(), out,
+             &length) == nullptr)
+    throw std::runtime_error("HMAC-SHA256 is not there");
+  return {reinterpret_cast<const char*>(out), length};
+}
+
+// Tells which key signed, and nothing about the key.
+std::string key_id(const std::string& key) {
+  return to_hex(hmac(key, "flexlocal key id").substr(0, kKeyIdBytes));
+}
+
+std::string grant_of(const std::string& key, const std::string& message) {
+  return concat(kVersion, '-', key_id(key), '-', to_hex(hmac(key, message)));
+}
+
+}  // namespace
+
+Result<GrantKeys> GrantKeys::parse(std::string_view text) {
+  std::vector<std::string> keys;
+  for (const std::string_view line : split(text, '\n')) {
+    const std::string_view digits = trim(line);
+    if (digits.empty()) continue;
+    auto key = from_hex(digits);
+    if (!key || key->size() != kKeyBytes || keys.size() == kMostKeys)
+      return Error(ErrorCode::kInvalid,
+                   concat("a grant key file has 1 to ", kMostKeys,
+                          " lines of 64 hexadecimal digits, the present key first; make one with "
+                          "`openssl rand -hex 32`"));
+    keys.push_back(std::move(*key));
+  }
+  if (keys.empty()) return Error(ErrorCode::kInvalid, "the grant key file is empty");
+  return GrantKeys(std::move(keys));
+}
+
+Result<GrantKeys> GrantKeys::load(const std::string& path) {
+  const auto fd = open_file(path, O_RDONLY);
+  if (!fd && fd.error().code() == ErrorCode::kNotFound)
+    return Error(ErrorCode::kNotFound,
+                 concat(path,
+                        " is missing; the node daemon writes it from the Secret "
+                        "flexlocal-grant: see whether it runs"));
+  if (!fd) return fd.error();
+  struct stat status {};
+  if (::fstat(fd->get(), &status) != 0) return Error::from_errno(errno, path);
+  if ((status.st_uid != 0 && status.st_uid != ::geteuid()) || (status.st_mode & 077U) != 0)
+    return Error(ErrorCode::kDenied,
+                 concat(path, " can be read by others than root; its mode must be 0600"));
+  const auto text = read_file(descriptor_path(*fd), Bytes(4 * kKiB.count()));
+  if (!text) return text.error();
+  auto keys = parse(*text);
+  if (!keys) return keys.error().context(path);
+  return keys;
+}
+
+std::string GrantKeys::sign(const VolumeSpec& spec) const {
+  return grant_of(keys_.front(), message_of(spec));
+}
+
+Status GrantKeys::verify(const VolumeSpec& spec, std::string_view grant) const {
+  const std::string message = message_of(spec);
+  for (const std::string& key : keys_) {
+    const std::string expected = grant_of(key, message);
+    if (expected.size() == grant.size() &&
+        ::CRYPTO_memcmp(expected.data(), grant.data(), expected.size()) == 0)
+      return {};
+  }
+  return Error(ErrorCode::kDenied,
+               grant.empty() ? "the volume carries no grant: only volumes that flexlocal "
+                               "provisioned for a claim can be mounted"
+                             : "the volume's grant is not valid for its options: only volumes that "
+                               "flexlocal provisioned for a claim can be mounted");
+}
+
+}  // namespace flexlocal::engine

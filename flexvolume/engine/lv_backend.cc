@@ -1,0 +1,163 @@
+#include "flexvolume/engine/lv_backend.h"
+
+#include <algorithm>
+
+#include "flexvolume/base/text.h"
+#include "flexvolume/engine/volume_lock.h"
+#include "flexvolume/engine/volume_maker.h"
+
+namespace flexlocal::engine {
+namespace {
+
+enum class Settlement { kNone, kTagReady, kRestoreRecord };
+
+Settlement plan_settlement(const std::optional<Record>& record, const LogicalVolume& volume) {
+  if (!record) return volume.ownership->ready ? Settlement::kRestoreRecord : Settlement::kNone;
+  const bool newly_ready = record->state == RecordState::kReady && !volume.ownership->ready &&
+                           record->device_uuid == volume.device_uuid;
+  return newly_ready ? Settlement::kTagReady : Settlement::kNone;
+}
+
+Error other_group(const VolumeSpec& spec, std::string_view configured, std::string_view real) {
+  return Error(ErrorCode::kInvalid, concat("the volume is on volume group \"", real,
+                                           "\", but pool \"", spec.pool, "\" is \"", configured,
+                                           "\" in node.conf; correct node.conf, and restart "
+                                           "the node daemon"));
+}
+
+}  // namespace
+
+Result<MountSource> LvBackend::make(const VolumeSpec& spec, const Pool& pool, int lock) {
+  if (pool.volume_group.empty())
+    return Error(
+        ErrorCode::kInvalid,
+        concat("pool \"", spec.pool, "\" has no volume-group in node.conf, so that it has no ",
+               to_string(spec.backend), " volumes"));
+  VolumeMaker maker({lvm_, filesystems_, parts_.devices, parts_.records, parts_.locks, parts_.log},
+                    spec, pool, lock);
+  auto device = maker.run();
+  if (!device) return device.error();
+  return MountSource{.device = std::move(*device),
+                     .fs_type = std::string(to_string(spec.fs_type)),
+                     .data = mount_data(spec),
+                     .folder = {},
+                     .root = {}};
+}
+
+Status LvBackend::finish_growth(const VolumeSpec&, const std::string&) { return {}; }
+
+Status LvBackend::grow(const VolumeSpec&, const Pool&, Bytes, int) {
+  return Error(ErrorCode::kInvalid, "growing is not there yet");
+}
+
+Result<Removal> LvBackend::forget(const VolumeName& name) {
+  if (auto removed = parts_.records.remove(name); !removed) return removed.error();
+  return Removal{};
+}
+
+Result<Removal> LvBackend::remove(const VolumeSpec& spec, const Pool& pool) {
+  const auto found = find_to_remove(spec, pool.volume_group);
+  if (!found) return found.error();
+  if (!*found) return forget(spec.name);
+  const LogicalVolume& volume = **found;
+  const std::string lv = concat(volume.group, '/', volume.name);
+  if (!volume.ownership || !owns(*volume.ownership, spec))
+    return Error(ErrorCode::kDenied, concat("logical volume ", lv,
+                                            " is not removed: its tags do not say that it is "
+                                            "this claim's"));
+  if (volume.open)
+    return Error(ErrorCode::kBusy,
+                 concat("logical volume ", lv, " is in use and is not removed yet"));
+  const auto group_lock = lock_volume_group(parts_.locks, volume.group);
+  if (!group_lock) return group_lock.error();
+  if (auto removed = lvm_.remove(volume); !removed)
+    return removed.error().context(concat("removing ", lv));
+  parts_.log.info("logical volume removed", {{"volume", spec.name.text()}, {"uuid", volume.uuid}});
+  return forget(spec.name);
+}
+
+// Nothing, once it is proven that there is nothing: the volume is not looked for on the one group
+// that node.conf names today, and a group that cannot be seen proves nothing.
+Result<std::optional<LogicalVolume>> LvBackend::find_to_remove(const VolumeSpec& spec,
+                                                               const std::string& group) {
+  auto found = lvm_.find_anywhere(spec.name);
+  if (!found) return found.error();
+  for (LogicalVolume& volume : *found)
+    if (volume.group == group) return std::optional(std::move(volume));
+  const auto record = parts_.records.load(spec.name);
+  if (!record) return record.error();
+  for (const LogicalVolume& volume : *found)
+    if (volume.ownership && owns(*volume.ownership, spec))
+      return other_group(spec, group, volume.group);
+  if (*record && (*record)->volume_group != group)
+    return other_group(spec, group, (*record)->volume_group);
+  if (auto seen = lvm_.group(group); !seen)
+    return Error(ErrorCode::kUnavailable,
+                 concat("cannot tell whether ", group, '/', spec.name.text(),
+                        " is gone: ", seen.error().message()));
+  return std::optional<LogicalVolume>();
+}
+
+Result<Inventory> LvBackend::inventory(const NodeConfig& config) {
+  auto inventory = lvm_.inventory();
+  if (!inventory) return inventory;
+  for (const VolumeGroup& group : inventory->groups) {
+    const bool used = std::any_of(config.pools.begin(), config.pools.end(), [&](const auto& pool) {
+      return pool.second.volume_group == group.name;
+    });
+    if (used)
+      inventory->spaces.push_back(
+          {concat("group:", group.name), group.size, group.free, group.extent, {}});
+  }
+  for (const LogicalVolume& volume : inventory->volumes)
+    inventory->holdings.push_back({volume.name, concat("group:", volume.group), volume.size});
+  return inventory;
+}
+
+Status LvBackend::settle(const Inventory& inventory) {
+  Status first_failure;
+  for (const LogicalVolume& volume : inventory.volumes) {
+    if (!volume.ownership) continue;
+    auto settled = settle_volume(volume);
+    // One volume in trouble must not keep the others from being settled.
+    if (!settled && first_failure)
+      first_failure = settled.error().context(concat("settling ", volume.group, '/', volume.name));
+  }
+  return first_failure;
+}
+
+Status LvBackend::settle_volume(const LogicalVolume& volume) {
+  const auto name = VolumeName::of_claim(volume.ownership->claim_uid);
+  if (!name || name->text() != volume.name) return {};  // renamed by a person: theirs to settle
+  // Most are settled already; a lock is only waited for where there is something to do.
+  const auto glance = parts_.records.load(*name);
+  if (!glance) return glance.error();
+  if (plan_settlement(*glance, volume) == Settlement::kNone) return {};
+  const auto lock = lock_volume(parts_.locks, *name);
+  if (!lock) return lock.error();
+  const auto record = parts_.records.load(*name);
+  if (!record) return record.error();
+  switch (plan_settlement(*record, volume)) {
+    case Settlement::kNone:
+      return {};
+    case Settlement::kTagReady:
+      return lvm_.tag_ready(volume);
+    case Settlement::kRestoreRecord:
+      break;
+  }
+  // The inventory may be older than a removal: a record of what is gone would stay for ever.
+  const auto now = lvm_.find(volume.group, *name);
+  if (!now) return now.error();
+  if (!*now || (*now)->uuid != volume.uuid) return {};
+  return parts_.records.save({.name = *name,
+                              .state = RecordState::kReady,
+                              .attempt = volume.ownership->attempt,
+                              .device_uuid = volume.device_uuid,
+                              .volume_group = volume.group,
+                              .cluster_id = volume.ownership->cluster_id,
+                              .claim_namespace = volume.ownership->claim_namespace,
+                              .fs_type = volume.ownership->fs_type,
+                              .size = volume.ownership->size});
+}
+
+}  // namespace flexlocal::engine

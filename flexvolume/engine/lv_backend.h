@@ -1,0 +1,41 @@
+// Volumes that are logical volumes: backends lvm and thin.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "flexvolume/engine/filesystem.h"
+#include "flexvolume/engine/lvm.h"
+#include "flexvolume/engine/volume_backend.h"
+
+namespace flexlocal::engine {
+
+class LvBackend final : public VolumeBackend {
+ public:
+  explicit LvBackend(const BackendParts& parts)
+      : parts_(parts),
+        lvm_(parts.runner, parts.tools),
+        filesystems_(parts.runner, parts.tools, parts.devices) {}
+
+  Result<MountSource> make(const VolumeSpec& spec, const Pool& pool, int lock) override;
+  Status finish_growth(const VolumeSpec& spec, const std::string& mount_point) override;
+  Status grow(const VolumeSpec& spec, const Pool& pool, Bytes size, int lock) override;
+  Result<Removal> remove(const VolumeSpec& spec, const Pool& pool) override;
+
+  // All of the node's groups and our volumes: two LVM commands.
+  Result<Inventory> inventory(const NodeConfig& config);
+  // See Engine::settle.
+  Status settle(const Inventory& inventory);
+
+ private:
+  Result<std::optional<LogicalVolume>> find_to_remove(const VolumeSpec& spec,
+                                                      const std::string& group);
+  Result<Removal> forget(const VolumeName& name);
+  Status settle_volume(const LogicalVolume& volume);
+
+  BackendParts parts_;
+  Lvm lvm_;
+  Filesystems filesystems_;
+};
+
+}  // namespace flexlocal::engine
