@@ -37,8 +37,8 @@ struct Inventory {
   std::vector<VolumeGroup> groups;
   std::vector<LogicalVolume> volumes;  // those with our owner tag, of whichever cluster
   // Added by Engine::inventory, which knows the pools:
-  std::vector<Space> spaces;
-  std::vector<Holding> holdings;
+  std::vector<Space> spaces{};
+  std::vector<Holding> holdings{};
 };
 
 // What `vgs` and `lvs` printed with --reportformat json. kCorrupt when it is not that.
