@@ -218,7 +218,10 @@ Status FakeHost::unmount(const std::string& top) {
   return {};
 }
 
-void FakeHost::write(LogLevel, std::string_view, std::initializer_list<LogField>) {}
+void FakeHost::write(LogLevel level, std::string_view message,
+                     std::initializer_list<LogField> fields) {
+  logged.push_back(format_log_line(level, message, fields));
+}
 
 VolumeSpec example_spec() {
   return VolumeSpec{*VolumeName::of_claim("0b1c2d3e-0000-4000-8000-00000000000a"),

@@ -55,6 +55,7 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   std::vector<MountEntry> mounts;
   std::vector<MountFlags> mount_flags;  // of each mount that was made
   std::vector<std::string> started;     // the programs, in order
+  std::vector<std::string> logged;      // the lines, as format_log_line writes them
   std::string folder;                   // everything on disk is below it
 
   // Faults: kill before or after the effect of the n-th program (1 is the first; 0: never), leave
