@@ -32,7 +32,7 @@ endif
 
 base := $(wildcard flexvolume/base/*.cc)
 engine := $(wildcard flexvolume/engine/*.cc)
-plugin := $(filter-out flexvolume/main.cc,$(wildcard flexvolume/*.cc))
+plugin := $(filter-out flexvolume/main.cc,$(wildcard flexvolume/*.cc flexvolume/people/*.cc))
 kube := $(wildcard provisioner/kube/*.cc)
 provisioner := $(filter-out provisioner/main.cc,$(wildcard provisioner/*.cc))
 unit := $(wildcard test/unit/*.cc test/unit/*/*.cc)

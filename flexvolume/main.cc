@@ -11,7 +11,7 @@
 #include "flexvolume/base/program.h"
 #include "flexvolume/callout.h"
 #include "flexvolume/engine/kernel_mounter.h"
-#include "flexvolume/installation.h"
+#include "flexvolume/people/command_line.h"
 
 namespace flexlocal::plugin {
 namespace {
@@ -50,7 +50,8 @@ Answer answer(const std::vector<std::string>& arguments) {
 }
 
 int run(const std::vector<std::string>& arguments) {
-  if (is_for_people(arguments)) return run_for_people(arguments, std::cout, std::cerr);
+  if (people::is_for_people(arguments))
+    return people::run_for_people(arguments, std::cout, std::cerr);
   Answer answered;
   try {
     answered = answer(arguments);
