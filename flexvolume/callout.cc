@@ -34,6 +34,29 @@ Result<engine::MountRequest> parse_mount(const engine::Options& options,
                               .read_only = access == "ro"};
 }
 
+Result<Bytes> parse_size(const std::string& text, std::string_view what) {
+  unsigned long long count = 0;
+  if (parse_number(text, kMostBytes.count(), count)) return Bytes(count);
+  return Error(ErrorCode::kInvalid, concat("the ", what, " size is \"", printable(text, 40),
+                                           "\", which is not a number of bytes"));
+}
+
+// kubelet: expandfs <json> <device, empty for us> <mount folder> <new bytes> <old bytes>
+// (pkg/volume/flexvolume/expander.go). The folder is not used: the volume is found by its name.
+Result<engine::GrowRequest> parse_expand(const engine::Options& options,
+                                         const Arguments& arguments) {
+  auto spec = engine::parse_options(options);
+  if (!spec) return spec.error();
+  const auto size = parse_size(arguments[4], "new");
+  if (!size) return size.error();
+  const auto before = parse_size(arguments[5], "old");
+  if (!before) return before.error();
+  if (*size < *before)
+    return Error(ErrorCode::kInvalid, concat("a volume cannot shrink, from ", to_string(*before),
+                                             " to ", to_string(*size)));
+  return engine::GrowRequest{std::move(*spec), option_of(options, engine::kGrantKey), *size};
+}
+
 // Whom a call is for, as far as the caller says it: not checked, for the log only.
 struct Subject {
   std::string volume;
@@ -43,17 +66,16 @@ struct Subject {
 };
 
 // "<kubelet dir>/pods/<pod uid>/volumes/flexlocal.io~flexlocal/<volume>": all that `unmount` knows.
-Subject subject_of(const Arguments& arguments) {
+Subject subject_of(std::string_view folder) {
   Subject subject;
-  if (arguments.size() < 2) return subject;
-  const auto parts = split(arguments[1], '/');
+  const auto parts = split(folder, '/');
   if (!parts.empty()) subject.volume = parts.back();
   if (parts.size() > 5 && parts[parts.size() - 5] == "pods")
     subject.pod_uid = parts[parts.size() - 4];
   return subject;
 }
 
-// What `mount` is told besides; a forged call is logged with what it claims.
+// What other calls are told besides; a forged call is logged with what it claims.
 void add_options(Subject& subject, const engine::Options& options) {
   const auto replace = [&](std::string& field, std::string_view key) {
     if (std::string value = option_of(options, key); !value.empty()) field = std::move(value);
@@ -64,55 +86,50 @@ void add_options(Subject& subject, const engine::Options& options) {
   replace(subject.pod_namespace, engine::kKubeletPodNamespace);
 }
 
-struct Outcome {
-  Subject subject;
-  Status status;
-};
-
-Outcome mount(const Arguments& arguments, Node& node) {
-  Outcome outcome{subject_of(arguments), {}};
-  if (arguments.size() != 3) {
-    outcome.status = wrong_count("mount <folder> <json>");
-    return outcome;
-  }
+// Each call fills in `subject` as soon as it knows it, so that a refusal is logged with it.
+Status mount(const Arguments& arguments, Node& node, Subject& subject) {
+  if (arguments.size() > 1) subject = subject_of(arguments[1]);
+  if (arguments.size() != 3) return wrong_count("mount <folder> <json>");
   const auto options = parse_call_options(arguments[2]);
-  if (!options) {
-    outcome.status = options.error();
-    return outcome;
-  }
-  add_options(outcome.subject, *options);
+  if (!options) return options.error();
+  add_options(subject, *options);
   const auto request = parse_mount(*options, arguments[1]);
-  if (!request) {
-    outcome.status = request.error();
-    return outcome;
-  }
+  if (!request) return request.error();
   auto engine = node.engine();
-  outcome.status = engine ? (*engine)->mount(*request) : engine.error();
-  return outcome;
+  return engine ? (*engine)->mount(*request) : engine.error();
 }
 
-Outcome unmount(const Arguments& arguments, Node& node) {
-  Outcome outcome{subject_of(arguments), {}};
-  if (arguments.size() != 2) {
-    outcome.status = wrong_count("unmount <folder>");
-    return outcome;
-  }
+Status unmount(const Arguments& arguments, Node& node, Subject& subject) {
+  if (arguments.size() > 1) subject = subject_of(arguments[1]);
+  if (arguments.size() != 2) return wrong_count("unmount <folder>");
   auto engine = node.engine();
-  outcome.status = engine ? (*engine)->unmount(arguments[1]) : engine.error();
-  return outcome;
+  return engine ? (*engine)->unmount(arguments[1]) : engine.error();
 }
 
-void log_outcome(Log& log, const std::string& call, const Outcome& outcome,
+Status expand(const Arguments& arguments, Node& node, Subject& subject) {
+  if (arguments.size() > 3) subject = subject_of(arguments[3]);
+  if (arguments.size() != 6)
+    return wrong_count("expandfs <json> <device> <folder> <new bytes> <old bytes>");
+  const auto options = parse_call_options(arguments[1]);
+  if (!options) return options.error();
+  add_options(subject, *options);
+  const auto request = parse_expand(*options, arguments);
+  if (!request) return request.error();
+  auto engine = node.engine();
+  return engine ? (*engine)->grow(*request) : engine.error();
+}
+
+void log_outcome(Log& log, const std::string& call, const Subject& subject, const Status& status,
                  std::chrono::steady_clock::time_point start) {
   const auto took = std::chrono::steady_clock::now() - start;
   const std::string millis =
       concat(std::chrono::duration_cast<std::chrono::milliseconds>(took).count());
   // Whoever writes an inline volume chooses these: they are cut and made printable.
-  const std::string volume = printable(outcome.subject.volume);
-  const std::string pod = printable(outcome.subject.pod);
-  const std::string pod_uid = printable(outcome.subject.pod_uid);
-  const std::string pod_namespace = printable(outcome.subject.pod_namespace);
-  if (outcome.status)
+  const std::string volume = printable(subject.volume);
+  const std::string pod = printable(subject.pod);
+  const std::string pod_uid = printable(subject.pod_uid);
+  const std::string pod_namespace = printable(subject.pod_namespace);
+  if (status)
     log.info("call done", {{"volume", volume},
                            {"pod", pod},
                            {"pod_uid", pod_uid},
@@ -126,8 +143,17 @@ void log_outcome(Log& log, const std::string& call, const Outcome& outcome,
                               {"namespace", pod_namespace},
                               {"callout", call},
                               {"duration_ms", millis},
-                              {"code", to_string(outcome.status.error().code())},
-                              {"error", outcome.status.error().message()}});
+                              {"code", to_string(status.error().code())},
+                              {"error", status.error().message()}});
+}
+
+using Call = Status (*)(const Arguments& arguments, Node& node, Subject& subject);
+
+Call call_named(std::string_view name) {
+  if (name == "mount") return mount;
+  if (name == "unmount") return unmount;
+  if (name == "expandfs") return expand;
+  return nullptr;
 }
 
 }  // namespace
@@ -136,13 +162,15 @@ Answer call_out(const Arguments& arguments, Node& node, Log& log) {
   if (arguments.empty())
     return failure(
         Error(ErrorCode::kInvalid, "no call; kubelet calls flexlocal init, mount or unmount"));
-  const std::string& call = arguments[0];
-  if (call == "init") return init_answer();
-  if (call != "mount" && call != "unmount") return not_supported(call);
+  const std::string& name = arguments[0];
+  if (name == "init") return init_answer();
+  const Call call = call_named(name);
+  if (call == nullptr) return not_supported(name);
   const auto start = std::chrono::steady_clock::now();
-  const Outcome outcome = call == "mount" ? mount(arguments, node) : unmount(arguments, node);
-  log_outcome(log, call, outcome, start);
-  return outcome.status ? success() : failure(outcome.status.error());
+  Subject subject;
+  const Status status = call(arguments, node, subject);
+  log_outcome(log, name, subject, status, start);
+  return status ? success() : failure(status.error());
 }
 
 }  // namespace flexlocal::plugin

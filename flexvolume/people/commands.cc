@@ -120,7 +120,7 @@ VolumeView select(std::vector<VolumeView> views, const VolumeName& name) {
 }
 
 bool is_known(const VolumeView& view) {
-  return view.record || !view.record_error.empty() || view.lv || view.holding ||
+  return view.record || !view.record_error.empty() || view.lv || view.folder ||
          !view.mounts.empty();
 }
 
@@ -157,7 +157,7 @@ int status(const std::string& volume, Form form, const Terminal& terminal) {
   }
   Onlooker onlooker;
   VolumeView view = select(merge(onlooker.look(), ask_usage), *name);
-  if (!view.lv && !view.holding) view.lv = onlooker.stranger(*name);
+  if (!view.lv && !view.folder) view.lv = onlooker.stranger(*name);
   warn(onlooker.notices, terminal);
   if (!is_known(view)) {
     terminal.err << "flexlocal: volume " << name->text()

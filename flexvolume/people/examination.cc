@@ -24,7 +24,7 @@ Finding check_record(const VolumeView& view) {
   if (view.lv && view.lv->ownership->ready)
     return {"record", Level::kWarning, "none on this host, but the tags say that there is data",
             "the node daemon writes it again from the tags within a minute: see whether it runs"};
-  if (view.lv || view.holding)
+  if (view.lv || view.folder)
     return {"record", Level::kWarning, "none on this host",
             "its next mount looks at what is on the volume and writes the record; nothing that "
             "carries a file system is formatted"};
@@ -61,7 +61,7 @@ Finding check_volume(const VolumeView& view) {
     return {"volume", Level::kOk,
             concat("logical volume ", lv_of(view), view.lv->active ? ", active" : ", not active",
                    view.lv->open ? ", in use" : ", not in use")};
-  if (view.holding) return {"volume", Level::kOk, concat("in ", view.holding->space)};
+  if (view.folder) return {"volume", Level::kOk, concat("in ", view.folder->space)};
   if (view.record) return missing_volume(view);
   return {"volume", Level::kError, "no logical volume and no quota folder has this name",
           "see `flexlocal doctor` for a disk or a file system that is missing"};

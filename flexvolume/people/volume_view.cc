@@ -11,7 +11,6 @@ namespace {
 using engine::Backend;
 
 constexpr std::string_view kQuotaSpace = "quota:";
-constexpr std::string_view kThinSpace = "thin:";
 
 // "<kubelet dir>/pods/<pod uid>/volumes/flexlocal.io~flexlocal/<volume>", by its end: kubelet's
 // folder may be a link, and the mount table shows where it leads.
@@ -57,11 +56,7 @@ class Merger {
   void add_inventory(const engine::Inventory& inventory) {
     for (const engine::LogicalVolume& volume : inventory.volumes) add(volume.name).lv = volume;
     for (const engine::Holding& holding : inventory.holdings) {
-      if (holding.space.starts_with(kQuotaSpace)) add(holding.volume).holding = holding;
-      if (!holding.space.starts_with(kThinSpace)) continue;
-      VolumeView* view =
-          find([&](const VolumeView& v) { return v.lv && v.name == holding.volume; });
-      if (view != nullptr) view->holding = holding;
+      if (holding.space.starts_with(kQuotaSpace)) add(holding.volume).folder = holding;
     }
   }
 
@@ -70,7 +65,7 @@ class Merger {
       if (v.name != entry.name.text() || v.record) return false;
       if (!entry.record) return true;
       return entry.record->backend == Backend::kQuota
-                 ? v.holding.has_value()
+                 ? v.folder.has_value()
                  : v.lv && v.lv->group == entry.record->volume_group;
     });
     if (view == nullptr) view = &add(entry.name.text());
@@ -106,7 +101,7 @@ std::vector<VolumeView> merge(const NodeView& node, const AskUsage& ask_usage) {
 std::string_view state_of(const VolumeView& view) {
   if (!view.record_error.empty()) return "bad-record";
   if (view.lv && !view.lv->ownership) return "foreign";
-  const bool there = view.lv || view.holding;
+  const bool there = view.lv || view.folder;
   if (!view.record) return there ? "no-record" : "mount-only";
   // The record of an intent is written before there is anything.
   if (!there && view.looked && view.record->state != engine::RecordState::kIntent)
@@ -141,16 +136,14 @@ std::string cluster_id_of(const VolumeView& view) {
 
 std::string backend_of(const VolumeView& view) {
   if (view.record) return std::string(to_string(view.record->backend));
-  if (view.holding)
-    return std::string(
-        to_string(view.holding->space.starts_with(kQuotaSpace) ? Backend::kQuota : Backend::kThin));
-  return view.lv && view.lv->ownership ? std::string(to_string(Backend::kLvm)) : std::string();
+  if (view.folder) return std::string(to_string(Backend::kQuota));
+  if (!view.lv || !view.lv->ownership) return {};
+  return std::string(to_string(view.lv->thin_pool.empty() ? Backend::kLvm : Backend::kThin));
 }
 
 std::string pool_of(const VolumeView& view) {
   if (view.lv && view.lv->ownership) return view.lv->ownership->pool;
-  if (view.holding && view.holding->space.starts_with(kQuotaSpace))
-    return view.holding->space.substr(kQuotaSpace.size());
+  if (view.folder) return view.folder->space.substr(kQuotaSpace.size());
   return {};
 }
 
@@ -166,7 +159,7 @@ std::string fs_type_of(const VolumeView& view) {
 
 Bytes size_of(const VolumeView& view) {
   if (view.lv) return view.lv->size;
-  if (view.holding) return view.holding->size;
+  if (view.folder) return view.folder->size;
   return view.record ? view.record->size : Bytes();
 }
 

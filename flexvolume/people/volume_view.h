@@ -31,7 +31,7 @@ struct VolumeView {
   std::optional<engine::Record> record{};
   std::string record_error{};                 // why there is no `record` although there is a file
   std::optional<engine::LogicalVolume> lv{};  // without ownership: a stranger's
-  std::optional<engine::Holding> holding{};   // of a quota folder or a thin volume
+  std::optional<engine::Holding> folder{};    // of a quota volume
   bool looked = true;                         // whether what there is could be listed
   std::vector<MountPlace> mounts{};
 };
