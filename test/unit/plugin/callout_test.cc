@@ -175,6 +175,8 @@ TEST_CASE_FIXTURE(Fixture, "refusals are logged with what the caller claims, on 
          "volume=\"pvc-1?level=info"},
         {{"mount", folder(), options_json({{"flexlocal.io/grant", "x"}})}, "code=denied"},
         {{"unmount"}, "code=invalid"},
+        {{"expandfs", options_json({{"kubernetes.io/pod.name", "web-7"}}), "", folder(), "x", "1"},
+         "pod=web-7 pod_uid=4f0e namespace=shop callout=expandfs"},
         {{"unmount", "/etc"}, "volume=etc"}}) {
     fake.logged.clear();
     call(refusal.arguments);
