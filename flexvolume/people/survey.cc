@@ -120,7 +120,8 @@ std::vector<KernelFact> look_at_kernel(const Places& places) {
 
 // /proc/misc: "236 device-mapper".
 bool has_device_mapper(const Places& places) {
-  for (const std::string_view line : split(content_or_nothing(places.proc + "/misc"), '\n'))
+  const std::string misc = content_or_nothing(places.proc + "/misc");
+  for (const std::string_view line : split(misc, '\n'))
     if (trim(line).ends_with(" device-mapper")) return true;
   return false;
 }
