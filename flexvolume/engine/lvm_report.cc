@@ -69,9 +69,11 @@ Result<LogicalVolume> parse_volume(JsonView row) {
   volume.device_uuid =
       concat("LVM-", without_hyphens(row["vg_uuid"].text()), without_hyphens(volume.uuid));
   volume.size = *size;
-  // Anything but a clear "not open" counts as open ("unknown" is one of its values).
-  volume.open = !row["lv_device_open"].text().empty();
   volume.active = row["lv_active"].text().starts_with("active");
+  // Anything but a clear "not open" counts as open. It is "unknown" of an LV that has no device,
+  // and then lv_active is empty; without device-mapper both are "unknown".
+  const bool has_device = !row["lv_active"].text().empty();
+  volume.open = has_device && !row["lv_device_open"].text().empty();
   volume.thin_pool = row["pool_lv"].text();
   volume.ownership = parse_tags(split(row["lv_tags"].text(), ','));
   return volume;

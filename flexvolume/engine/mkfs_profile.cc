@@ -3,6 +3,8 @@
 #include <sys/utsname.h>
 
 #include <filesystem>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -44,22 +46,13 @@ std::optional<Version> profile_version(std::string_view name) {
 
 std::string choose_mkfs_profile(const std::vector<std::string>& names, std::string_view release) {
   const auto kernel = version_of(release);
-  if (!kernel) return {};
-  std::string best;
-  Version best_version;
-  for (const std::string& name : names) {
-    const auto version = profile_version(name);
-    if (!version) continue;
-    const bool known = *version <= *kernel;
-    const bool best_known = !best.empty() && best_version <= *kernel;
-    const bool better =
-        best.empty() || (known && !best_known) ||
-        (known == best_known && (known ? *version > best_version : *version < best_version));
-    if (!better) continue;
-    best = name;
-    best_version = *version;
-  }
-  return best;
+  std::map<Version, std::string> profiles;
+  for (const std::string& name : names)
+    if (const auto version = profile_version(name)) profiles.emplace(*version, name);
+  if (!kernel || profiles.empty()) return {};
+  const auto newer = profiles.upper_bound(*kernel);
+  if (newer == profiles.end()) return {};
+  return newer == profiles.begin() ? newer->second : std::prev(newer)->second;
 }
 
 std::string mkfs_profile(const std::string& root) {

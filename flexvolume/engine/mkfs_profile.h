@@ -8,10 +8,10 @@
 namespace flexlocal::engine {
 
 // xfsprogs brings a profile for each long-term kernel, "lts_5.10.conf" (man mkfs.xfs, "-c"), that
-// has only features which that kernel knows. This chooses the newest one that is not newer than
-// `release` ("5.14.0-427.el9"), or the oldest there is; empty when there is none or the release
-// cannot be read. Always the profile, not only for a newer xfsprogs: its version is not known
-// without starting it.
+// has only features which that kernel knows. Where one of them is for a newer kernel than `release`
+// ("5.14.0-427.el9"), mkfs's defaults may be too: this chooses the newest that is not newer, or the
+// oldest there is. Else it is empty and the defaults hold: the profile of the kernel's own
+// generation is not better, and Debian 12's lts_6.1.conf is one that its mkfs.xfs refuses.
 std::string choose_mkfs_profile(const std::vector<std::string>& names, std::string_view release);
 
 // The profile's path for the running kernel, of those below `root`; empty: mkfs's own defaults.

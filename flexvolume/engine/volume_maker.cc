@@ -109,6 +109,7 @@ Status VolumeMaker::load_record() {
 }
 
 Status VolumeMaker::create() {
+  if (auto sized = check_size(spec_.backend, spec_.fs_type, spec_.size); !sized) return sized;
   auto attempt = random_attempt();
   if (!attempt) return attempt.error();
   record_.attempt = std::move(*attempt);
