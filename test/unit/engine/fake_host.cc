@@ -229,7 +229,7 @@ FakeVolume* FakeHost::at_device(const std::string& path) {
 Result<std::string> FakeHost::mapper_uuid(const std::string& path) {
   const FakeVolume* volume = at_device(path);
   if (volume == nullptr) return Error(ErrorCode::kNotFound, "no such device");
-  return concat("LVM-vg", volume->uuid);
+  return other_device.empty() ? concat("LVM-vg", volume->uuid) : other_device;
 }
 
 Result<std::string> FakeHost::read(const std::string& path, Bytes offset, std::size_t bytes) {

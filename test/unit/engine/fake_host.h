@@ -65,6 +65,7 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   int kill_after = 0;
   std::string unwiped_start;
   std::string failing;
+  std::string other_device;     // what device nodes lead to, when they lead astray
   bool discards_clear = true;  // a discarded device reads as zeros
 
  private:
