@@ -31,12 +31,16 @@ class Devices {
   // it is no device-mapper device.
   virtual Result<std::string> mapper_uuid(const std::string& path) = 0;
   virtual Result<std::string> read_start(const std::string& path, std::size_t bytes) = 0;
+  // "253:4", major and minor of the disk that the device node is, or is a partition of: the kernel
+  // limits I/O on whole disks only (block/blk-cgroup.c, blkcg_conf_open_bdev).
+  virtual Result<std::string> disk_number(const std::string& path) = 0;
 };
 
 class KernelDevices final : public Devices {
  public:
   Result<std::string> mapper_uuid(const std::string& path) override;
   Result<std::string> read_start(const std::string& path, std::size_t bytes) override;
+  Result<std::string> disk_number(const std::string& path) override;
 };
 
 }  // namespace flexlocal::engine
