@@ -12,6 +12,8 @@
 #include "flexvolume/engine/lv_backend.h"
 #include "flexvolume/engine/mount_table.h"
 #include "flexvolume/engine/node_config.h"
+#include "flexvolume/engine/project_folders.h"
+#include "flexvolume/engine/quota_backend.h"
 #include "flexvolume/engine/record.h"
 #include "flexvolume/engine/volume_lock.h"
 
@@ -26,7 +28,7 @@ struct Host {
   std::string record_folder{kRecordFolder};
   std::string lock_folder{kLockFolder};
   std::string grant_key{kGrantKeyPath};
-  std::string tool_root{};  // see Tools
+  std::string tool_root{};  // see Tools and QuotaPlaces
 };
 
 struct MountRequest {
@@ -100,6 +102,8 @@ class Engine {
   Tools tools_;
   RecordStore records_;
   LvBackend lv_backend_;
+  KernelProjectFolders project_folders_;
+  QuotaBackend quota_backend_;
 };
 
 }  // namespace flexlocal::engine
