@@ -42,6 +42,8 @@ class Daemon {
         log_(log),
         config_(std::move(config)),
         runner_(options.host_proc),
+        mounter_(options.host_proc.empty() ? "/proc/self/mountinfo"
+                                           : options.host_proc + "/mountinfo"),
         engine_(host(), config_),
         storage_(io_, engine_, options.worker_threads) {}
 

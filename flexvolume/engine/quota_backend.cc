@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "flexvolume/base/text.h"
+#include "flexvolume/engine/shared_volume.h"
 
 namespace flexlocal::engine {
 namespace {
@@ -21,6 +22,17 @@ std::optional<VolumeName> volume_of(const std::string& folder) {
   return name ? std::optional(std::move(*name)) : std::nullopt;
 }
 
+// Of a shared file system that the pool's first volume will make.
+Space space_to_make(const Inventory& inventory, const std::string& id, const Pool& pool) {
+  const auto group = std::find_if(inventory.groups.begin(), inventory.groups.end(),
+                                  [&](const auto& g) { return g.name == pool.volume_group; });
+  const bool fits = group != inventory.groups.end() &&
+                    cost(pool.layout, pool.quota_size, group->extent) <= group->free;
+  const Bytes offered = fits ? surely_offered(pool.quota_size) : Bytes();
+  const QuotaRoom room = quota_room({offered, offered, {}}, {}, pool.overcommit_percent);
+  return {id, room.size, room.free(), Bytes(4096), {}};
+}
+
 Error being_removed(const VolumeSpec& spec) {
   return Error(ErrorCode::kDenied,
                concat("volume ", spec.name.text(), " is being removed and is not mounted"));
@@ -35,7 +47,9 @@ QuotaBackend::QuotaBackend(const BackendParts& parts, ProjectFolders& folders, Q
       xfs_quota_(parts.runner, parts.tools) {}
 
 Result<std::optional<SharedMount>> QuotaBackend::locate(const std::string& pool_name,
-                                                        const Pool& pool, Absent) {
+                                                        const Pool& pool, Absent absent) {
+  if (pool.quota_size.count() != 0)
+    return SharedVolume(parts_, places_.root, pool_name, pool).ensure(absent == Absent::kMake);
   if (pool.quota_path.empty()) return no_file_system(pool_name);
   const auto table = parts_.mounter.table();
   if (!table) return table.error();
@@ -234,7 +248,10 @@ Status QuotaBackend::add_pool(Inventory& inventory, const std::string& name, con
   const std::string id = space_id(Backend::kQuota, name, pool);
   auto opened = open(name, pool, Absent::kLeave);
   if (!opened) return opened.error();
-  if (!*opened) return {};
+  if (!*opened) {
+    inventory.spaces.push_back(space_to_make(inventory, id, pool));
+    return {};
+  }
   // Both of one moment: no volume is missing from both, or counted in one only.
   const auto lock = (*opened)->shared().lock();
   if (!lock) return lock.error();
