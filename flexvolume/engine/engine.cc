@@ -34,11 +34,11 @@ Engine::Engine(const Host& host, const NodeConfig& config)
       config_(config),
       tools_(config.tools, host.tool_root),
       records_(host.record_folder),
-      lv_backend_(
-          {host.runner, tools_, host.devices, host.mounter, records_, host.lock_folder, host.log}),
-      quota_backend_(
-          {host.runner, tools_, host.devices, host.mounter, records_, host.lock_folder, host.log},
-          project_folders_, {.root = host.tool_root}) {}
+      lv_backend_({host.runner, tools_, host.devices, host.mounter, records_, host.lock_folder,
+                   host.log, host.tool_root}),
+      quota_backend_({host.runner, tools_, host.devices, host.mounter, records_, host.lock_folder,
+                      host.log, host.tool_root},
+                     project_folders_) {}
 
 Status Engine::check_grant(const VolumeSpec& spec, const std::string& grant) const {
   const auto keys = GrantKeys::load(host_.grant_key);
@@ -69,6 +69,7 @@ Status Engine::mount(const MountRequest& request) {
   const auto source = subject->backend.make(request.spec, subject->pool, subject->lock.fd());
   if (!source) return source.error();
   if (auto mounted = mount_on(request, *source); !mounted) return mounted;
+  if (!source->file_system_behind) return {};
   // The data is there and whole: a pod that can read it is better than one that waits.
   if (auto finished = subject->backend.finish_growth(request.spec, request.folder); !finished)
     host_.log.warning(

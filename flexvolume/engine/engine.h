@@ -28,7 +28,7 @@ struct Host {
   std::string record_folder{kRecordFolder};
   std::string lock_folder{kLockFolder};
   std::string grant_key{kGrantKeyPath};
-  std::string tool_root{};  // see Tools and QuotaPlaces
+  std::string tool_root{};  // see Tools and BackendParts
 };
 
 struct MountRequest {

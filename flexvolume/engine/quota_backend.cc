@@ -40,16 +40,16 @@ Error being_removed(const VolumeSpec& spec) {
 
 }  // namespace
 
-QuotaBackend::QuotaBackend(const BackendParts& parts, ProjectFolders& folders, QuotaPlaces places)
+QuotaBackend::QuotaBackend(const BackendParts& parts, ProjectFolders& folders, QuotaTuning tuning)
     : parts_(parts),
       folders_(folders),
-      places_(std::move(places)),
+      tuning_(std::move(tuning)),
       xfs_quota_(parts.runner, parts.tools) {}
 
 Result<std::optional<SharedMount>> QuotaBackend::locate(const std::string& pool_name,
                                                         const Pool& pool, Absent absent) {
   if (pool.quota_size.count() != 0)
-    return SharedVolume(parts_, places_.root, pool_name, pool).ensure(absent == Absent::kMake);
+    return SharedVolume(parts_, pool_name, pool).ensure(absent == Absent::kMake);
   if (pool.quota_path.empty()) return no_file_system(pool_name);
   const auto table = parts_.mounter.table();
   if (!table) return table.error();
@@ -64,9 +64,9 @@ Result<std::optional<QuotaPool>> QuotaBackend::open(const std::string& pool_name
   auto mount = locate(pool_name, pool, absent);
   if (!mount) return mount.error().context(doing);
   if (!*mount) return std::optional<QuotaPool>();
-  if (auto same = folders_.check_device(places_.root + (*mount)->source, (*mount)->number); !same)
+  if (auto same = folders_.check_device(parts_.root + (*mount)->source, (*mount)->number); !same)
     return same.error().context(doing);
-  auto shared = SharedFileSystem::open(std::move(**mount), places_.root);
+  auto shared = SharedFileSystem::open(std::move(**mount), parts_.root);
   if (!shared) return shared.error().context(doing);
   return std::optional<QuotaPool>(std::in_place, QuotaPoolParts{folders_, xfs_quota_, parts_.log},
                                   pool_name, pool.overcommit_percent, std::move(*shared));
@@ -161,7 +161,7 @@ Status QuotaBackend::grow(const VolumeSpec& spec, const Pool& pool, Bytes size, 
 }
 
 QuotaRemovalParts QuotaBackend::removal_parts() const {
-  return {folders_, places_.proc, places_.removal_slice};
+  return {folders_, tuning_.proc, tuning_.removal_slice};
 }
 
 Result<Removal> QuotaBackend::remove(const VolumeSpec& spec, const Pool& pool) {

@@ -22,16 +22,15 @@ struct QuotaVolume {
   Bytes used;
 };
 
-// Where it looks beside BackendParts. `root`: the folder under which the host's file tree is seen.
-struct QuotaPlaces {
-  std::string root{};
+// `proc`: where the host's processes are listed. `removal_slice`: how long one call removes files.
+struct QuotaTuning {
   std::string proc = "/proc";
   std::chrono::milliseconds removal_slice = std::chrono::seconds(3);
 };
 
 class QuotaBackend final : public VolumeBackend {
  public:
-  QuotaBackend(const BackendParts& parts, ProjectFolders& folders, QuotaPlaces places);
+  QuotaBackend(const BackendParts& parts, ProjectFolders& folders, QuotaTuning tuning = {});
 
   Result<MountSource> make(const VolumeSpec& spec, const Pool& pool, int lock) override;
   Status finish_growth(const VolumeSpec& spec, const std::string& mount_point) override;
@@ -65,7 +64,7 @@ class QuotaBackend final : public VolumeBackend {
 
   BackendParts parts_;
   ProjectFolders& folders_;
-  QuotaPlaces places_;
+  QuotaTuning tuning_;
   XfsQuota xfs_quota_;
 };
 

@@ -48,10 +48,9 @@ Result<std::optional<SharedLv>> parse_shared_lv(std::string_view report,
   return std::optional(std::move(volume));
 }
 
-SharedVolume::SharedVolume(const BackendParts& parts, std::string root,
-                           const std::string& pool_name, const Pool& pool)
+SharedVolume::SharedVolume(const BackendParts& parts, const std::string& pool_name,
+                           const Pool& pool)
     : parts_(parts),
-      root_(std::move(root)),
       pool_name_(pool_name),
       pool_(pool),
       name_(concat("flexlocal-", pool_name)),
@@ -196,7 +195,7 @@ Status SharedVolume::activate(const SharedLv& volume) {
 
 // By the program, which runs in the host's mount namespace when a daemon in a pod does this.
 Status SharedVolume::mount() {
-  if (auto made = make_folders(root_ + path_); !made) return made;
+  if (auto made = make_folders(parts_.root + path_); !made) return made;
   const auto done =
       run("mount", {"-t", "xfs", "-o", "prjquota,nodev,nosuid", "--", device_, path_});
   return done ? Status() : done.error();

@@ -31,12 +31,10 @@ SharedStep next_step(const std::optional<SharedLv>& volume, bool make);
 Result<std::optional<SharedLv>> parse_shared_lv(std::string_view report,
                                                 const std::string& pool_name);
 
-// For one call. Tools run in the host's mount namespace; `root` is the folder under which this
-// process sees the host's file tree.
+// For one call. Tools run in the host's mount namespace.
 class SharedVolume {
  public:
-  SharedVolume(const BackendParts& parts, std::string root, const std::string& pool_name,
-               const Pool& pool);
+  SharedVolume(const BackendParts& parts, const std::string& pool_name, const Pool& pool);
 
   // The file system, mounted; after a reboot it is mounted again. Nothing when there is none yet
   // and `make` does not want one. kNoSpace with figures; kDenied when the name is a stranger's.
@@ -57,7 +55,6 @@ class SharedVolume {
                           const std::vector<int>& keep = {});
 
   BackendParts parts_;
-  std::string root_;
   const std::string& pool_name_;
   const Pool& pool_;
   std::string name_;    // of the logical volume
