@@ -53,6 +53,13 @@ class Onlooker {
     return std::nullopt;
   }
 
+  engine::IoLimits io_limits(const VolumeName& name) {
+    const auto limits = engine().io_limits(name);
+    if (limits) return *limits;
+    notices.push_back(limits.error().message());
+    return {};
+  }
+
   std::vector<std::string> notices;
 
  private:
@@ -158,6 +165,7 @@ int status(const std::string& volume, Form form, const Terminal& terminal) {
   Onlooker onlooker;
   VolumeView view = select(merge(onlooker.look(), ask_usage), *name);
   if (!view.lv && !view.folder) view.lv = onlooker.stranger(*name);
+  view.io_limits = onlooker.io_limits(*name);
   warn(onlooker.notices, terminal);
   if (!is_known(view)) {
     terminal.err << "flexlocal: volume " << name->text()

@@ -1,4 +1,5 @@
-// What a person may ask for on a node, carried out on the real host. Read-only, all of it.
+// What a person may ask for on a node, carried out on the real host. No volume is made,
+// mounted or removed.
 #pragma once
 
 #include <iosfwd>

@@ -167,12 +167,18 @@ Finding check_plugin(const NodeFacts& facts) {
 }
 
 Finding check_cgroups(const NodeFacts& facts) {
-  if (facts.cgroups.io) return {"cgroups", Level::kOk, "v2 with the io controller"};
-  if (facts.cgroups.blkio) return {"cgroups", Level::kOk, "v1 with blkio"};
-  return {"cgroups", Level::kWarning,
-          "neither v1 blkio nor v2 io is there: IO limits of a class have no effect, and a class "
-          "that requires them has no mounts",
-          "mount the controller, or leave IO limits out of the classes"};
+  const std::string_view advice =
+      "until then I/O limits of a class have no effect, and a class that requires them has no "
+      "mounts";
+  if (!facts.cgroups)
+    return {"cgroups", Level::kWarning, facts.cgroups.error().message(), std::string(advice)};
+  const std::string& root = facts.cgroups->hierarchy.root;
+  if (facts.cgroups->hierarchy.version == engine::CgroupVersion::kV1)
+    return {"cgroups", Level::kOk, concat("v1 with blkio, ", root)};
+  if (!facts.cgroups->has_io)
+    return {"cgroups", Level::kWarning, concat("v2 without the io controller, ", root),
+            concat("run a kernel with it, or unmount the v1 hierarchy that has it; ", advice)};
+  return {"cgroups", Level::kOk, concat("v2 with the io controller, ", root)};
 }
 
 std::vector<Finding> check_records(const NodeFacts& facts) {

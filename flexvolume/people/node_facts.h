@@ -11,6 +11,7 @@
 #include "flexvolume/base/result.h"
 #include "flexvolume/engine/mount_table.h"
 #include "flexvolume/engine/node_config.h"
+#include "flexvolume/engine/pod_cgroups.h"
 #include "flexvolume/people/lvm_facts.h"
 
 namespace flexlocal::people {
@@ -40,8 +41,8 @@ struct RecordFacts {
 };
 
 struct CgroupFacts {
-  bool blkio = false;  // the v1 hierarchy is mounted
-  bool io = false;     // the v2 hierarchy is mounted and has the controller
+  engine::IoHierarchy hierarchy;
+  bool has_io = true;  // of v2: whether the root offers the controller; v1 is found by it
 };
 
 struct NodeFacts {
@@ -61,7 +62,7 @@ struct NodeFacts {
   FolderFact plugin_dir;
   Result<std::string> installed_version;  // of the program in the plugin folder
   std::string own_version;
-  CgroupFacts cgroups;
+  Result<CgroupFacts> cgroups;
   Result<RecordFacts> records;
 };
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "flexvolume/base/text.h"
+#include "flexvolume/engine/shared_volume.h"
 #include "flexvolume/people/diagnosis.h"
 
 namespace flexlocal::people {
@@ -118,9 +119,8 @@ bool enforces_project_quota(const engine::MountEntry& entry) {
   return std::find(options.begin(), options.end(), "prjquota") != options.end();
 }
 
-Finding check_quota_path(const PoolUnderTest& tested) {
-  const std::string_view about = "quota-path";
-  const std::string& path = tested.pool.quota_path;
+Finding check_quota_mount(const PoolUnderTest& tested, std::string_view about,
+                          const std::string& path) {
   const std::string advice = concat(
       "mount an XFS there with `-o prjquota`, and say so in /etc/fstab; XFS takes the "
       "option when it is mounted, not with remount");
@@ -140,6 +140,16 @@ Finding check_quota_path(const PoolUnderTest& tested) {
   return tested.finding(about, Level::kOk, concat(path, " on ", there.back().source));
 }
 
+// The file system that is made for the pool; it is mounted where shared_volume.h says.
+Finding check_quota_size(const PoolUnderTest& tested) {
+  const std::string path = concat(engine::kPoolFolder, '/', tested.name);
+  if (tested.facts.mounts && engine::mounts_at(*tested.facts.mounts, path).empty())
+    return tested.finding(
+        "quota-size", Level::kOk,
+        concat("not mounted at ", path, ": the pool's next call makes it or mounts it"));
+  return check_quota_mount(tested, "quota-size", path);
+}
+
 }  // namespace
 
 std::vector<Finding> diagnose_pools(const engine::NodeConfig& config, const NodeFacts& facts) {
@@ -149,7 +159,9 @@ std::vector<Finding> diagnose_pools(const engine::NodeConfig& config, const Node
     if (!pool.volume_group.empty()) findings.push_back(check_group(tested));
     check_layout(tested, findings);
     if (!pool.thin_pool.empty()) findings.push_back(check_thin_pool(tested));
-    if (!pool.quota_path.empty()) findings.push_back(check_quota_path(tested));
+    if (!pool.quota_path.empty())
+      findings.push_back(check_quota_mount(tested, "quota-path", pool.quota_path));
+    if (pool.quota_size.count() != 0) findings.push_back(check_quota_size(tested));
   }
   return findings;
 }

@@ -34,6 +34,34 @@ std::string tags_text(const engine::Ownership& tags) {
                 to_string(tags.size), ", onDelete ", to_string(tags.on_delete));
 }
 
+// "read 100 IOPS, write 1 MiB/s"; empty without a limit.
+std::string limits_text(const engine::IoLimits& limits) {
+  std::vector<std::string> texts;
+  if (limits.read_iops != 0) texts.push_back(concat("read ", limits.read_iops, " IOPS"));
+  if (limits.write_iops != 0) texts.push_back(concat("write ", limits.write_iops, " IOPS"));
+  for (const auto& [what, limit] :
+       {std::pair<std::string_view, Bytes>("read ", limits.read_bandwidth),
+        {"write ", limits.write_bandwidth}})
+    if (limit.count() != 0) texts.push_back(concat(what, to_string(limit), "/s"));
+  return join(texts, ", ");
+}
+
+void write_limits(JsonWriter& json, const engine::IoLimits& limits) {
+  json.key("ioLimits").begin_object();
+  for (const auto& [key, limit] :
+       {std::pair<std::string_view, std::uint64_t>("readIOPS", limits.read_iops),
+        {"writeIOPS", limits.write_iops},
+        {"readBandwidth", limits.read_bandwidth.count()},
+        {"writeBandwidth", limits.write_bandwidth.count()}}) {
+    json.key(key);
+    if (limit == 0)
+      json.null();
+    else
+      json.integer(static_cast<std::int64_t>(limit));
+  }
+  json.end_object();
+}
+
 void write_record(JsonWriter& json, const VolumeView& view) {
   json.key("record");
   if (!view.record) {
@@ -98,6 +126,7 @@ std::string status_text(const VolumeView& view, const std::vector<Finding>& find
   for (const MountPlace& place : view.mounts)
     add_line(text, "mounted",
              concat(place.path, place.usage ? concat(", ", usage_text(*place.usage)) : ""));
+  add_line(text, "I/O limits", limits_text(view.io_limits));
   return concat(text, '\n', to_text(findings));
 }
 
@@ -107,6 +136,7 @@ std::string status_json(const VolumeView& view, const std::vector<Finding>& find
   write_members(json, view);
   write_record(json, view);
   write_logical_volume(json, view);
+  write_limits(json, view.io_limits);
   json.key("findings");
   write_json(json, findings);
   json.end_object();

@@ -12,7 +12,7 @@ namespace flexlocal::people {
 // "key  value" lines, then the findings.
 std::string status_text(const VolumeView& view, const std::vector<Finding>& findings);
 
-// The members of `list`, and record, lvUUID, deviceUUID, active, inUse, tags and findings.
+// The members of `list`, and record, logicalVolume, ioLimits and findings: see flexlocal(8).
 std::string status_json(const VolumeView& view, const std::vector<Finding>& findings);
 
 }  // namespace flexlocal::people

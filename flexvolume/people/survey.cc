@@ -48,8 +48,11 @@ struct VersionQuestion {
   std::string_view tool;
   std::string_view argument;
 };
-constexpr std::array<VersionQuestion, 4> kVersionQuestions = {
-    {{"vgs", "--version"}, {"mkfs.xfs", "-V"}, {"blkid", "--version"}, {"mkfs.ext4", "-V"}}};
+constexpr std::array<VersionQuestion, 5> kVersionQuestions = {{{"vgs", "--version"},
+                                                               {"mkfs.xfs", "-V"},
+                                                               {"blkid", "--version"},
+                                                               {"mount", "--version"},
+                                                               {"mkfs.ext4", "-V"}}};
 
 std::map<std::string, std::string> ask_versions(const std::vector<ToolFact>& tools,
                                                 CommandRunner& runner) {
@@ -145,18 +148,15 @@ Result<std::string> ask_installed(const std::string& plugin_dir, CommandRunner& 
   return printable(text.substr(kName.size()), 80);
 }
 
-CgroupFacts look_at_cgroups(const Result<std::vector<engine::MountEntry>>& mounts) {
-  CgroupFacts facts;
-  if (!mounts) return facts;
-  const auto has = [](std::string_view list, char between, std::string_view word) {
-    const auto words = split(list, between);
-    return std::find(words.begin(), words.end(), word) != words.end();
-  };
-  for (const engine::MountEntry& mount : *mounts) {
-    if (mount.fs_type == "cgroup" && has(mount.super_options, ',', "blkio")) facts.blkio = true;
-    if (mount.fs_type == "cgroup2" &&
-        has(trim(content_or_nothing(mount.mount_point + "/cgroup.controllers")), ' ', "io"))
-      facts.io = true;
+Result<CgroupFacts> look_at_cgroups(const Result<std::vector<engine::MountEntry>>& mounts) {
+  if (!mounts) return mounts.error();
+  auto hierarchy = engine::find_io_hierarchy(*mounts, {});
+  if (!hierarchy) return hierarchy.error();
+  CgroupFacts facts{std::move(*hierarchy)};
+  if (facts.hierarchy.version == engine::CgroupVersion::kV2) {
+    const std::string list = content_or_nothing(facts.hierarchy.root + "/cgroup.controllers");
+    const auto words = split(trim(list), ' ');
+    facts.has_io = std::find(words.begin(), words.end(), "io") != words.end();
   }
   return facts;
 }

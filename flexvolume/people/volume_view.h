@@ -34,6 +34,7 @@ struct VolumeView {
   std::optional<engine::Holding> folder{};    // of a quota volume
   bool looked = true;                         // whether what there is could be listed
   std::vector<MountPlace> mounts{};
+  engine::IoLimits io_limits{};  // of the pods that mount it
 };
 
 // What is known of one record's file.

@@ -94,13 +94,18 @@ const std::vector<Row>& node_rows() {
        "plugin", Level::kError, "no driver", "flexlocal install /exec"},
       {"another driver", [](NodeFacts& f) { f.installed_version = std::string("v0"); }, "plugin",
        Level::kWarning, "kubelet runs v0, this is v1", "flexlocal install /exec"},
-      {"no cgroups", [](NodeFacts& f) { f.cgroups = {}; }, "cgroups", Level::kWarning, "neither",
-       "controller"},
+      {"no cgroups", [](NodeFacts& f) { f.cgroups = Error(ErrorCode::kNotFound, "none"); },
+       "cgroups", Level::kWarning, "none", "a class that requires them has no mounts"},
+      {"cgroups v2 without io",
+       [](NodeFacts& f) {
+         f.cgroups = CgroupFacts{{engine::CgroupVersion::kV2, "/sys/fs/cgroup"}, false};
+       },
+       "cgroups", Level::kWarning, "v2 without the io controller", "unmount the v1 hierarchy"},
       {"cgroups v2",
        [](NodeFacts& f) {
-         f.cgroups = {false, true};
+         f.cgroups = CgroupFacts{{engine::CgroupVersion::kV2, "/sys/fs/cgroup"}};
        },
-       "cgroups", Level::kOk, "v2", ""},
+       "cgroups", Level::kOk, "v2 with the io controller", ""},
       {"a bad record", [](NodeFacts& f) { f.records->unreadable = {"record /x: torn"}; }, "records",
        Level::kError, "record /x: torn", "move the file away"},
       {"no records' folder", [](NodeFacts& f) { f.records = Error(ErrorCode::kDenied, "denied"); },
@@ -184,6 +189,14 @@ const std::vector<Row>& pool_rows() {
          with_quota(f, {xfs_at("/srv/fast", "rw,prjquota"), xfs_at("/srv/fast", "rw,noquota")});
        },
        "pool.default.quota-path", Level::kError, "without prjquota", "fstab"},
+      {"a file system of our own, not yet made", [](NodeFacts& f) { pool(f).quota_size = kGiB; },
+       "pool.default.quota-size", Level::kOk, "next call", ""},
+      {"a file system of our own, mounted wrongly",
+       [](NodeFacts& f) {
+         pool(f).quota_size = kGiB;
+         f.mounts->push_back(xfs_at("/var/lib/flexlocal/pools/default", "rw,noquota"));
+       },
+       "pool.default.quota-size", Level::kError, "without prjquota", "prjquota"},
       {"quota", [](NodeFacts& f) { with_quota(f, {xfs_at("/srv/fast", "rw,prjquota")}); },
        "pool.default.quota-path", Level::kOk, "/srv/fast on /dev/sdb1", ""}};
   return rows;

@@ -29,7 +29,7 @@ NodeFacts healthy_node() {
       .plugin_dir = {"/exec", true},
       .installed_version = std::string("v1"),
       .own_version = "v1",
-      .cgroups = {true, false},
+      .cgroups = CgroupFacts{{engine::CgroupVersion::kV1, "/sys/fs/cgroup/blkio"}},
       .records = RecordFacts{3, {}}};
 }
 

@@ -143,19 +143,19 @@ TEST_CASE_FIXTURE(Fixture, "each call leaves one line that says for whom, what a
   const std::string mounted =
       options_json({{"kubernetes.io/pod.name", "web-0"}, {"kubernetes.io/pod.uid", "77aa"}});
   call({"mount", folder(), mounted});
-  CHECK(without_duration(fake.logged.back()) ==
+  CHECK(without_duration(fake.log_lines.back()) ==
         concat("level=info msg=\"call done\" volume=", volume,
                " pod=web-0 pod_uid=77aa namespace=shop callout=mount duration_ms="));
   call({"unmount", folder()});
-  CHECK(without_duration(fake.logged.back()) ==
+  CHECK(without_duration(fake.log_lines.back()) ==
         concat("level=info msg=\"call done\" volume=", volume,
                " pod=\"\" pod_uid=4f0e namespace=\"\" callout=unmount duration_ms="));
 }
 
 TEST_CASE_FIXTURE(Fixture, "what the engine does along the way is logged with the volume") {
   call({"mount", folder(), options_json()});
-  REQUIRE(fake.logged.size() > 1);
-  for (const std::string& line : fake.logged)
+  REQUIRE(fake.log_lines.size() > 1);
+  for (const std::string& line : fake.log_lines)
     CHECK_MESSAGE(line.find(concat(" volume=", example_spec().name.text())) != std::string::npos,
                   line);
 }
@@ -178,10 +178,10 @@ TEST_CASE_FIXTURE(Fixture, "refusals are logged with what the caller claims, on 
         {{"expandfs", options_json({{"kubernetes.io/pod.name", "web-7"}}), "", folder(), "x", "1"},
          "pod=web-7 pod_uid=4f0e namespace=shop callout=expandfs"},
         {{"unmount", "/etc"}, "volume=etc"}}) {
-    fake.logged.clear();
+    fake.log_lines.clear();
     call(refusal.arguments);
-    REQUIRE(fake.logged.size() == 1);
-    const std::string& line = fake.logged.front();
+    REQUIRE(fake.log_lines.size() == 1);
+    const std::string& line = fake.log_lines.front();
     CHECK_MESSAGE(line.find(refusal.said) != std::string::npos, line);
     CHECK(line.starts_with("level=error msg=\"call failed\" volume="));
     CHECK(line.find(concat("callout=", refusal.arguments[0], " duration_ms=")) !=
