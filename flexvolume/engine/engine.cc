@@ -34,8 +34,11 @@ Engine::Engine(const Host& host, const NodeConfig& config)
       config_(config),
       tools_(config.tools, host.tool_root),
       records_(host.record_folder),
-      lv_backend_(
-          {host.runner, tools_, host.devices, host.mounter, records_, host.lock_folder, host.log}),
+      lv_backend_({host.runner, tools_, host.devices, host.mounter, records_, host.lock_folder,
+                   host.log, host.tool_root}),
+      quota_backend_({host.runner, tools_, host.devices, host.mounter, records_, host.lock_folder,
+                      host.log, host.tool_root},
+                     project_folders_),
       io_limiter_({host.mounter, host.devices, host.log, host.tool_root,
                    concat(host.lock_folder, "/io-limits"),
                    DurableCounter(host.counter_folder, host.lock_folder, kIoLimitsNotApplied)}) {}
@@ -49,11 +52,11 @@ Status Engine::check_grant(const VolumeSpec& spec, const std::string& grant) con
 Result<Engine::Subject> Engine::subject(const VolumeSpec& spec) {
   auto pool = find_pool(config_, spec.pool);
   if (!pool) return pool.error();
-  if (spec.backend == Backend::kQuota)
-    return Error(ErrorCode::kInvalid, "backend quota is not there yet");
   auto lock = lock_volume(host_.lock_folder, spec.name);
   if (!lock) return lock.error();
-  return Subject{spec, std::move(*pool), lv_backend_, std::move(*lock)};
+  VolumeBackend& backend =
+      spec.backend == Backend::kQuota ? static_cast<VolumeBackend&>(quota_backend_) : lv_backend_;
+  return Subject{spec, std::move(*pool), backend, std::move(*lock)};
 }
 
 Status Engine::mount(const MountRequest& request) {
@@ -73,6 +76,7 @@ Status Engine::mount(const MountRequest& request) {
   if (auto limited = limits.apply(source->device); !limited) return limited;
   if (auto mounted = mount_on(request, *source); !mounted) return mounted;
   limits.conclude();
+  if (!source->file_system_behind) return {};
   // The data is there and whole: a pod that can read it is better than one that waits.
   if (auto finished = subject->backend.finish_growth(request.spec, request.folder); !finished)
     host_.log.warning(
@@ -132,7 +136,12 @@ Result<Removal> Engine::remove(const VolumeSpec& spec) {
   return removal;
 }
 
-Result<Inventory> Engine::inventory() { return lv_backend_.inventory(config_); }
+Result<Inventory> Engine::inventory() {
+  auto inventory = lv_backend_.inventory(config_);
+  if (!inventory) return inventory;
+  if (auto added = quota_backend_.add_to(*inventory, config_); !added) return added.error();
+  return inventory;
+}
 
 Status Engine::settle(const Inventory& inventory) { return lv_backend_.settle(inventory); }
 

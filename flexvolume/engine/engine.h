@@ -13,6 +13,8 @@
 #include "flexvolume/engine/lv_backend.h"
 #include "flexvolume/engine/mount_table.h"
 #include "flexvolume/engine/node_config.h"
+#include "flexvolume/engine/project_folders.h"
+#include "flexvolume/engine/quota_backend.h"
 #include "flexvolume/engine/record.h"
 #include "flexvolume/engine/volume_lock.h"
 
@@ -27,7 +29,7 @@ struct Host {
   std::string record_folder{kRecordFolder};
   std::string lock_folder{kLockFolder};
   std::string grant_key{kGrantKeyPath};
-  std::string tool_root{};  // see Tools
+  std::string tool_root{};  // see Tools and BackendParts
   std::string counter_folder{kCounterFolder};
 };
 
@@ -107,6 +109,8 @@ class Engine {
   Tools tools_;
   RecordStore records_;
   LvBackend lv_backend_;
+  KernelProjectFolders project_folders_;
+  QuotaBackend quota_backend_;
   IoLimiter io_limiter_;
 };
 

@@ -10,8 +10,10 @@ readonly rows=(
   "plugin.mount.first.usual|ms|-|vgs, lvs, lvcreate, lvs, blkid, mkfs.xfs, mount"
   "plugin.mount.again|ms|1.3|mount"
   "plugin.unmount|ms|1.3|umount"
+  "plugin.quota.first|ms|1.25|mkdir, xfs_quota, mount"
   "plugin.mount.first.programs|programs|-|lvcreate, mkfs.xfs, mount"
   "plugin.mount.again.programs|programs|0|mount"
+  "plugin.quota.first.programs|programs|-|mkdir, xfs_quota, mount"
   "plugin.unmount.programs|programs|-|umount"
 )
 
