@@ -78,7 +78,7 @@ Status IoLimiter::refresh_one(const IoHierarchy& hierarchy, const VolumeName& vo
 }
 
 // What a step came to: kept for conclude(), or the call's failure when limits are required.
-Status MountLimits::settle(Status outcome) {
+Status MountLimits::settle(const Status& outcome) {
   if (outcome) return {};
   if (spec_.limits.required)
     return Error(ErrorCode::kUnavailable,
