@@ -71,12 +71,18 @@ TEST_CASE("mountinfo: octal escapes and optional fields") {
 
 TEST_CASE("superblocks: complete, in progress, another's, none") {
   const std::string uuid = example_spec().name.claim_uid();
-  CHECK(classify_superblock(xfs_start(uuid, false), uuid) == Content::kComplete);
-  CHECK(classify_superblock(xfs_start(uuid, true), uuid) == Content::kIncomplete);
-  CHECK(classify_superblock(xfs_start("99999999-9999-4999-8999-999999999999", false), uuid) ==
-        Content::kForeign);
-  CHECK(classify_superblock(std::string(kSuperblockBytes, '\0'), uuid) == Content::kBlank);
-  CHECK(classify_superblock("XFSB", uuid) == Content::kForeign);
+  CHECK(classify_superblock(xfs_start(uuid, false), FsType::kXfs, uuid) == Content::kComplete);
+  CHECK(classify_superblock(xfs_start(uuid, true), FsType::kXfs, uuid) == Content::kIncomplete);
+  CHECK(classify_superblock(xfs_start("99999999-9999-4999-8999-999999999999", false), FsType::kXfs,
+                            uuid) == Content::kForeign);
+  CHECK(classify_superblock(std::string(kSuperblockBytes, '\0'), FsType::kXfs, uuid) ==
+        Content::kBlank);
+  CHECK(classify_superblock("XFSB", FsType::kXfs, uuid) == Content::kForeign);
+  CHECK(classify_superblock(xfs_start(uuid, false), FsType::kExt4, uuid) == Content::kForeign);
+  CHECK(classify_superblock(ext4_start(uuid), FsType::kExt4, uuid) == Content::kComplete);
+  CHECK(classify_superblock(ext4_start(uuid), FsType::kXfs, uuid) == Content::kForeign);
+  CHECK(classify_superblock(ext4_start("99999999-9999-4999-8999-999999999999"), FsType::kExt4,
+                            uuid) == Content::kForeign);
 }
 
 TEST_CASE("records read back as they were written; damaged ones are told") {
