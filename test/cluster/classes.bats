@@ -68,7 +68,7 @@ wrong() {
   kubectl cordon worker
   make_claim data 512Mi
   eventually 30 claim_is data Bound
-  pod_is_on data pair
+  eventually 20 pod_is_on data pair
   [ "$(kubectl get pvc data -o 'jsonpath={.status.capacity.storage}')" = 512Mi ]
   make_claim second 300Mi
   # 2 x 696 MiB less 2 x (512 MiB and an extent of metadata)

@@ -141,7 +141,7 @@ teardown() {
   secret=$(volume_of secret)
   make_lv worker "$secret"
   delete_claim secret
-  eventually 30 event_says "pv/$secret" VolumeFailedDelete "failed"
+  eventually 30 event_says "pv/$secret" VolumeFailedDelete "looking at /dev/mapper/worker-pvc--"
   lv_exists worker "$secret"
   kubectl get pv "$secret"
   [ "$(free_bytes worker)" = $((before - 512 * 1024 * 1024)) ]
