@@ -78,7 +78,7 @@ Result<Removal> LvRemover::wipe(Record record, const VolumeSpec& spec,
                                 const LogicalVolume& volume) {
   const std::string device = device_path(volume.group, volume.name);
   if (auto checked = check_device(volume, device); !checked) return checked.error();
-  if (spec.backend == Backend::kThin) {
+  if (!volume.thin_pool.empty()) {
     // The pool zeroes a block before any volume sees it, and a discard gives it back to the pool.
     if (auto discarded = discard(device); !discarded)
       parts_.log.warning("thin volume is removed without a discard",
