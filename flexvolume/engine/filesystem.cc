@@ -27,6 +27,14 @@ Status Filesystems::make(const std::string& device, FsType, const VolumeName& na
   if (output->exit_code != 0)
     return Error(ErrorCode::kFailed, concat("mkfs.xfs failed (exit code ", output->exit_code,
                                             "): ", printable(trim(output->err), 500)));
+  // From now on the volume is never formatted again, so the tool is not taken at its word: disks
+  // that fail lose writes without saying so.
+  const auto made = probe(device, name);
+  if (!made) return made.error();
+  if (*made != Content::kComplete)
+    return Error(ErrorCode::kFailed,
+                 concat("mkfs.xfs reported success, but no complete file system can be read from ",
+                        device, "; does the disk lose writes?"));
   return {};
 }
 

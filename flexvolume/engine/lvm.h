@@ -83,7 +83,7 @@ class Lvm {
 
  private:
   Result<std::string> run(std::string_view tool, std::vector<std::string> arguments,
-                          std::chrono::milliseconds deadline = std::chrono::seconds(120));
+                          std::chrono::milliseconds deadline = std::chrono::seconds(45));
 
   CommandRunner& runner_;
   const Tools& tools_;

@@ -122,6 +122,12 @@ Status VolumeMaker::create() {
     if (!lock) return lock.error();
     created = parts_.lvm.create(group_, spec_, record_.attempt);
   }
+  if (!created && created.error().code() == ErrorCode::kDeadline) {
+    // Whatever keeps lvcreate keeps lvs and lvremove too, each for its whole deadline. The record
+    // says what was begun, and the next call looks.
+    attempt_made_here_.clear();
+    return created.error().context(concat("cannot create volume ", spec_.name.text()));
+  }
   if (!created) return explain_failed_create(created.error());
   parts_.log.info("logical volume made", {{"volume", spec_.name.text()}, {"group", group_}});
   now_ = Situation{
