@@ -118,6 +118,9 @@ Result<JsonDocument> JsonDocument::parse(std::string_view text, JsonLimits limit
                  concat("JSON of ", text.size(), " bytes; at most ", limits.bytes, " are read"));
   if (nests_deeper(text, limits.depth))
     return Error(ErrorCode::kInvalid, concat("JSON nested deeper than ", limits.depth));
+  // To RapidJSON it is the end of the text, so that anything could stand behind it.
+  if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos)
+    return Error(ErrorCode::kInvalid, concat("not JSON at byte ", nul, ": a NUL"));
   auto tree = std::make_unique<Tree>();
   tree->document.Parse<rapidjson::kParseValidateEncodingFlag>(text.data(), text.size());
   if (tree->document.HasParseError())

@@ -29,7 +29,8 @@ Status Filesystems::run(std::string_view tool, std::vector<std::string> argument
                                           "): ", printable(trim(output->err), 500)));
 }
 
-Status Filesystems::make(const std::string& device, FsType type, const VolumeName& name, int lock) {
+Status Filesystems::run_mkfs(const std::string& device, FsType type, const VolumeName& name,
+                             int lock) {
   if (type == FsType::kExt4)
     // -m 0: nothing is set aside for root, whose volume it is not.
     return run("mkfs.ext4", {"-q", "-F", "-m", "0", "-U", name.claim_uid(), "--", device},
@@ -39,6 +40,19 @@ Status Filesystems::make(const std::string& device, FsType type, const VolumeNam
     arguments.insert(arguments.end(), {"-c", concat("options=", profile)});
   arguments.insert(arguments.end(), {"--", device});
   return run("mkfs.xfs", std::move(arguments), kMakeDeadline, {lock});
+}
+
+Status Filesystems::make(const std::string& device, FsType type, const VolumeName& name, int lock) {
+  if (auto run = run_mkfs(device, type, name, lock); !run) return run;
+  // From now on the volume is never formatted again, so the tool is not taken at its word: disks
+  // that fail lose writes without saying so.
+  const auto made = probe(device, type, name);
+  if (!made) return made.error();
+  if (*made == Content::kComplete) return {};
+  return Error(ErrorCode::kFailed,
+               concat("mkfs.", to_string(type),
+                      " reported success, but no complete file system can be read from ", device,
+                      "; does the disk lose writes?"));
 }
 
 Status Filesystems::grow(const std::string& device, FsType type, const std::string& mount_point) {

@@ -46,6 +46,10 @@ TEST_CASE("what is not one JSON value in UTF-8 is refused") {
   for (const char* text : {"", " ", "{", "{}x", "{} {}", "{'a':1}", "{\"a\":1,}", "nul",
                            "\"\xff\xfe\"", "\"\xc0\x80\"", "[1e999]"})
     CHECK(refused(text));
+  // A NUL ends no text: what stands behind it would be passed over.
+  CHECK(refused(std::string("{}\0", 3)));
+  CHECK(refused(std::string("{}\0{\"a\":1}", 10)));
+  CHECK(refused(std::string("\0", 1)));
 }
 
 TEST_CASE("what is too long or too deep is refused before a tree is built") {
