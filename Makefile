@@ -88,6 +88,11 @@ $(OUT)/engine-call: $(call objects,test/node/engine_call.cc flexvolume/protocol.
 	@echo "  LD   $@"
 	@$(CXX) $(LDFLAGS) $^ -o $@ -lboost_program_options -lcrypto
 
+# The tests' own programs: static, so that they start fast where starting costs most.
+$(OUT)/tracer: $(call objects,test/node/tracer.cc test/node/stopped_call.cc)
+	@echo "  LD   $@"
+	@$(CXX) $(LDFLAGS) $(if $(SANITIZE),,-static) $^ -o $@
+
 -include $(shell find $(OUT) -name '*.d' 2>/dev/null)
 
 # The container image: both programs without debug information, and the libraries they need.
@@ -107,16 +112,20 @@ install: all  ## install under DESTDIR: the daemon, and the plugin where kubelet
 	$(OUT)/flexlocal install $(abspath $(DESTDIR)$(PLUGINDIR))
 
 .PHONY: check check-unit check-node check-cluster check-e2e
-check: $(OUT)/unit-tests all $(OUT)/engine-call $(BUILD)/image.tar $(BUILD)/setup-lab  ## run all four tiers of tests
+check: $(OUT)/unit-tests all $(OUT)/engine-call $(OUT)/tracer $(BUILD)/image.tar $(BUILD)/setup-lab  ## run all four tiers of tests
 	scripts/check $(OUT) unit node cluster e2e
 check-unit: $(OUT)/unit-tests  ## pure decisions, parsers, state machines: milliseconds
 	scripts/check $(OUT) unit
-check-node: $(OUT)/flexlocal $(OUT)/engine-call $(BUILD)/setup-lab  ## the plugin on a real kernel with LVM and XFS
+check-node: $(OUT)/flexlocal $(OUT)/engine-call $(OUT)/tracer $(BUILD)/setup-lab  ## the plugin on a real kernel with LVM and XFS
 	scripts/check $(OUT) node
 check-cluster: $(OUT)/flexlocal-provisioner $(BUILD)/setup-lab  ## the daemon on a real control plane
 	scripts/check $(OUT) cluster
 check-e2e: $(BUILD)/image.tar $(BUILD)/setup-lab  ## everything on a real kubelet
 	scripts/check $(OUT) e2e
+
+.PHONY: soak
+soak: $(OUT)/flexlocal $(OUT)/engine-call $(OUT)/tracer $(BUILD)/setup-lab  ## kill at every step and 1,000 times at random: most of an hour
+	scripts/check $(OUT) soak
 
 .PHONY: bench
 bench: all $(BUILD)/setup-lab  ## measure; results in build/bench/*.json
