@@ -39,6 +39,8 @@ unit := $(wildcard test/unit/*.cc test/unit/*/*.cc)
 sources := flexvolume/main.cc provisioner/main.cc $(base) $(engine) $(plugin) $(kube) $(provisioner)
 headers := $(wildcard flexvolume/*.h flexvolume/*/*.h provisioner/*.h provisioner/*/*.h test/unit/*/*.h)
 
+killers := $(OUT)/tracer $(OUT)/kill-after
+
 objects = $(patsubst %.cc,$(OUT)/%.o,$(1))
 
 .PHONY: all
@@ -88,8 +90,10 @@ $(OUT)/engine-call: $(call objects,test/node/engine_call.cc flexvolume/protocol.
 	@echo "  LD   $@"
 	@$(CXX) $(LDFLAGS) $^ -o $@ -lboost_program_options -lcrypto
 
-# The tests' own programs: static, so that they start fast where starting costs most.
+# The killers of the node tier: static, so that they start fast where starting costs most.
 $(OUT)/tracer: $(call objects,test/node/tracer.cc test/node/stopped_call.cc)
+$(OUT)/kill-after: $(call objects,test/node/kill_after.cc)
+$(OUT)/tracer $(OUT)/kill-after:
 	@echo "  LD   $@"
 	@$(CXX) $(LDFLAGS) $(if $(SANITIZE),,-static) $^ -o $@
 
@@ -112,11 +116,11 @@ install: all  ## install under DESTDIR: the daemon, and the plugin where kubelet
 	$(OUT)/flexlocal install $(abspath $(DESTDIR)$(PLUGINDIR))
 
 .PHONY: check check-unit check-node check-cluster check-e2e
-check: $(OUT)/unit-tests all $(OUT)/engine-call $(OUT)/tracer $(BUILD)/image.tar $(BUILD)/setup-lab  ## run all four tiers of tests
+check: $(OUT)/unit-tests all $(OUT)/engine-call $(killers) $(BUILD)/image.tar $(BUILD)/setup-lab  ## run all four tiers of tests
 	scripts/check $(OUT) unit node cluster e2e
 check-unit: $(OUT)/unit-tests  ## pure decisions, parsers, state machines: milliseconds
 	scripts/check $(OUT) unit
-check-node: $(OUT)/flexlocal $(OUT)/engine-call $(OUT)/tracer $(BUILD)/setup-lab  ## the plugin on a real kernel with LVM and XFS
+check-node: $(OUT)/flexlocal $(OUT)/engine-call $(killers) $(BUILD)/setup-lab  ## the plugin on a real kernel with LVM and XFS
 	scripts/check $(OUT) node
 check-cluster: $(OUT)/flexlocal-provisioner $(BUILD)/setup-lab  ## the daemon on a real control plane
 	scripts/check $(OUT) cluster
@@ -124,7 +128,7 @@ check-e2e: $(BUILD)/image.tar $(BUILD)/setup-lab  ## everything on a real kubele
 	scripts/check $(OUT) e2e
 
 .PHONY: soak
-soak: $(OUT)/flexlocal $(OUT)/engine-call $(OUT)/tracer $(BUILD)/setup-lab  ## kill at every step and 1,000 times at random: most of an hour
+soak: $(OUT)/flexlocal $(OUT)/engine-call $(killers) $(BUILD)/setup-lab  ## kill at every step and 1,000 times at random: most of an hour
 	scripts/check $(OUT) soak
 
 .PHONY: bench

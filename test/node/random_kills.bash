@@ -1,9 +1,8 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # shared with volume.bash, remains.bash and the test
 # Rounds of parallel calls that are killed at random instants; see random-kills.bats.
 
+readonly kill_after=${plugin%/*}/kill-after
 readonly parallel=8 pods=(pod-1 pod-2 pod-3)
-# The longest pause between two kills, in microseconds: a round then lasts as long as its calls.
-readonly longest_pause=250000
 
 # have_volume NUMBER BACKEND FSTYPE: one more volume for the rounds.
 have_volume() {
@@ -21,7 +20,7 @@ kill_at_random() {
   read_baseline
   while [ "$killed" -lt "$1" ]; do
     start_calls
-    kill_calls
+    judge_calls
     expect_safe_mounts
     settle_volumes
     rounds=$((rounds + 1))
@@ -40,7 +39,8 @@ start_calls() {
   for ((slot = 0; slot < parallel; slot++)); do
     choose_call
     calls+=("$called")
-    "${command[@]}" >"/run/answer-$slot" 2>&1 3>&- &
+    choose_end
+    "$kill_after" "${end[@]}" -- "${command[@]}" >"/run/answer-$slot" 2>&1 3>&- &
     processes+=($!)
   done
 }
@@ -78,25 +78,25 @@ mounts_volume() {
 # Whether this round has such a call for the volume.
 called_before() { [[ " ${calls[*]} " == *" $1 $name "* ]]; }
 
-# One after another, after pauses that are mostly short: a call's first steps are as much at risk
-# as its last. One in eight is let go on.
-kill_calls() {
-  local slot pause
-  for slot in "${!processes[@]}"; do
-    pause=$((RANDOM * RANDOM / 32768 * longest_pause / 32768))
-    printf -v pause '0.%06d' "$pause"
-    read -r -t "$pause" <>/run/guest || true
-    [ $((RANDOM % 8)) = 0 ] || kill -9 "${processes[slot]}" 2>/dev/null || true
-  done
+# Sets `end`: after a time between 1 ms and 1 s by the calls' own length, so that the first steps
+# are as much at risk as the last; one in four takes its tools along.
+choose_end() {
+  local picked
+  pick 1 2 4 8 16 32 64 128 256 512
+  end=($((picked * (1000 + RANDOM % 1000))))
+  [ $((RANDOM % 4)) != 0 ] || end+=(--with-tools)
+}
+
+judge_calls() {
+  local slot
   for slot in "${!processes[@]}"; do
     status=0
-    wait "${processes[slot]}" 2>/dev/null || status=$?
+    wait "${processes[slot]}" || status=$?
     judge_call "$slot"
   done
 }
 
-# A call that was not killed succeeds. But a removal may find its volume in use: by a killed
-# removal's tool, say.
+# A call that was not killed succeeds.
 judge_call() {
   slurp "/run/answer-$1"
   if [ "$status" = 137 ]; then

@@ -1,6 +1,7 @@
 // Kills a program at the n-th place where a kill can matter, so that a test can try them all.
 //
-//   tracer [--kill-at N] [--phase entry|exit|both] [--list] [--report FILE] -- PROGRAM [ARGUMENT]...
+//   tracer [--kill-at N] [--phase entry|exit|both] [--list] [--report FILE] -- PROGRAM
+//   [ARGUMENT]...
 //
 // Counted, and killed at with SIGKILL when it is the N-th (from 1; 0, the default: never):
 //   - the entry and the exit of every system call of the program that is not known to change
