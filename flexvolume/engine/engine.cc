@@ -35,7 +35,7 @@ Engine::Engine(const Host& host, const NodeConfig& config)
       tools_(config.tools, host.tool_root),
       records_(host.record_folder),
       lv_backend_({host.runner, tools_, host.devices, host.mounter, records_, host.lock_folder,
-                   host.log}) {}
+                   host.log, host.tool_root}) {}
 
 Status Engine::check_grant(const VolumeSpec& spec, const std::string& grant) const {
   const auto keys = GrantKeys::load(host_.grant_key);
@@ -66,6 +66,7 @@ Status Engine::mount(const MountRequest& request) {
   const auto source = subject->backend.make(request.spec, subject->pool, subject->lock.fd());
   if (!source) return source.error();
   if (auto mounted = mount_on(request, *source); !mounted) return mounted;
+  if (!source->file_system_behind) return {};
   // The data is there and whole: a pod that can read it is better than one that waits.
   if (auto finished = subject->backend.finish_growth(request.spec, request.folder); !finished)
     host_.log.warning(

@@ -1,12 +1,14 @@
 #include "flexvolume/engine/filesystem.h"
 
 #include "flexvolume/base/text.h"
+#include "flexvolume/engine/mkfs_profile.h"
 
 namespace flexlocal::engine {
 namespace {
 
 // mkfs.xfs discards the whole device first, which slow devices take minutes for.
 constexpr auto kMakeDeadline = std::chrono::minutes(10);
+constexpr auto kGrowDeadline = std::chrono::minutes(2);
 constexpr auto kProbeDeadline = std::chrono::seconds(60);
 
 // man blkid, "RETURN CODE".
@@ -15,25 +17,39 @@ constexpr int kSeveralFound = 8;
 
 }  // namespace
 
-Status Filesystems::make(const std::string& device, FsType, const VolumeName& name, int lock) {
-  auto path = tools_.path("mkfs.xfs");
+Status Filesystems::run(std::string_view tool, std::vector<std::string> arguments,
+                        std::chrono::milliseconds deadline, std::vector<int> keep) {
+  auto path = tools_.path(tool);
   if (!path) return path.error();
   const auto output =
-      runner_.run({std::move(*path),
-                   {"-q", "-f", "-m", concat("uuid=", name.claim_uid()), "--", device},
-                   kMakeDeadline,
-                   {lock}});
+      runner_.run({std::move(*path), std::move(arguments), deadline, std::move(keep)});
   if (!output) return output.error();
-  if (output->exit_code != 0)
-    return Error(ErrorCode::kFailed, concat("mkfs.xfs failed (exit code ", output->exit_code,
-                                            "): ", printable(trim(output->err), 500)));
-  return {};
+  if (output->exit_code == 0) return {};
+  return Error(ErrorCode::kFailed, concat(tool, " failed (exit code ", output->exit_code,
+                                          "): ", printable(trim(output->err), 500)));
 }
 
-Result<Content> Filesystems::probe(const std::string& device, const VolumeName& name) {
-  const auto start = devices_.read_start(device, kSuperblockBytes);
+Status Filesystems::make(const std::string& device, FsType type, const VolumeName& name, int lock) {
+  if (type == FsType::kExt4)
+    // -m 0: nothing is set aside for root, whose volume it is not.
+    return run("mkfs.ext4", {"-q", "-F", "-m", "0", "-U", name.claim_uid(), "--", device},
+               kMakeDeadline, {lock});
+  std::vector<std::string> arguments = {"-q", "-f", "-m", concat("uuid=", name.claim_uid())};
+  if (const std::string profile = mkfs_profile(root_); !profile.empty())
+    arguments.insert(arguments.end(), {"-c", concat("options=", profile)});
+  arguments.insert(arguments.end(), {"--", device});
+  return run("mkfs.xfs", std::move(arguments), kMakeDeadline, {lock});
+}
+
+Status Filesystems::grow(const std::string& device, FsType type, const std::string& mount_point) {
+  if (type == FsType::kExt4) return run("resize2fs", {"--", device}, kGrowDeadline);
+  return run("xfs_growfs", {"-d", "--", mount_point}, kGrowDeadline);
+}
+
+Result<Content> Filesystems::probe(const std::string& device, FsType type, const VolumeName& name) {
+  const auto start = devices_.read(device, Bytes(0), kSuperblockBytes);
   if (!start) return start.error();
-  const Content content = classify_superblock(*start, name.claim_uid());
+  const Content content = classify_superblock(*start, type, name.claim_uid());
   if (content != Content::kBlank) return content;
   auto path = tools_.path("blkid");
   if (!path) return path.error();

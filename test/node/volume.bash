@@ -96,7 +96,7 @@ expect_success() {
 
 # expect_failure TEXT: the answer is a Failure that says TEXT.
 expect_failure() {
-  if [ "$status" != 1 ] || [[ $answer != '{"status":"Failure","message":"'*"$1"* ]]; then
+  if [ "$status" != 1 ] || [[ $answer != '{"status":"Failure",'*"$1"* ]]; then
     fail "no failure that says '$1': $answer"
   fi
 }

@@ -25,6 +25,8 @@ struct FakeVolume {
   bool active = true;
 };
 
+std::string ext4_start(const std::string& uuid);
+
 // An XFS superblock as mkfs.xfs leaves it, or left it when it was cut short.
 std::string xfs_start(const std::string& uuid, bool in_progress);
 
@@ -38,7 +40,7 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
 
   Result<CommandOutput> run(const Command& command) override;
   Result<std::string> mapper_uuid(const std::string& path) override;
-  Result<std::string> read_start(const std::string& path, std::size_t bytes) override;
+  Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) override;
   Result<std::vector<MountEntry>> table() override { return mounts; }
   Status mount(const MountSource& source, const MountFlags& flags,
                const MountPoint& point) override;
@@ -63,6 +65,8 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   int kill_after = 0;
   std::string unwiped_start;
   std::string failing;
+  std::string other_device;     // what device nodes lead to, when they lead astray
+  bool discards_clear = true;  // a discarded device reads as zeros
 
  private:
   CommandOutput carry_out(const Command& command);
@@ -70,7 +74,9 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   CommandOutput lvs(std::string_view table, bool with_group) const;
   CommandOutput lvremove(const Command& command);
   CommandOutput lvchange(const Command& command);
+  CommandOutput lvextend(const Command& command);
   CommandOutput mkfs(const Command& command);
+  CommandOutput blkdiscard(const Command& command);
   FakeVolume* at_device(const std::string& path);
   int uuids_ = 0;
 };
