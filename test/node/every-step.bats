@@ -3,7 +3,7 @@
 
 setup_file() {
   export group=steps
-  "$BATS_TEST_DIRNAME/../lab/guest-disk" "$group" 1G >/dev/null
+  "$BATS_TEST_DIRNAME/../lab/guest-disk" "$group" 2G >/dev/null
 }
 
 setup() {
@@ -54,4 +54,44 @@ teardown() {
 
 @test "invariants 2 and 4: a removal, killed at every step and repeated (lvm, xfs)" {
   at_every_step lvm xfs delete
+}
+
+@test "invariant 2: growing under a pod, killed at every step and repeated (lvm, xfs)" {
+  at_every_step lvm xfs expandfs
+}
+
+@test "invariant 2: growing what is not mounted, killed at every step and repeated (lvm, xfs)" {
+  at_every_step lvm xfs grow_unmounted
+}
+
+@test "invariant 2: the mount after such growing, killed at every step and repeated (lvm, xfs)" {
+  at_every_step lvm xfs grown_mount
+}
+
+@test "invariant 2: a first mount, killed at every step and repeated (lvm, ext4)" {
+  at_every_step lvm ext4 first_mount
+}
+
+@test "invariant 2: growing under a pod, killed at every step and repeated (lvm, ext4)" {
+  at_every_step lvm ext4 expandfs
+}
+
+@test "invariant 2: a first mount, killed at every step and repeated (thin, xfs)" {
+  make_thin_pool 1000
+  at_every_step thin xfs first_mount
+}
+
+@test "invariants 2 and 4: a removal, killed at every step and repeated (thin, xfs)" {
+  make_thin_pool 1000
+  at_every_step thin xfs delete
+}
+
+@test "invariants 2 and 4: a removal that zeroes, killed at every step and repeated (lvm, xfs)" {
+  more_options=(onDelete=zero)
+  at_every_step lvm xfs delete
+}
+
+@test "invariant 2: growing under a pod, killed at every step and repeated (thin, xfs)" {
+  make_thin_pool 1000
+  at_every_step thin xfs expandfs
 }

@@ -15,6 +15,7 @@ at_every_step() {
   read_baseline
   volume_name 1
   declare_volume "$name" "$1" "$2" 320
+  grown=320
   folder_for "$name"
   for ((n = 1; n < 1000; n++)); do
     access=rw
@@ -130,6 +131,52 @@ after_delete() {
   complete_removal
   expect_mount_count 0
   expect_volumes
+}
+
+# The size is the volume's own all the time; what it has grown to is counted beside it.
+before_grow() {
+  have_data
+  "$1"
+  grown=$((grown + 16))
+  declared_options "$name"
+}
+after_grow() {
+  declared_growth "$name" "$grown"
+  be_mounted
+  expect_mounted_once
+  expect_offers $((grown - 80))
+  expect_data "$name"
+  expect_volumes "$name"
+}
+
+# Under a pod, by kubelet.
+before_expandfs() {
+  before_grow be_mounted
+  command=("$plugin" expandfs "$options" '' "$folder" $((grown * 1048576)) $((320 * 1048576)))
+}
+after_expandfs() { after_grow; }
+
+# Not mounted, by the node daemon: the file system grows with the next mount.
+before_grow_unmounted() {
+  before_grow be_unmounted
+  command=("${plugin%/*}/engine-call" grow "$options" $((grown * 1048576)))
+}
+after_grow_unmounted() { after_grow; }
+
+# That next mount.
+before_grown_mount() {
+  before_grow be_unmounted
+  engine_call grow "$options" $((grown * 1048576))
+  expect_success
+  command=("$plugin" mount "$folder" "$options")
+}
+after_grown_mount() { after_grow; }
+
+# expect_offers MIB: the mounted file system has at least that. XFS takes 64 MiB for its log.
+expect_offers() {
+  local blocks size
+  read -r blocks size < <(stat -f -c '%b %S' "$folder")
+  [ $((blocks * size / 1048576)) -ge "$1" ] || fail "$((blocks * size / 1048576)) MiB, not $1"
 }
 
 # --- How the operations bring a volume to where they start ------------------------------------

@@ -5,12 +5,24 @@
 readonly records=/var/lib/flexlocal/volumes locks=/run/flexlocal
 # What a volume was asked to be, by its name.
 declare -gA backend_of fs_type_of mebibytes_of
-# Logical volumes and devices that are the node's own: of thin pools.
+# What its logical volume has grown to.
+declare -gA lv_mebibytes_of
+# Logical volumes and devices that are the node's own: of its thin pool.
 own_lvs=() own_devices=()
 
 # declare_volume NAME BACKEND FSTYPE MIB
 declare_volume() {
-  backend_of[$1]=$2 fs_type_of[$1]=$3 mebibytes_of[$1]=$4
+  backend_of[$1]=$2 fs_type_of[$1]=$3 mebibytes_of[$1]=$4 lv_mebibytes_of[$1]=$4
+}
+
+# declared_growth NAME MIB
+declared_growth() { lv_mebibytes_of[$1]=$2; }
+
+# make_thin_pool MIB: of the group's, for volumes of backend thin.
+make_thin_pool() {
+  lvcreate -qq -y --type thin-pool -L "$1M" -n tp "$group"
+  configure "$group" 'thin-pool = tp'
+  own_lvs=(tp) own_devices=("$group-tp" "$group-tp-tpool" "$group-tp_tdata" "$group-tp_tmeta")
 }
 
 # declared_options NAME [READWRITE]: options_for the volume as declared.
@@ -128,7 +140,7 @@ expect_logical_volumes() {
     read -r lv size tags <<<"$line"
     [[ $own != *" $lv "* ]] || continue
     [[ " ${on_lvm[*]} " == *" $lv "* ]] || fail "a logical volume too many: $line"
-    [ "$size" = "${mebibytes_of[$lv]}.00" ] || fail "not ${mebibytes_of[$lv]} MiB: $line"
+    [ "$size" = "${lv_mebibytes_of[$lv]}.00" ] || fail "not ${lv_mebibytes_of[$lv]} MiB: $line"
     expect_tags "$lv" "$tags"
   done
 }
