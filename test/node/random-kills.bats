@@ -22,9 +22,10 @@ teardown() {
 
 @test "invariants 1 to 5: parallel calls, killed at random, leave one right volume each" {
   volumes=()
-  have_volume 1 lvm xfs
-  have_volume 2 lvm xfs
-  have_volume 3 lvm xfs
-  have_volume 4 lvm xfs
+  make_thin_pool 1500
+  have_volume lvm xfs 320
+  have_volume lvm ext4 64
+  have_volume thin xfs 320
+  have_volume thin ext4 64
   kill_at_random "${KILLS:-48}" "${SEED:-$SRANDOM}"
 }

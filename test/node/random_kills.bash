@@ -4,17 +4,18 @@
 readonly kill_after=${plugin%/*}/kill-after
 readonly parallel=8 pods=(pod-1 pod-2 pod-3)
 
-# have_volume NUMBER BACKEND FSTYPE: one more volume for the rounds.
+# have_volume BACKEND FSTYPE MIB: one more volume for the rounds.
 have_volume() {
-  volume_name "$1"
-  declare_volume "$name" "$2" "$3" 320
+  volume_name "${#volumes[@]}"
+  declare_volume "$name" "$@"
   volumes+=("$name")
 }
 
 # kill_at_random KILLS SEED
 kill_at_random() {
   local killed=0 unkilled=0 rounds=0
-  declare -A removed has_data
+  # By volume: what this round did, and what is known of it.
+  declare -A removed has_data asked
   echo "# seed $2" >&3
   RANDOM=$(($2 % 32768))
   read_baseline
@@ -54,13 +55,18 @@ choose_call() {
   pick "${pods[@]}"
   folder_for "$name" "$picked"
   declared_options "$name"
-  pick mount mount mount unmount remove
+  pick mount mount mount unmount remove grow
   call=$picked
-  if [ "$call" = remove ] && { mounts_volume "$name" || called_before mount; }; then call=mount; fi
+  if [ "$call" = remove ] && is_wanted; then call=mount; fi
+  if [ "$call" = grow ] && ! may_grow; then call=mount; fi
   [ -z "${removed[$name]:-}" ] || call=remove
   called="$call $name"
   case $call in
   mount) command=("$plugin" mount "$folder" "$options") ;;
+  grow)
+    asked[$name]=$((${asked[$name]:-${lv_mebibytes_of[$name]}} + 4))
+    command=("$plugin" expandfs "$options" '' "$folder" $((asked[$name] * 1048576)) 0)
+    ;;
   unmount) command=("$plugin" unmount "$folder") ;;
   remove)
     command=("${plugin%/*}/engine-call" remove "$options")
@@ -69,14 +75,18 @@ choose_call() {
   esac
 }
 
-# Whether some pod mounts it now.
-mounts_volume() {
+# Whether some pod mounts it now, or some call of this round is for one.
+is_wanted() {
   slurp /proc/self/mountinfo
-  [[ $content == *"/volumes/flexlocal.io~flexlocal/$1 "* ]]
+  [[ $content == *"/volumes/flexlocal.io~flexlocal/$name "* ]] ||
+    [[ " ${calls[*]} " =~ \ (mount|grow)\ $name\  ]]
 }
 
-# Whether this round has such a call for the volume.
-called_before() { [[ " ${calls[*]} " == *" $1 $name "* ]]; }
+# A volume grows once it is made, and here not without end.
+may_grow() {
+  local made=${mebibytes_of[$name]}
+  [ -n "${has_data[$name]:-}" ] && [ "${lv_mebibytes_of[$name]}" -lt $((made + 128)) ]
+}
 
 # Sets `end`: after a time between 1 ms and 1 s by the calls' own length, so that the first steps
 # are as much at risk as the last; one in four takes its tools along.
@@ -116,6 +126,7 @@ settle_volumes() {
     declared_options "$name"
     [ -z "${removed[$name]:-}" ] || settle_removal
     for pod in "${pods[@]:1}"; do leave "$pod"; done
+    [ -z "${asked[$name]:-}" ] || settle_growth
     folder_for "$name" pod-1
     call mount "$folder" "$options"
     expect_success
@@ -140,6 +151,13 @@ leave() {
   expect_success
 }
 
+settle_growth() {
+  engine_call grow "$options" $((asked[$name] * 1048576))
+  expect_success
+  declared_growth "$name" "${asked[$name]}"
+  asked[$name]=''
+}
+
 settle_removal() {
   local tries
   for ((tries = 0; tries < 100; tries++)); do
@@ -147,6 +165,7 @@ settle_removal() {
     expect_success
     [[ $answer == *'"done":false'* ]] || break
   done
-  has_data[$name]=''
+  has_data[$name]='' asked[$name]=''
+  declared_growth "$name" "${mebibytes_of[$name]}"
   [ ! -e "$records/$name" ] || fail "removed, and its record is there: $(<"$records/$name")"
 }
