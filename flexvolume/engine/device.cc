@@ -28,6 +28,17 @@ std::string uuid_text(std::string_view raw) {
                 hex.substr(16, 4), '-', hex.substr(20));
 }
 
+constexpr std::string_view kBlockDevices = "/sys/dev/block/";
+
+Result<std::string> device_number(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0)
+    return Error::from_errno(errno, concat("looking at ", path));
+  if (!S_ISBLK(status.st_mode))
+    return Error(ErrorCode::kDenied, concat(path, " is not a block device"));
+  return concat(major(status.st_rdev), ':', minor(status.st_rdev));
+}
+
 }  // namespace
 
 Content classify_superblock(std::string_view start, FsType type, std::string_view uuid) {
@@ -47,20 +58,26 @@ Content classify_superblock(std::string_view start, FsType type, std::string_vie
 }
 
 Result<std::string> KernelDevices::mapper_uuid(const std::string& path) {
-  struct stat status {};
-  if (::stat((root_ + path).c_str(), &status) != 0)
-    return Error::from_errno(errno, concat("looking at ", path));
-  if (!S_ISBLK(status.st_mode))
-    return Error(ErrorCode::kDenied, concat(path, " is not a block device"));
-  const std::string uuid_path =
-      concat("/sys/dev/block/", major(status.st_rdev), ':', minor(status.st_rdev), "/dm/uuid");
-  const auto uuid = read_file(uuid_path, kKiB);
+  const auto number = device_number(root_ + path);
+  if (!number) return number.error();
+  const auto uuid = read_file(concat(kBlockDevices, *number, "/dm/uuid"), kKiB);
   if (!uuid) {
     if (uuid.error().code() == ErrorCode::kNotFound)
       return Error(ErrorCode::kDenied, concat(path, " is not a device-mapper device"));
     return uuid.error();
   }
   return std::string(trim(*uuid));
+}
+
+Result<std::string> KernelDevices::disk_number(const std::string& path) {
+  const auto number = device_number(root_ + path);
+  if (!number) return number;
+  const std::string folder = concat(kBlockDevices, *number);
+  if (::access(concat(folder, "/partition").c_str(), F_OK) != 0) return number;
+  // A partition's folder is within its disk's.
+  const auto disk = read_file(concat(folder, "/../dev"), kKiB);
+  if (!disk) return disk.error();
+  return std::string(trim(*disk));
 }
 
 Result<std::string> KernelDevices::read(const std::string& path, Bytes offset, std::size_t bytes) {

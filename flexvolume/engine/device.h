@@ -36,6 +36,9 @@ class Devices {
   virtual Result<std::string> mapper_uuid(const std::string& path) = 0;
   // Fewer bytes than asked at the device's end, none behind it.
   virtual Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) = 0;
+  // "253:4", major and minor of the disk that the device node is, or is a partition of: the kernel
+  // limits I/O on whole disks only (block/blk-cgroup.c, blkcg_conf_open_bdev).
+  virtual Result<std::string> disk_number(const std::string& path) = 0;
 };
 
 class KernelDevices final : public Devices {
@@ -44,6 +47,7 @@ class KernelDevices final : public Devices {
   explicit KernelDevices(std::string root = {}) : root_(std::move(root)) {}
   Result<std::string> mapper_uuid(const std::string& path) override;
   Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) override;
+  Result<std::string> disk_number(const std::string& path) override;
 
  private:
   std::string root_;

@@ -2,6 +2,7 @@
 //
 //   engine-call [--host-proc=DIR] remove JSON        JSON: the options as kubelet hands them to
 //   mount engine-call [--host-proc=DIR] grow JSON BYTES engine-call [--host-proc=DIR] inventory
+//   engine-call [--host-proc=DIR] refresh-io-limits
 //
 // It reads /etc/flexlocal/node.conf and works on the real host. --host-proc: as the node daemon's.
 // Prints one JSON object on one line: {"status":"Success",...} or {"status":"Failure","code":...,
@@ -22,7 +23,8 @@ namespace flexlocal::engine {
 namespace {
 
 constexpr std::string_view kUsage =
-    "usage: engine-call [--host-proc=DIR] remove JSON | grow JSON BYTES | inventory";
+    "usage: engine-call [--host-proc=DIR] remove JSON | grow JSON BYTES | inventory |"
+    " refresh-io-limits";
 constexpr std::string_view kHostProc = "--host-proc=";
 
 void add_size(JsonWriter& json, std::string_view key, Bytes size) {
@@ -65,6 +67,7 @@ Status print_inventory(Engine& engine, JsonWriter& json) {
 
 Status carry_out(Engine& engine, const std::vector<std::string>& words, JsonWriter& json) {
   if (words[0] == "inventory") return print_inventory(engine, json);
+  if (words[0] == "refresh-io-limits") return engine.refresh_io_limits();
   const auto options = plugin::parse_call_options(words[1]);
   if (!options) return options.error();
   const auto spec = parse_options(*options);
@@ -78,10 +81,11 @@ Status carry_out(Engine& engine, const std::vector<std::string>& words, JsonWrit
 
 bool is_usage(const std::vector<std::string>& words) {
   if (words.empty()) return false;
-  const std::size_t wanted = words[0] == "inventory" ? 1
-                             : words[0] == "remove"  ? 2
-                             : words[0] == "grow"    ? 3
-                                                     : 0;
+  const std::size_t wanted = words[0] == "inventory"           ? 1
+                             : words[0] == "refresh-io-limits" ? 1
+                             : words[0] == "remove"            ? 2
+                             : words[0] == "grow"              ? 3
+                                                               : 0;
   return words.size() == wanted;
 }
 

@@ -73,9 +73,15 @@ FakeHost::~FakeHost() {
 }
 
 Host FakeHost::host() {
-  return Host{
-      *this, *this, *this, *this, folder + "/records", folder + "/locks", folder + "/grant.key",
-      {}};
+  return Host{*this,
+              *this,
+              *this,
+              *this,
+              folder + "/records",
+              folder + "/locks",
+              folder + "/grant.key",
+              {},
+              folder + "/counters"};
 }
 
 NodeConfig FakeHost::config() const {
@@ -89,8 +95,9 @@ NodeConfig FakeHost::config() const {
   return config;
 }
 
-std::string FakeHost::volume_folder(const VolumeName& name) {
-  std::string path = concat(folder, "/kubelet/pods/4f0e/volumes/", kDriverFolder, '/', name.text());
+std::string FakeHost::volume_folder(const VolumeName& name, const std::string& pod) {
+  std::string path =
+      concat(folder, "/kubelet/pods/", pod, "/volumes/", kDriverFolder, '/', name.text());
   std::filesystem::create_directories(path);
   return path;
 }
@@ -242,6 +249,11 @@ Result<std::string> FakeHost::read(const std::string& path, Bytes offset, std::s
   return content;
 }
 
+Result<std::string> FakeHost::disk_number(const std::string& path) {
+  if (at_device(path) == nullptr) return Error(ErrorCode::kNotFound, "no such device");
+  return std::string("253:0");
+}
+
 Status FakeHost::mount(const MountSource& source, const MountFlags& flags,
                        const MountPoint& point) {
   if (failing == "mount") return Error(ErrorCode::kInvalid, "wrong fs type");
@@ -262,7 +274,13 @@ Status FakeHost::unmount(const std::string& top) {
   return {};
 }
 
-void FakeHost::write(LogLevel, std::string_view, std::initializer_list<LogField>) {}
+void FakeHost::write(LogLevel, std::string_view message, std::initializer_list<LogField>) {
+  messages.emplace_back(message);
+}
+
+bool FakeHost::logged(std::string_view message) const {
+  return std::find(messages.begin(), messages.end(), message) != messages.end();
+}
 
 VolumeSpec example_spec() {
   return VolumeSpec{*VolumeName::of_claim("0b1c2d3e-0000-4000-8000-00000000000a"),

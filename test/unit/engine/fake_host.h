@@ -41,6 +41,7 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   Result<CommandOutput> run(const Command& command) override;
   Result<std::string> mapper_uuid(const std::string& path) override;
   Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) override;
+  Result<std::string> disk_number(const std::string& path) override;
   Result<std::vector<MountEntry>> table() override { return mounts; }
   Status mount(const MountSource& source, const MountFlags& flags,
                const MountPoint& point) override;
@@ -49,7 +50,9 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
              std::initializer_list<LogField> fields) override;
 
   // A folder that kubelet would have made for the volume.
-  std::string volume_folder(const VolumeName& name);
+  std::string volume_folder(const VolumeName& name, const std::string& pod = "4f0e");
+
+  bool logged(std::string_view message) const;
 
   // The state, for tests to set up and to look at. Volumes by "group/name".
   std::map<std::string, FakeVolume> volumes;
@@ -58,6 +61,7 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   std::vector<MountFlags> mount_flags;  // of each mount that was made
   std::vector<std::string> started;     // the programs, in order
   std::string folder;                   // everything on disk is below it
+  std::vector<std::string> messages;    // what was logged
 
   // Faults: kill before or after the effect of the n-th program (1 is the first; 0: never), leave
   // a new LV unwiped, fail a program by its name.
