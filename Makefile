@@ -39,6 +39,8 @@ unit := $(wildcard test/unit/*.cc test/unit/*/*.cc)
 sources := flexvolume/main.cc provisioner/main.cc $(base) $(engine) $(plugin) $(kube) $(provisioner)
 headers := $(wildcard flexvolume/*.h flexvolume/*/*.h provisioner/*.h provisioner/*/*.h test/unit/*/*.h test/fuzz/*.h)
 
+killers := $(OUT)/tracer $(OUT)/kill-after
+
 objects = $(patsubst %.cc,$(OUT)/%.o,$(1))
 
 .PHONY: all
@@ -112,6 +114,13 @@ $(fuzz_programs): $(BUILD)/fuzz/%: $(BUILD)/fuzz/test/fuzz/%.o \
 	@echo "  LD   $@"
 	@clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer $^ -o $@ -lboost_program_options -lcrypto
 
+# The killers of the node tier: static, so that they start fast where starting costs most.
+$(OUT)/tracer: $(call objects,test/node/tracer.cc test/node/stopped_call.cc)
+$(OUT)/kill-after: $(call objects,test/node/kill_after.cc)
+$(OUT)/tracer $(OUT)/kill-after:
+	@echo "  LD   $@"
+	@$(CXX) $(LDFLAGS) $(if $(SANITIZE),,-static) $^ -o $@
+
 -include $(shell find $(OUT) -name '*.d' 2>/dev/null)
 
 # The container image: both programs without debug information, and the libraries they need.
@@ -131,11 +140,11 @@ install: all  ## install under DESTDIR: the daemon, and the plugin where kubelet
 	$(OUT)/flexlocal install $(abspath $(DESTDIR)$(PLUGINDIR))
 
 .PHONY: check check-unit check-node check-cluster check-e2e
-check: $(OUT)/unit-tests all $(fuzz_programs) $(OUT)/flexlocal-dynamic $(OUT)/engine-call $(BUILD)/image.tar $(BUILD)/setup-lab  ## run all tiers of tests
+check: $(OUT)/unit-tests all $(fuzz_programs) $(OUT)/flexlocal-dynamic $(OUT)/engine-call $(killers) $(BUILD)/image.tar $(BUILD)/setup-lab  ## run all tiers of tests
 	scripts/check $(OUT) unit valgrind fuzz node cluster e2e
 check-unit: $(OUT)/unit-tests  ## pure decisions, parsers, state machines: milliseconds
 	scripts/check $(OUT) unit
-check-node: $(OUT)/flexlocal $(OUT)/engine-call $(BUILD)/setup-lab  ## the plugin on a real kernel with LVM and XFS
+check-node: $(OUT)/flexlocal $(OUT)/engine-call $(killers) $(BUILD)/setup-lab  ## the plugin on a real kernel with LVM and XFS
 	scripts/check $(OUT) node
 check-cluster: $(OUT)/flexlocal-provisioner $(BUILD)/setup-lab  ## the daemon on a real control plane
 	scripts/check $(OUT) cluster
@@ -147,6 +156,9 @@ fuzz: $(fuzz_programs)  ## fuzz every parser for FUZZ_SECONDS=20 each
 	FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/check $(BUILD) fuzz
 check-valgrind: $(OUT)/flexlocal-dynamic $(BUILD)/setup-lab $(BUILD)/setup-fuzz  ## the plugin under valgrind
 	scripts/check $(OUT) valgrind
+.PHONY: soak
+soak: $(OUT)/flexlocal $(OUT)/engine-call $(killers) $(BUILD)/setup-lab  ## kill at every step and 1,000 times at random: most of an hour
+	scripts/check $(OUT) soak
 
 .PHONY: bench
 bench: all $(BUILD)/setup-lab  ## measure; results in build/bench/*.json
