@@ -32,7 +32,7 @@ endif
 
 base := $(wildcard flexvolume/base/*.cc)
 engine := $(wildcard flexvolume/engine/*.cc)
-plugin := $(filter-out flexvolume/main.cc,$(wildcard flexvolume/*.cc))
+plugin := $(filter-out flexvolume/main.cc,$(wildcard flexvolume/*.cc flexvolume/people/*.cc))
 kube := $(wildcard provisioner/kube/*.cc)
 provisioner := $(filter-out provisioner/main.cc,$(wildcard provisioner/*.cc))
 unit := $(wildcard test/unit/*.cc test/unit/*/*.cc)
@@ -134,8 +134,9 @@ $(BUILD)/image.tar: $(BUILD)/stripped/flexlocal $(BUILD)/stripped/flexlocal-prov
 image: $(BUILD)/image.tar  ## make the container image, a docker-archive
 
 .PHONY: install
-install: all  ## install under DESTDIR: the daemon, and the plugin where kubelet looks for it
+install: all  ## install under DESTDIR: the daemon, the manual, and the plugin for kubelet
 	install -D -m 0755 $(OUT)/flexlocal-provisioner $(DESTDIR)$(PREFIX)/sbin/flexlocal-provisioner
+	install -D -m 0644 flexvolume/flexlocal.8 $(DESTDIR)$(PREFIX)/share/man/man8/flexlocal.8
 	install -d $(DESTDIR)$(PLUGINDIR)
 	$(OUT)/flexlocal install $(abspath $(DESTDIR)$(PLUGINDIR))
 

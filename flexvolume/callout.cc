@@ -13,26 +13,24 @@ Error wrong_count(std::string_view usage) {
   return Error(ErrorCode::kInvalid, concat("wrong number of arguments; usage: flexlocal ", usage));
 }
 
-std::string option(const engine::Options& options, std::string_view key) {
+std::string option_of(const engine::Options& options, std::string_view key) {
   const auto found = options.find(std::string(key));
   return found == options.end() ? std::string() : found->second;
 }
 
-Result<engine::MountRequest> parse_mount(const Arguments& arguments) {
-  if (arguments.size() != 3) return wrong_count("mount <folder> <json>");
-  const auto options = parse_call_options(arguments[2]);
-  if (!options) return options.error();
-  auto spec = engine::parse_options(*options);
+Result<engine::MountRequest> parse_mount(const engine::Options& options,
+                                         const std::string& folder) {
+  auto spec = engine::parse_options(options);
   if (!spec) return spec.error();
-  const std::string access = option(*options, engine::kKubeletReadWrite);
+  const std::string access = option_of(options, engine::kKubeletReadWrite);
   if (!access.empty() && access != "rw" && access != "ro")
     return Error(ErrorCode::kInvalid,
                  concat("option ", engine::kKubeletReadWrite, " is neither rw nor ro"));
   return engine::MountRequest{.spec = std::move(*spec),
-                              .grant = option(*options, engine::kGrantKey),
-                              .folder = arguments[1],
-                              .pod_namespace = option(*options, engine::kKubeletPodNamespace),
-                              .pod_uid = option(*options, engine::kKubeletPodUid),
+                              .grant = option_of(options, engine::kGrantKey),
+                              .folder = folder,
+                              .pod_namespace = option_of(options, engine::kKubeletPodNamespace),
+                              .pod_uid = option_of(options, engine::kKubeletPodUid),
                               .read_only = access == "ro"};
 }
 
@@ -45,12 +43,9 @@ Result<Bytes> parse_size(const std::string& text, std::string_view what) {
 
 // kubelet: expandfs <json> <device, empty for us> <mount folder> <new bytes> <old bytes>
 // (pkg/volume/flexvolume/expander.go). The folder is not used: the volume is found by its name.
-Result<engine::GrowRequest> parse_expand(const Arguments& arguments) {
-  if (arguments.size() != 6)
-    return wrong_count("expandfs <json> <device> <folder> <new bytes> <old bytes>");
-  const auto options = parse_call_options(arguments[1]);
-  if (!options) return options.error();
-  auto spec = engine::parse_options(*options);
+Result<engine::GrowRequest> parse_expand(const engine::Options& options,
+                                         const Arguments& arguments) {
+  auto spec = engine::parse_options(options);
   if (!spec) return spec.error();
   const auto size = parse_size(arguments[4], "new");
   if (!size) return size.error();
@@ -59,58 +54,106 @@ Result<engine::GrowRequest> parse_expand(const Arguments& arguments) {
   if (*size < *before)
     return Error(ErrorCode::kInvalid, concat("a volume cannot shrink, from ", to_string(*before),
                                              " to ", to_string(*size)));
-  return engine::GrowRequest{std::move(*spec), option(*options, engine::kGrantKey), *size};
+  return engine::GrowRequest{std::move(*spec), option_of(options, engine::kGrantKey), *size};
 }
 
-struct Outcome {
-  Status status;
+// Whom a call is for, as far as the caller says it: not checked, for the log only.
+struct Subject {
   std::string volume;
+  std::string pod;
+  std::string pod_uid;
   std::string pod_namespace;
 };
 
-Outcome mount(const Arguments& arguments, Node& node) {
-  const auto request = parse_mount(arguments);
-  if (!request) return {request.error(), {}, {}};
-  Outcome outcome{{}, request->spec.name.text(), request->pod_namespace};
-  auto engine = node.engine();
-  outcome.status = engine ? (*engine)->mount(*request) : engine.error();
-  return outcome;
+// "<kubelet dir>/pods/<pod uid>/volumes/flexlocal.io~flexlocal/<volume>": all that `unmount` knows.
+Subject subject_of(std::string_view folder) {
+  Subject subject;
+  const auto parts = split(folder, '/');
+  if (!parts.empty()) subject.volume = parts.back();
+  if (parts.size() > 5 && parts[parts.size() - 5] == "pods")
+    subject.pod_uid = parts[parts.size() - 4];
+  return subject;
 }
 
-Outcome unmount(const Arguments& arguments, Node& node) {
-  if (arguments.size() != 2) return {wrong_count("unmount <folder>"), {}, {}};
-  auto engine = node.engine();
-  const std::size_t slash = arguments[1].rfind('/');
-  return {engine ? (*engine)->unmount(arguments[1]) : engine.error(),
-          slash == std::string::npos ? std::string() : arguments[1].substr(slash + 1),
-          {}};
+// What other calls are told besides; a forged call is logged with what it claims.
+void add_options(Subject& subject, const engine::Options& options) {
+  const auto replace = [&](std::string& field, std::string_view key) {
+    if (std::string value = option_of(options, key); !value.empty()) field = std::move(value);
+  };
+  replace(subject.volume, engine::kKubeletVolumeName);
+  replace(subject.pod, engine::kKubeletPodName);
+  replace(subject.pod_uid, engine::kKubeletPodUid);
+  replace(subject.pod_namespace, engine::kKubeletPodNamespace);
 }
 
-Outcome expand(const Arguments& arguments, Node& node) {
-  const auto request = parse_expand(arguments);
-  if (!request) return {request.error(), {}, {}};
+// Each call fills in `subject` as soon as it knows it, so that a refusal is logged with it.
+Status mount(const Arguments& arguments, Node& node, Subject& subject) {
+  if (arguments.size() > 1) subject = subject_of(arguments[1]);
+  if (arguments.size() != 3) return wrong_count("mount <folder> <json>");
+  const auto options = parse_call_options(arguments[2]);
+  if (!options) return options.error();
+  add_options(subject, *options);
+  const auto request = parse_mount(*options, arguments[1]);
+  if (!request) return request.error();
   auto engine = node.engine();
-  return {engine ? (*engine)->grow(*request) : engine.error(), request->spec.name.text(),
-          request->spec.claim_namespace};
+  return engine ? (*engine)->mount(*request) : engine.error();
 }
 
-void log_outcome(Log& log, const std::string& call, const Outcome& outcome,
+Status unmount(const Arguments& arguments, Node& node, Subject& subject) {
+  if (arguments.size() > 1) subject = subject_of(arguments[1]);
+  if (arguments.size() != 2) return wrong_count("unmount <folder>");
+  auto engine = node.engine();
+  return engine ? (*engine)->unmount(arguments[1]) : engine.error();
+}
+
+Status expand(const Arguments& arguments, Node& node, Subject& subject) {
+  if (arguments.size() > 3) subject = subject_of(arguments[3]);
+  if (arguments.size() != 6)
+    return wrong_count("expandfs <json> <device> <folder> <new bytes> <old bytes>");
+  const auto options = parse_call_options(arguments[1]);
+  if (!options) return options.error();
+  add_options(subject, *options);
+  const auto request = parse_expand(*options, arguments);
+  if (!request) return request.error();
+  auto engine = node.engine();
+  return engine ? (*engine)->grow(*request) : engine.error();
+}
+
+void log_outcome(Log& log, const std::string& call, const Subject& subject, const Status& status,
                  std::chrono::steady_clock::time_point start) {
   const auto took = std::chrono::steady_clock::now() - start;
   const std::string millis =
       concat(std::chrono::duration_cast<std::chrono::milliseconds>(took).count());
-  if (outcome.status)
-    log.info("call done", {{"callout", call},
-                           {"volume", outcome.volume},
-                           {"namespace", outcome.pod_namespace},
+  // Whoever writes an inline volume chooses these: they are cut and made printable.
+  const std::string volume = printable(subject.volume);
+  const std::string pod = printable(subject.pod);
+  const std::string pod_uid = printable(subject.pod_uid);
+  const std::string pod_namespace = printable(subject.pod_namespace);
+  if (status)
+    log.info("call done", {{"volume", volume},
+                           {"pod", pod},
+                           {"pod_uid", pod_uid},
+                           {"namespace", pod_namespace},
+                           {"callout", call},
                            {"duration_ms", millis}});
   else
-    log.error("call failed", {{"callout", call},
-                              {"volume", outcome.volume},
-                              {"namespace", outcome.pod_namespace},
+    log.error("call failed", {{"volume", volume},
+                              {"pod", pod},
+                              {"pod_uid", pod_uid},
+                              {"namespace", pod_namespace},
+                              {"callout", call},
                               {"duration_ms", millis},
-                              {"code", to_string(outcome.status.error().code())},
-                              {"error", outcome.status.error().message()}});
+                              {"code", to_string(status.error().code())},
+                              {"error", status.error().message()}});
+}
+
+using Call = Status (*)(const Arguments& arguments, Node& node, Subject& subject);
+
+Call call_named(std::string_view name) {
+  if (name == "mount") return mount;
+  if (name == "unmount") return unmount;
+  if (name == "expandfs") return expand;
+  return nullptr;
 }
 
 }  // namespace
@@ -119,17 +162,15 @@ Answer call_out(const Arguments& arguments, Node& node, Log& log) {
   if (arguments.empty())
     return failure(
         Error(ErrorCode::kInvalid, "no call; kubelet calls flexlocal init, mount or unmount"));
-  const std::string& call = arguments[0];
-  if (call == "init") return init_answer();
-  const auto carry_out = call == "mount"      ? mount
-                         : call == "unmount"  ? unmount
-                         : call == "expandfs" ? expand
-                                              : nullptr;
-  if (carry_out == nullptr) return not_supported(call);
+  const std::string& name = arguments[0];
+  if (name == "init") return init_answer();
+  const Call call = call_named(name);
+  if (call == nullptr) return not_supported(name);
   const auto start = std::chrono::steady_clock::now();
-  const Outcome outcome = carry_out(arguments, node);
-  log_outcome(log, call, outcome, start);
-  return outcome.status ? success() : failure(outcome.status.error());
+  Subject subject;
+  const Status status = call(arguments, node, subject);
+  log_outcome(log, name, subject, status, start);
+  return status ? success() : failure(status.error());
 }
 
 }  // namespace flexlocal::plugin

@@ -5,31 +5,16 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <ostream>
 
 #include "flexvolume/base/fd.h"
 #include "flexvolume/base/text.h"
-#include "flexvolume/base/version.h"
 #include "flexvolume/engine/contract.h"
-#include "flexvolume/engine/kernel_mounter.h"
 
 namespace flexlocal::plugin {
 namespace {
 
 constexpr Bytes kMostProgram{256 * kMiB.count()};
 constexpr unsigned kProgramMode = 0755;
-
-constexpr std::string_view kUsage =
-    "flexlocal: FlexVolume driver for hard-limited local volumes\n"
-    "\n"
-    "kubelet calls it:  flexlocal init | mount <folder> <json> | unmount <folder>\n"
-    "and people may:    flexlocal install <volume plugin folder>\n"
-    "                   flexlocal uninstall <volume plugin folder>\n"
-    "                   flexlocal --version | --help\n"
-    "\n"
-    "The volume plugin folder is kubelet's --volume-plugin-dir, most often\n"
-    "/usr/libexec/kubernetes/kubelet-plugins/volume/exec.\n"
-    "The node is configured in /etc/flexlocal/node.conf; what is done is in syslog.\n";
 
 // O_TRUNC keeps an existing file's mode, and umask narrows a new one's: it is set in words.
 Status write_program(const std::string& path, const std::string& content) {
@@ -62,17 +47,6 @@ Status install_again(const std::string& content, const std::string& driver_folde
 
 bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
-Status carry_out(const std::vector<std::string>& arguments) {
-  if (arguments.size() != 2 || !arguments[1].starts_with('/'))
-    return Error(ErrorCode::kInvalid,
-                 concat("usage: flexlocal ", arguments[0], " <absolute volume plugin folder>"));
-  if (arguments[0] == "install") return install("/proc/self/exe", arguments[1]);
-  engine::KernelMounter mounter;
-  const auto table = mounter.table();
-  if (!table) return table.error();
-  return uninstall(arguments[1], *table);
-}
-
 }  // namespace
 
 Status install(const std::string& program, const std::string& plugin_folder) {
@@ -99,28 +73,6 @@ Status uninstall(const std::string& plugin_folder, const std::vector<engine::Mou
     if (error) return Error::from_errno(error.value(), "removing the driver's folder");
   }
   return {};
-}
-
-bool is_for_people(const std::vector<std::string>& arguments) {
-  if (arguments.empty()) return false;
-  const std::string& word = arguments[0];
-  return word == "install" || word == "uninstall" || word == "--help" || word == "--version";
-}
-
-int run_for_people(const std::vector<std::string>& arguments, std::ostream& out,
-                   std::ostream& err) {
-  if (arguments[0] == "--help") {
-    out << kUsage;
-    return 0;
-  }
-  if (arguments[0] == "--version") {
-    out << "flexlocal " << version() << '\n';
-    return 0;
-  }
-  const auto done = carry_out(arguments);
-  if (done) return 0;
-  err << "flexlocal: " << done.error().message() << '\n';
-  return 1;
 }
 
 }  // namespace flexlocal::plugin

@@ -1,9 +1,7 @@
-// Putting the program where kubelet finds it, and what else is for people and not for kubelet.
+// Putting the program where kubelet finds it.
 #pragma once
 
-#include <iosfwd>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "flexvolume/base/result.h"
@@ -21,9 +19,5 @@ Status install(const std::string& program, const std::string& plugin_folder);
 // Removes the driver's folder. kBusy, naming them, while volumes are mounted: without the program
 // kubelet could never unmount them.
 Status uninstall(const std::string& plugin_folder, const std::vector<engine::MountEntry>& table);
-
-// Whether the arguments are one of: install, uninstall, --help, --version.
-bool is_for_people(const std::vector<std::string>& arguments);
-int run_for_people(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err);
 
 }  // namespace flexlocal::plugin

@@ -12,7 +12,7 @@
 #include "flexvolume/base/program.h"
 #include "flexvolume/callout.h"
 #include "flexvolume/engine/kernel_mounter.h"
-#include "flexvolume/installation.h"
+#include "flexvolume/people/command_line.h"
 
 namespace flexlocal::plugin {
 namespace {
@@ -59,7 +59,8 @@ Answer answer(const std::vector<std::string>& arguments) {
 
 int run(const std::vector<std::string>& arguments) {
   open_missing_streams();
-  if (is_for_people(arguments)) return run_for_people(arguments, std::cout, std::cerr);
+  if (people::is_for_people(arguments))
+    return people::run_for_people(arguments, std::cout, std::cerr);
   Answer answered;
   try {
     answered = answer(arguments);

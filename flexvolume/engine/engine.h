@@ -91,6 +91,8 @@ class Engine {
   // Keeps the I/O limits of mounted volumes on what has appeared in their pods since; cheap, and to
   // be called every second or so: see IoLimiter::refresh.
   Status refresh_io_limits();
+  // What pods that mounted the volume since the last reboot may do to its device.
+  Result<IoLimits> io_limits(const VolumeName& name) const { return io_limiter_.remembered(name); }
 
  private:
   // What a call works on once it is allowed to.

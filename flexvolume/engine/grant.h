@@ -25,6 +25,8 @@ class GrantKeys {
   // kNotFound when there is no file, kDenied when others than root may read it.
   static Result<GrantKeys> load(const std::string& path);
 
+  std::size_t count() const { return keys_.size(); }
+
   // "1-<key id>-<HMAC-SHA256>" in hexadecimal, by the present key, over the name, the file system
   // and every option of the spec: what is not signed cannot be added later.
   std::string sign(const VolumeSpec& spec) const;

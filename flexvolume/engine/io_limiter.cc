@@ -42,6 +42,13 @@ Status IoLimiter::remember(const VolumeName& volume, const std::string& disk,
   return write_file_atomically(path_of(volume), to_io_max(disk, limits), 0600);
 }
 
+Result<IoLimits> IoLimiter::remembered(const VolumeName& volume) const {
+  const auto text = read_file(path_of(volume), kKiB);
+  if (text) return parse_remembered(*text).limits;
+  if (text.error().code() == ErrorCode::kNotFound) return IoLimits{};
+  return text.error();
+}
+
 void IoLimiter::forget(const VolumeName& volume) const {
   if (auto removed = remove_file(path_of(volume)); !removed)
     parts_.log.warning("the note of a volume's I/O limits stays until the next reboot",

@@ -42,6 +42,8 @@ class IoLimiter {
 
   // Keeps for refresh() what the volume's pods may do to its device.
   Status remember(const VolumeName& volume, const std::string& disk, const IoLimits& limits) const;
+  // What remember() keeps; no limits when it keeps nothing.
+  Result<IoLimits> remembered(const VolumeName& volume) const;
   // The volume is gone. Nothing depends on it: what stays is a few bytes until the next reboot.
   void forget(const VolumeName& volume) const;
 

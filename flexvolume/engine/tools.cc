@@ -9,11 +9,6 @@
 namespace flexlocal::engine {
 namespace {
 
-struct Tool {
-  std::string_view name;
-  std::string_view package;
-};
-
 constexpr std::array<Tool, 14> kTools = {{{"blkdiscard", "util-linux"},
                                           {"blkid", "util-linux"},
                                           {"lvchange", "lvm2"},
@@ -33,6 +28,8 @@ constexpr std::array<std::string_view, 4> kUsualPlaces = {"/usr/sbin/", "/usr/bi
                                                           "/bin/"};
 
 }  // namespace
+
+std::span<const Tool> all_tools() { return kTools; }
 
 bool is_tool(std::string_view name) {
   for (const Tool& tool : kTools)

@@ -2,12 +2,20 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "flexvolume/base/result.h"
 
 namespace flexlocal::engine {
+
+struct Tool {
+  std::string_view name;
+  std::string_view package;  // of Debian
+};
+// All of them, by name.
+std::span<const Tool> all_tools();
 
 bool is_tool(std::string_view name);
 std::string tool_names();  // "blkid, lvchange, ..."

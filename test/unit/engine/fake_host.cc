@@ -278,8 +278,10 @@ Status FakeHost::unmount(const std::string& top) {
   return {};
 }
 
-void FakeHost::write(LogLevel, std::string_view message, std::initializer_list<LogField>) {
+void FakeHost::write(LogLevel level, std::string_view message,
+                     std::initializer_list<LogField> fields) {
   messages.emplace_back(message);
+  log_lines.push_back(format_log_line(level, message, fields));
 }
 
 bool FakeHost::logged(std::string_view message) const {

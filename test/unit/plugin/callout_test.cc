@@ -55,6 +55,67 @@ TEST_CASE_FIXTURE(Fixture, "a wrong number of arguments is Failure with the usag
   CHECK(untouched());
 }
 
+// A log line without the figure that differs from call to call.
+std::string without_duration(const std::string& line) {
+  const std::size_t at = line.find("duration_ms=");
+  REQUIRE(at != std::string::npos);
+  const std::size_t end = line.find(' ', at);
+  return line.substr(0, at + 12) + (end == std::string::npos ? "" : line.substr(end));
+}
+
+TEST_CASE_FIXTURE(Fixture, "each call leaves one line that says for whom, what and how long") {
+  const std::string volume = example_spec().name.text();
+  const std::string mounted =
+      options_json({{"kubernetes.io/pod.name", "web-0"}, {"kubernetes.io/pod.uid", "77aa"}});
+  call({"mount", folder(), mounted});
+  CHECK(without_duration(fake.log_lines.back()) ==
+        concat("level=info msg=\"call done\" volume=", volume,
+               " pod=web-0 pod_uid=77aa namespace=shop callout=mount duration_ms="));
+  call({"unmount", folder()});
+  CHECK(without_duration(fake.log_lines.back()) ==
+        concat("level=info msg=\"call done\" volume=", volume,
+               " pod=\"\" pod_uid=4f0e namespace=\"\" callout=unmount duration_ms="));
+}
+
+TEST_CASE_FIXTURE(Fixture, "what the engine does along the way is logged with the volume") {
+  call({"mount", folder(), options_json()});
+  REQUIRE(fake.log_lines.size() > 1);
+  for (const std::string& line : fake.log_lines)
+    CHECK_MESSAGE(line.find(concat(" volume=", example_spec().name.text())) != std::string::npos,
+                  line);
+}
+
+TEST_CASE_FIXTURE(Fixture, "refusals are logged with what the caller claims, on one short line") {
+  const std::string evil = "pvc-1\nlevel=info" + std::string(5000, 'x');
+  struct Refusal {
+    std::vector<std::string> arguments;
+    std::string said;
+  };
+  for (const Refusal& refusal :
+       {Refusal{{"mount", folder()}, "pod_uid=4f0e"},
+        {{"mount", folder(), "{"}, "pod_uid=4f0e"},
+        {{"mount", folder(), options_json({{"kubernetes.io/pod.namespace", "thief"}})},
+         "namespace=thief"},
+        {{"mount", folder(), options_json({{"kubernetes.io/pvOrVolumeName", evil}})},
+         "volume=\"pvc-1?level=info"},
+        {{"mount", folder(), options_json({{"flexlocal.io/grant", "x"}})}, "code=denied"},
+        {{"unmount"}, "code=invalid"},
+        {{"expandfs", options_json({{"kubernetes.io/pod.name", "web-7"}}), "", folder(), "x", "1"},
+         "pod=web-7 pod_uid=4f0e namespace=shop callout=expandfs"},
+        {{"unmount", "/etc"}, "volume=etc"}}) {
+    fake.log_lines.clear();
+    call(refusal.arguments);
+    REQUIRE(fake.log_lines.size() == 1);
+    const std::string& line = fake.log_lines.front();
+    CHECK_MESSAGE(line.find(refusal.said) != std::string::npos, line);
+    CHECK(line.starts_with("level=error msg=\"call failed\" volume="));
+    CHECK(line.find(concat("callout=", refusal.arguments[0], " duration_ms=")) !=
+          std::string::npos);
+    CHECK(line.size() < 2000);
+    CHECK(line.find('\n') == std::string::npos);
+  }
+}
+
 std::string content_of(const std::string& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
