@@ -9,7 +9,7 @@ export group=data
 . "$here/../node/volume.bash"
 readonly stopwatch=${STOPWATCH:?the program that measures}
 readonly first_pairs=15 usual_pairs=7 again_pairs=41 quota_pairs=15
-readonly shared=/run/shared
+readonly shared=/run/shared quota_mib=16 # all of them fit, since their limits are never lifted
 readonly mount_options=nodev,nosuid,prjquota
 
 # Both sides get the environment that the plugin gives to what it starts, or else LVM would look
@@ -90,9 +90,10 @@ prepare_usual_first() {
     --then "$mkfs" "${bare_mkfs[@]}" --then "${bare_mount[@]}")
 }
 
+# prepare_plugin_mount [MIB]
 prepare_plugin_mount() {
   folder_for "$name"
-  options_for "$name"
+  options_for "$name" "${1:-320}"
   plugin_mount=("$plugin" mount "$folder" "$options")
 }
 
@@ -249,7 +250,7 @@ mount_shared() {
 
 # Sets `bare_quota`: the same folder with the same limit, by the tools. NUMBER is its project.
 prepare_bare_quota() {
-  local home=$shared/.flexlocal/volumes/$name bytes=$((320 * 1024 * 1024))
+  local home=$shared/.flexlocal/volumes/$name bytes=$((quota_mib * 1024 * 1024))
   folder_for "$name"
   bare_quota=("$mkdir" -- "$home" --then "$xfs_quota" -x -c "project -s -p $home $1"
     -c "limit -p bhard=$bytes $1" -- "$shared"
@@ -263,7 +264,7 @@ forget_folder() {
 
 plugin_quota() {
   volume_name "$1"
-  prepare_plugin_mount
+  prepare_plugin_mount "$quota_mib"
   time_side "${plugin_mount[@]}"
   ours=$took
   look_at_mount
@@ -301,7 +302,7 @@ count_quota_programs() {
   prepare_bare_quota 1000001
   others_are_counted "${bare_quota[@]}"
   forget_folder
-  prepare_plugin_mount
+  prepare_plugin_mount "$quota_mib"
   ours_are_counted "${plugin_mount[@]:1}"
   forget_folder
   report_programs plugin.quota.first

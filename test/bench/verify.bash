@@ -21,4 +21,5 @@ options=${options//"$grant"/"$forged"}
 folder=$kubelet/pods/pod-1/volumes/flexlocal.io~flexlocal/$name
 call mount "$folder" "$options"
 expect_failure "grant"
-exec "$stopwatch" -n "$2" -w 20 --exits 1 "$plugin" mount "$folder" "$options" --against "$(type -P true)"
+exec "$stopwatch" -n "$2" -w 20 -- --exits 1 "$plugin" mount "$folder" "$options" \
+  --against "$(type -P true)"
