@@ -20,8 +20,10 @@ start_cluster() {
 start_node() {
   "$root/test/lab/node" up "$work" "$node" --cluster "$work/cluster" --image "$image"
   on_node lvcreate -qq -y --type thin-pool -L 400M -n thin data
+  on_node lvcreate -qq -y -L 320M -n shared data
+  on_node sh -c 'mkfs.xfs -q /dev/data/shared && mkdir /srv/shared && mount -o prjquota /dev/data/shared /srv/shared'
   on_node sh -c 'mkdir -p /etc/flexlocal &&
-    printf "[pool.default]\nvolume-group = data\nthin-pool = thin\n" >/etc/flexlocal/node.conf'
+    printf "%s\n" "[pool.default]" "volume-group = data" "thin-pool = thin" "quota-path = /srv/shared" >/etc/flexlocal/node.conf'
 }
 
 # As examples/install/kustomization.yaml says.

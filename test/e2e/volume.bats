@@ -48,7 +48,7 @@ setup() {
   in_pod writer 'echo untouched >/data/file'
 }
 
-# Four at once, since most of their time is the emulated processor's.
+# All at once, since most of their time is the emulated processor's.
 @test "two more pods share a volume, and classes of other kinds get theirs" {
   make_pod user "$(claim_volume data)" 'securityContext: {runAsUser: 1000, runAsGroup: 1000, fsGroup: 2000}' \
     '{name: v, mountPath: /inner, subPath: inner/part}'
@@ -57,7 +57,9 @@ setup() {
   make_pod small "$(claim_volume small)"
   make_claim thin 320Mi 'backend: thin'
   make_pod thin "$(claim_volume thin)"
-  for pod in user reader small thin; do eventually 120 pod_is_ready "$pod"; done
+  make_claim folder 64Mi 'backend: quota'
+  make_pod folder "$(claim_volume folder)"
+  for pod in user reader small thin folder; do eventually 120 pod_is_ready "$pod"; done
 }
 
 @test "a pod with fsGroup writes as somebody else than root" {
@@ -95,6 +97,14 @@ setup() {
   [[ $(in_pod thin 'grep " /data " /proc/mounts') == *" /data xfs rw,"* ]]
 }
 
+@test "a quota class makes a folder with a hard limit on the node's shared file system" {
+  [[ $(in_pod folder 'grep " /data " /proc/mounts') == "/dev/mapper/data-shared /data xfs rw,"*prjquota* ]]
+  run in_pod folder 'dd if=/dev/zero of=/data/fill bs=1M count=80'
+  [ "$status" != 0 ]
+  [[ $output == *"No space left on device"* ]]
+  [ "$(in_pod folder 'du -sm /data' | cut -f 1)" -le 64 ]
+}
+
 @test "a FlexVolume without a grant is refused, whatever a pod's author writes, and nothing is made" {
   forged=pvc-$(</proc/sys/kernel/random/uuid)
   options=$(kubectl get pv "$(volume_of data)" -o json | jq -c '.spec.flexVolume.options')
@@ -130,11 +140,12 @@ make_forger() {
 is_larger_than() { [ "$(in_pod "$1" 'df -m /data | tail -n 1' | awk '{ print $2 }')" -gt "$2" ]; }
 
 @test "pods and claims of the other classes go, and their volumes with them" {
-  volumes=("$(volume_of small)" "$(volume_of thin)")
-  kubectl delete pod user reader small thin
-  kubectl delete pvc small thin
+  volumes=("$(volume_of small)" "$(volume_of thin)" "$(volume_of folder)")
+  kubectl delete pod user reader small thin folder
+  kubectl delete pvc small thin folder
   for volume in "${volumes[@]}"; do eventually 60 is_gone pv "$volume"; done
   [ -z "$(on_node lvs --noheadings -o lv_name --select 'pool_lv=thin' data)" ]
+  [ -z "$(on_node find /srv/shared -name "${volumes[2]}*")" ]
 }
 
 @test "writing past the size is ENOSPC, and the neighbour does not notice" {
