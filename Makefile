@@ -107,6 +107,11 @@ $(fuzz_programs): $(BUILD)/fuzz/%: $(BUILD)/fuzz/test/fuzz/%.o \
 	@echo "  LD   $@"
 	@clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer $^ -o $@ -lboost_program_options -lcrypto
 
+# What the node tier's tests call for operations that only the daemon does.
+$(OUT)/engine-call: $(call objects,test/node/engine_call.cc flexvolume/protocol.cc $(engine) $(base))
+	@echo "  LD   $@"
+	@$(CXX) $(LDFLAGS) $^ -o $@ -lboost_program_options -lcrypto
+
 -include $(shell find $(OUT) -name '*.d' 2>/dev/null)
 
 # The container image: both programs without debug information, and the libraries they need.
@@ -126,11 +131,11 @@ install: all  ## install under DESTDIR: the daemon, and the plugin where kubelet
 	$(OUT)/flexlocal install $(abspath $(DESTDIR)$(PLUGINDIR))
 
 .PHONY: check check-unit check-node check-cluster check-e2e
-check: $(OUT)/unit-tests all $(fuzz_programs) $(OUT)/flexlocal-dynamic $(BUILD)/image.tar $(BUILD)/setup-lab  ## run all tiers of tests
+check: $(OUT)/unit-tests all $(fuzz_programs) $(OUT)/flexlocal-dynamic $(OUT)/engine-call $(BUILD)/image.tar $(BUILD)/setup-lab  ## run all tiers of tests
 	scripts/check $(OUT) unit valgrind fuzz node cluster e2e
 check-unit: $(OUT)/unit-tests  ## pure decisions, parsers, state machines: milliseconds
 	scripts/check $(OUT) unit
-check-node: $(OUT)/flexlocal $(BUILD)/setup-lab  ## the plugin on a real kernel with LVM and XFS
+check-node: $(OUT)/flexlocal $(OUT)/engine-call $(BUILD)/setup-lab  ## the plugin on a real kernel with LVM and XFS
 	scripts/check $(OUT) node
 check-cluster: $(OUT)/flexlocal-provisioner $(BUILD)/setup-lab  ## the daemon on a real control plane
 	scripts/check $(OUT) cluster
@@ -155,7 +160,7 @@ demo-down:  ## stop the demo's cluster
 
 .PHONY: format lint
 format: $(BUILD)/setup-lint  ## lay out the C++ files
-	clang-format -i $(sources) $(unit) $(fuzz) $(headers)
+	clang-format -i $(sources) $(unit) $(fuzz) $(headers) test/node/engine_call.cc
 lint: $(BUILD)/setup-lint $(BUILD)/setup-lab all  ## layout, clang-tidy, shellcheck, manifests
 	scripts/lint $(BUILD)
 

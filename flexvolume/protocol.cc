@@ -36,7 +36,7 @@ Answer not_supported(std::string_view call) {
 
 Answer init_answer() {
   return {
-      R"({"status":"Success","capabilities":{"attach":false,"fsGroup":true,"requiresFSResize":false,)"
+      R"({"status":"Success","capabilities":{"attach":false,"fsGroup":true,"requiresFSResize":true,)"
       R"("selinuxRelabel":true,"supportsMetrics":true}})",
       0};
 }

@@ -42,6 +42,9 @@ class Daemon {
         log_(log),
         config_(std::move(config)),
         runner_(options.host_proc),
+        devices_(host_root(options)),
+        mounter_(options.host_proc.empty() ? "/proc/self/mountinfo"
+                                           : options.host_proc + "/mountinfo"),
         engine_(host(), config_),
         storage_(io_, engine_, options.worker_threads) {}
 
@@ -61,10 +64,14 @@ class Daemon {
   }
 
  private:
+  // The host's file tree, as its first process sees it: what tools and devices are looked for
+  // under.
+  static std::string host_root(const DaemonOptions& options) {
+    return options.host_proc.empty() ? std::string() : options.host_proc + "/root";
+  }
+
   engine::Host host() {
-    // What the tools are looked for under: the host's file tree, as its first process sees it.
-    const std::string root =
-        options_.host_proc.empty() ? std::string() : options_.host_proc + "/root";
+    const std::string root = host_root(options_);
     return {runner_,
             devices_,
             mounter_,

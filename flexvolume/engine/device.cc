@@ -14,8 +14,12 @@
 namespace flexlocal::engine {
 namespace {
 
+constexpr std::size_t kUuidBytes = 16;
 constexpr std::size_t kXfsUuidAt = 32;
 constexpr std::size_t kXfsInProgressAt = 126;
+constexpr std::size_t kExtMagicAt = 1080;
+constexpr std::size_t kExtUuidAt = 1128;
+constexpr std::string_view kExtMagic = "\x53\xef";
 
 // A uuid's text of its 16 bytes.
 std::string uuid_text(std::string_view raw) {
@@ -24,24 +28,39 @@ std::string uuid_text(std::string_view raw) {
                 hex.substr(16, 4), '-', hex.substr(20));
 }
 
-}  // namespace
+constexpr std::string_view kBlockDevices = "/sys/dev/block/";
 
-Content classify_superblock(std::string_view start, std::string_view uuid) {
-  if (start.size() < kSuperblockBytes) return Content::kForeign;
-  if (!start.starts_with("XFSB")) return Content::kBlank;
-  if (uuid_text(start.substr(kXfsUuidAt, 16)) != uuid) return Content::kForeign;
-  return start[kXfsInProgressAt] != 0 ? Content::kIncomplete : Content::kComplete;
-}
-
-Result<std::string> KernelDevices::mapper_uuid(const std::string& path) {
+Result<std::string> device_number(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0)
     return Error::from_errno(errno, concat("looking at ", path));
   if (!S_ISBLK(status.st_mode))
     return Error(ErrorCode::kDenied, concat(path, " is not a block device"));
-  const std::string uuid_path =
-      concat("/sys/dev/block/", major(status.st_rdev), ':', minor(status.st_rdev), "/dm/uuid");
-  const auto uuid = read_file(uuid_path, kKiB);
+  return concat(major(status.st_rdev), ':', minor(status.st_rdev));
+}
+
+}  // namespace
+
+Content classify_superblock(std::string_view start, FsType type, std::string_view uuid) {
+  if (start.size() < kSuperblockBytes) return Content::kForeign;
+  if (start.starts_with("XFSB")) {
+    const bool ours =
+        type == FsType::kXfs && uuid_text(start.substr(kXfsUuidAt, kUuidBytes)) == uuid;
+    if (!ours) return Content::kForeign;
+    return start[kXfsInProgressAt] != 0 ? Content::kIncomplete : Content::kComplete;
+  }
+  if (start.substr(kExtMagicAt, kExtMagic.size()) == kExtMagic) {
+    const bool ours =
+        type == FsType::kExt4 && uuid_text(start.substr(kExtUuidAt, kUuidBytes)) == uuid;
+    return ours ? Content::kComplete : Content::kForeign;
+  }
+  return Content::kBlank;
+}
+
+Result<std::string> KernelDevices::mapper_uuid(const std::string& path) {
+  const auto number = device_number(root_ + path);
+  if (!number) return number.error();
+  const auto uuid = read_file(concat(kBlockDevices, *number, "/dm/uuid"), kKiB);
   if (!uuid) {
     if (uuid.error().code() == ErrorCode::kNotFound)
       return Error(ErrorCode::kDenied, concat(path, " is not a device-mapper device"));
@@ -50,14 +69,32 @@ Result<std::string> KernelDevices::mapper_uuid(const std::string& path) {
   return std::string(trim(*uuid));
 }
 
-Result<std::string> KernelDevices::read_start(const std::string& path, std::size_t bytes) {
-  const auto fd = open_file(path, O_RDONLY);
+Result<std::string> KernelDevices::disk_number(const std::string& path) {
+  const auto number = device_number(root_ + path);
+  if (!number) return number;
+  const std::string folder = concat(kBlockDevices, *number);
+  if (::access(concat(folder, "/partition").c_str(), F_OK) != 0) return number;
+  // A partition's folder is within its disk's.
+  const auto disk = read_file(concat(folder, "/../dev"), kKiB);
+  if (!disk) return disk.error();
+  return std::string(trim(*disk));
+}
+
+Result<std::string> KernelDevices::read(const std::string& path, Bytes offset, std::size_t bytes) {
+  const auto fd = open_file(root_ + path, O_RDONLY);
   if (!fd) return fd.error();
-  std::string start(bytes, '\0');
-  const ssize_t got = ::pread(fd->get(), start.data(), bytes, 0);
-  if (got < 0) return Error::from_errno(errno, concat("reading the start of ", path));
-  start.resize(static_cast<std::size_t>(got));
-  return start;
+  std::string content(bytes, '\0');
+  std::size_t done = 0;
+  while (done < bytes) {
+    const ssize_t got = ::pread(fd->get(), content.data() + done, bytes - done,
+                                static_cast<off_t>(offset.count() + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return Error::from_errno(errno, concat("reading ", path));
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  content.resize(done);
+  return content;
 }
 
 }  // namespace flexlocal::engine

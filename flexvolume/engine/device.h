@@ -6,6 +6,7 @@
 
 #include "flexvolume/base/bytes.h"
 #include "flexvolume/base/result.h"
+#include "flexvolume/engine/volume_kinds.h"
 
 namespace flexlocal::engine {
 
@@ -17,11 +18,14 @@ enum class Content {
   kForeign      // anything else
 };
 
-// Reads the first `kSuperblockBytes` of a device. XFS: magic at 0, uuid at 32, sb_inprogress at
-// 126 (xfsprogs, libxfs/xfs_format.h, struct xfs_dsb); mkfs.xfs clears sb_inprogress last.
-// `uuid`: what mkfs was told to use, so that another tenant's remains are not taken for ours.
-inline constexpr std::size_t kSuperblockBytes = 512;
-Content classify_superblock(std::string_view start, std::string_view uuid);
+// Reads the first `kSuperblockBytes` of a device. `uuid`: what mkfs was told to use, so that
+// another tenant's remains are not taken for ours.
+// XFS: magic at 0, uuid at 32, sb_inprogress at 126 (xfsprogs, libxfs/xfs_format.h, struct
+// xfs_dsb); mkfs.xfs clears sb_inprogress last.
+// ext4: magic at 1080, uuid at 1128 (e2fsprogs, lib/ext2fs/ext2_fs.h, struct ext2_super_block);
+// mke2fs clears the place first and writes the superblock last (lib/ext2fs/closefs.c).
+inline constexpr std::size_t kSuperblockBytes = 2048;
+Content classify_superblock(std::string_view start, FsType type, std::string_view uuid);
 
 // The interface to devices, so that a test can stand in for them.
 class Devices {
@@ -30,13 +34,23 @@ class Devices {
   // device-mapper's uuid of the device node. kNotFound when the node is not there, kDenied when
   // it is no device-mapper device.
   virtual Result<std::string> mapper_uuid(const std::string& path) = 0;
-  virtual Result<std::string> read_start(const std::string& path, std::size_t bytes) = 0;
+  // Fewer bytes than asked at the device's end, none behind it.
+  virtual Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) = 0;
+  // "253:4", major and minor of the disk that the device node is, or is a partition of: the kernel
+  // limits I/O on whole disks only (block/blk-cgroup.c, blkcg_conf_open_bdev).
+  virtual Result<std::string> disk_number(const std::string& path) = 0;
 };
 
 class KernelDevices final : public Devices {
  public:
+  // `root`: the folder under which the host's /dev is seen.
+  explicit KernelDevices(std::string root = {}) : root_(std::move(root)) {}
   Result<std::string> mapper_uuid(const std::string& path) override;
-  Result<std::string> read_start(const std::string& path, std::size_t bytes) override;
+  Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) override;
+  Result<std::string> disk_number(const std::string& path) override;
+
+ private:
+  std::string root_;
 };
 
 }  // namespace flexlocal::engine

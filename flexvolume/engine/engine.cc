@@ -40,7 +40,13 @@ Engine::Engine(const Host& host, const NodeConfig& config)
       tools_(config.tools, host.tool_root),
       records_(host.record_folder),
       lv_backend_({host.runner, tools_, host.devices, host.mounter, records_, host.lock_folder,
-                   host.log}) {}
+                   host.log, host.tool_root}),
+      quota_backend_({host.runner, tools_, host.devices, host.mounter, records_, host.lock_folder,
+                      host.log, host.tool_root},
+                     project_folders_),
+      io_limiter_({host.mounter, host.devices, host.log, host.tool_root,
+                   concat(host.lock_folder, "/io-limits"),
+                   DurableCounter(host.counter_folder, host.lock_folder, kIoLimitsNotApplied)}) {}
 
 Status Engine::check_grant(const VolumeSpec& spec, const std::string& grant) const {
   const auto keys = GrantKeys::load(host_.grant_key);
@@ -51,11 +57,11 @@ Status Engine::check_grant(const VolumeSpec& spec, const std::string& grant) con
 Result<Engine::Subject> Engine::subject(const VolumeSpec& spec) {
   auto pool = find_pool(config_, spec.pool);
   if (!pool) return pool.error();
-  if (spec.backend == Backend::kQuota)
-    return Error(ErrorCode::kInvalid, "backend quota is not there yet");
   auto lock = lock_volume(host_.lock_folder, spec.name);
   if (!lock) return lock.error();
-  return Subject{spec, std::move(*pool), lv_backend_, std::move(*lock)};
+  VolumeBackend& backend =
+      spec.backend == Backend::kQuota ? static_cast<VolumeBackend&>(quota_backend_) : lv_backend_;
+  return Subject{spec, std::move(*pool), backend, std::move(*lock)};
 }
 
 Status Engine::mount(const MountRequest& request) {
@@ -63,6 +69,8 @@ Status Engine::mount(const MountRequest& request) {
   if (auto granted = check_grant(request.spec, request.grant); !granted) return granted;
   if (auto allowed = check_namespace(request); !allowed) return allowed;
   if (auto shape = check_volume_folder(config_.kubelet_dir, request.folder); !shape) return shape;
+  MountLimits limits(io_limiter_, request.spec, request.pod_uid);
+  if (auto found = limits.find(); !found) return found;
   const auto subject = this->subject(request.spec);
   if (!subject) return subject.error();
   // The folder is looked at before anything is made, and again, held open, for the mount itself.
@@ -70,7 +78,10 @@ Status Engine::mount(const MountRequest& request) {
     return folder.error();
   const auto source = subject->backend.make(request.spec, subject->pool, subject->lock.fd());
   if (!source) return source.error();
+  if (auto limited = limits.apply(source->device); !limited) return limited;
   if (auto mounted = mount_on(request, *source); !mounted) return mounted;
+  limits.conclude();
+  if (!source->file_system_behind) return {};
   // The data is there and whole: a pod that can read it is better than one that waits.
   if (auto finished = subject->backend.finish_growth(request.spec, request.folder); !finished)
     host_.log.warning(
@@ -125,11 +136,20 @@ Status Engine::grow(const VolumeSpec& spec, Bytes size) {
 Result<Removal> Engine::remove(const VolumeSpec& spec) {
   const auto subject = this->subject(spec);
   if (!subject) return subject.error();
-  return subject->backend.remove(spec, subject->pool);
+  auto removal = subject->backend.remove(spec, subject->pool);
+  if (removal && removal->done) io_limiter_.forget(spec.name);
+  return removal;
 }
 
-Result<Inventory> Engine::inventory() { return lv_backend_.inventory(config_); }
+Result<Inventory> Engine::inventory() {
+  auto inventory = lv_backend_.inventory(config_);
+  if (!inventory) return inventory;
+  if (auto added = quota_backend_.add_to(*inventory, config_); !added) return added.error();
+  return inventory;
+}
 
 Status Engine::settle(const Inventory& inventory) { return lv_backend_.settle(inventory); }
+
+Status Engine::refresh_io_limits() { return io_limiter_.refresh(); }
 
 }  // namespace flexlocal::engine

@@ -9,9 +9,12 @@
 
 #include "flexvolume/base/log.h"
 #include "flexvolume/engine/grant.h"
+#include "flexvolume/engine/io_limiter.h"
 #include "flexvolume/engine/lv_backend.h"
 #include "flexvolume/engine/mount_table.h"
 #include "flexvolume/engine/node_config.h"
+#include "flexvolume/engine/project_folders.h"
+#include "flexvolume/engine/quota_backend.h"
 #include "flexvolume/engine/record.h"
 #include "flexvolume/engine/volume_lock.h"
 
@@ -26,7 +29,8 @@ struct Host {
   std::string record_folder{kRecordFolder};
   std::string lock_folder{kLockFolder};
   std::string grant_key{kGrantKeyPath};
-  std::string tool_root{};  // see Tools
+  std::string tool_root{};  // see Tools and BackendParts
+  std::string counter_folder{kCounterFolder};
 };
 
 struct MountRequest {
@@ -55,6 +59,7 @@ class Engine {
   //   kNoSpace: with what is free and what was asked
   //   kBusy: something else is mounted there
   //   kCorrupt: a person must look; nothing was formatted
+  //   kUnavailable: the class requires I/O limits that this host cannot set
   Status mount(const MountRequest& request);
 
   // Unmounts whatever is stacked on the folder. A folder that is not there, or not a mount, is
@@ -83,6 +88,10 @@ class Engine {
   // host that lost its records gets those of ready volumes back.
   Status settle(const Inventory& inventory);
 
+  // Keeps the I/O limits of mounted volumes on what has appeared in their pods since; cheap, and to
+  // be called every second or so: see IoLimiter::refresh.
+  Status refresh_io_limits();
+
  private:
   // What a call works on once it is allowed to.
   struct Subject {
@@ -100,6 +109,9 @@ class Engine {
   Tools tools_;
   RecordStore records_;
   LvBackend lv_backend_;
+  KernelProjectFolders project_folders_;
+  QuotaBackend quota_backend_;
+  IoLimiter io_limiter_;
 };
 
 }  // namespace flexlocal::engine

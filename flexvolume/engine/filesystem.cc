@@ -1,47 +1,68 @@
 #include "flexvolume/engine/filesystem.h"
 
 #include "flexvolume/base/text.h"
+#include "flexvolume/engine/mkfs_profile.h"
 
 namespace flexlocal::engine {
 namespace {
 
 // mkfs.xfs discards the whole device first, which slow devices take minutes for.
 constexpr auto kMakeDeadline = std::chrono::minutes(10);
+constexpr auto kGrowDeadline = std::chrono::minutes(2);
 constexpr auto kProbeDeadline = std::chrono::seconds(60);
 
 // man blkid, "RETURN CODE".
 constexpr int kNothingFound = 2;
 constexpr int kSeveralFound = 8;
 
-}  // namespace
-
-Status Filesystems::make(const std::string& device, FsType, const VolumeName& name, int lock) {
-  auto path = tools_.path("mkfs.xfs");
-  if (!path) return path.error();
-  const auto output =
-      runner_.run({std::move(*path),
-                   {"-q", "-f", "-m", concat("uuid=", name.claim_uid()), "--", device},
-                   kMakeDeadline,
-                   {lock}});
-  if (!output) return output.error();
-  if (output->exit_code != 0)
-    return Error(ErrorCode::kFailed, concat("mkfs.xfs failed (exit code ", output->exit_code,
-                                            "): ", printable(trim(output->err), 500)));
-  // From now on the volume is never formatted again, so the tool is not taken at its word: disks
-  // that fail lose writes without saying so.
-  const auto made = probe(device, name);
-  if (!made) return made.error();
-  if (*made != Content::kComplete)
-    return Error(ErrorCode::kFailed,
-                 concat("mkfs.xfs reported success, but no complete file system can be read from ",
-                        device, "; does the disk lose writes?"));
-  return {};
+std::vector<std::string> mkfs_arguments(const std::string& device, FsType type,
+                                        const VolumeName& name, const std::string& root) {
+  // -m 0: nothing is set aside for root, whose volume it is not.
+  if (type == FsType::kExt4) return {"-q", "-F", "-m", "0", "-U", name.claim_uid(), "--", device};
+  std::vector<std::string> arguments = {"-q", "-f", "-m", concat("uuid=", name.claim_uid())};
+  if (const std::string profile = mkfs_profile(root); !profile.empty())
+    arguments.insert(arguments.end(), {"-c", concat("options=", profile)});
+  arguments.insert(arguments.end(), {"--", device});
+  return arguments;
 }
 
-Result<Content> Filesystems::probe(const std::string& device, const VolumeName& name) {
-  const auto start = devices_.read_start(device, kSuperblockBytes);
+}  // namespace
+
+Status Filesystems::run(std::string_view tool, std::vector<std::string> arguments,
+                        std::chrono::milliseconds deadline, std::vector<int> keep) {
+  auto path = tools_.path(tool);
+  if (!path) return path.error();
+  const auto output =
+      runner_.run({std::move(*path), std::move(arguments), deadline, std::move(keep)});
+  if (!output) return output.error();
+  if (output->exit_code == 0) return {};
+  return Error(ErrorCode::kFailed, concat(tool, " failed (exit code ", output->exit_code,
+                                          "): ", printable(trim(output->err), 500)));
+}
+
+Status Filesystems::make(const std::string& device, FsType type, const VolumeName& name, int lock) {
+  const std::string_view tool = type == FsType::kExt4 ? "mkfs.ext4" : "mkfs.xfs";
+  auto ended = run(tool, mkfs_arguments(device, type, name, root_), kMakeDeadline, {lock});
+  if (!ended) return ended;
+  // From now on the volume is never formatted again, so the tool is not taken at its word: disks
+  // that fail lose writes without saying so.
+  const auto content = probe(device, type, name);
+  if (!content) return content.error();
+  if (*content == Content::kComplete) return {};
+  return Error(ErrorCode::kFailed,
+               concat(tool, " reported success, but no complete file system can be read from ",
+                      device, "; does the disk lose writes?"));
+}
+
+Status Filesystems::grow(const std::string& device, FsType type, const std::string& mount_point) {
+  if (type == FsType::kExt4) return run("resize2fs", {"--", device}, kGrowDeadline);
+  return run("xfs_growfs", {"-d", "--", mount_point}, kGrowDeadline);
+}
+
+Result<Content> Filesystems::probe(const std::string& device, FsType type, const VolumeName& name) {
+  const auto start = devices_.read(device, Bytes(0), kSuperblockBytes);
   if (!start) return start.error();
-  const Content content = classify_superblock(*start, name.claim_uid());
+  const Content content = classify_superblock(*start, type, name.claim_uid());
   if (content != Content::kBlank) return content;
   auto path = tools_.path("blkid");
   if (!path) return path.error();

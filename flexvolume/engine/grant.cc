@@ -30,6 +30,9 @@ std::string message_of(const VolumeSpec& spec) {
 }
 
 std::string hmac(const std::string& key, std::string_view message) {
+  // The host's openssl.cnf may name providers that a static program cannot load, and its reading
+  // costs time: HMAC-SHA256 needs none of it. Only the first call counts.
+  ::OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
   unsigned char out[EVP_MAX_MD_SIZE];
   unsigned length = 0;
   if (::HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),

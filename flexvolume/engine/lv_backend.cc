@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "flexvolume/base/text.h"
+#include "flexvolume/engine/lv_grower.h"
+#include "flexvolume/engine/lv_remover.h"
+#include "flexvolume/engine/thin_room.h"
 #include "flexvolume/engine/volume_lock.h"
 #include "flexvolume/engine/volume_maker.h"
 
@@ -33,21 +36,32 @@ Result<MountSource> LvBackend::make(const VolumeSpec& spec, const Pool& pool, in
         ErrorCode::kInvalid,
         concat("pool \"", spec.pool, "\" has no volume-group in node.conf, so that it has no ",
                to_string(spec.backend), " volumes"));
-  VolumeMaker maker({lvm_, filesystems_, parts_.devices, parts_.records, parts_.locks, parts_.log},
-                    spec, pool, lock);
+  VolumeMaker maker(lv_parts(), spec, pool, lock);
   auto device = maker.run();
   if (!device) return device.error();
   return MountSource{.device = std::move(*device),
                      .fs_type = std::string(to_string(spec.fs_type)),
                      .data = mount_data(spec),
                      .folder = {},
-                     .root = {}};
+                     .root = {},
+                     .file_system_behind = maker.record().grow_file_system};
 }
 
-Status LvBackend::finish_growth(const VolumeSpec&, const std::string&) { return {}; }
+LvParts LvBackend::lv_parts() {
+  return {lvm_,           filesystems_, parts_.devices, parts_.mounter,
+          parts_.records, parts_.locks, parts_.log};
+}
 
-Status LvBackend::grow(const VolumeSpec&, const Pool&, Bytes, int) {
-  return Error(ErrorCode::kInvalid, "growing is not there yet");
+Status LvBackend::finish_growth(const VolumeSpec& spec, const std::string& mount_point) {
+  const auto record = parts_.records.load(spec.name);
+  if (!record) return record.error();
+  if (!*record || !(*record)->grow_file_system) return {};
+  const Pool none;
+  return LvGrower(lv_parts(), spec, none).grow_file_system(**record, mount_point);
+}
+
+Status LvBackend::grow(const VolumeSpec& spec, const Pool& pool, Bytes size, int) {
+  return LvGrower(lv_parts(), spec, pool).run(size);
 }
 
 Result<Removal> LvBackend::forget(const VolumeName& name) {
@@ -65,15 +79,7 @@ Result<Removal> LvBackend::remove(const VolumeSpec& spec, const Pool& pool) {
     return Error(ErrorCode::kDenied, concat("logical volume ", lv,
                                             " is not removed: its tags do not say that it is "
                                             "this claim's"));
-  if (volume.open)
-    return Error(ErrorCode::kBusy,
-                 concat("logical volume ", lv, " is in use and is not removed yet"));
-  const auto group_lock = lock_volume_group(parts_.locks, volume.group);
-  if (!group_lock) return group_lock.error();
-  if (auto removed = lvm_.remove(volume); !removed)
-    return removed.error().context(concat("removing ", lv));
-  parts_.log.info("logical volume removed", {{"volume", spec.name.text()}, {"uuid", volume.uuid}});
-  return forget(spec.name);
+  return LvRemover(lv_parts(), parts_.runner, parts_.tools).run(spec, volume);
 }
 
 // Nothing, once it is proven that there is nothing: the volume is not looked for on the one group
@@ -101,17 +107,50 @@ Result<std::optional<LogicalVolume>> LvBackend::find_to_remove(const VolumeSpec&
 Result<Inventory> LvBackend::inventory(const NodeConfig& config) {
   auto inventory = lvm_.inventory();
   if (!inventory) return inventory;
-  for (const VolumeGroup& group : inventory->groups) {
-    const bool used = std::any_of(config.pools.begin(), config.pools.end(), [&](const auto& pool) {
-      return pool.second.volume_group == group.name;
-    });
-    if (used)
-      inventory->spaces.push_back(
-          {concat("group:", group.name), group.size, group.free, group.extent, {}});
-  }
+  auto spaces = this->spaces(config, inventory->groups);
+  if (!spaces) return spaces.error();
+  inventory->spaces = std::move(*spaces);
   for (const LogicalVolume& volume : inventory->volumes)
-    inventory->holdings.push_back({volume.name, concat("group:", volume.group), volume.size});
+    inventory->holdings.push_back({volume.name,
+                                   volume.thin_pool.empty()
+                                       ? concat("group:", volume.group)
+                                       : concat("thin:", volume.group, '/', volume.thin_pool),
+                                   volume.size});
   return inventory;
+}
+
+Result<std::vector<Space>> LvBackend::spaces(const NodeConfig& config,
+                                             const std::vector<VolumeGroup>& groups) {
+  std::vector<Space> spaces;
+  const auto known = [&](const std::string& id) {
+    return std::find_if(spaces.begin(), spaces.end(),
+                        [&](const Space& space) { return space.id == id; });
+  };
+  for (const auto& [name, pool] : config.pools) {
+    const auto group = std::find_if(groups.begin(), groups.end(), [&](const VolumeGroup& g) {
+      return g.name == pool.volume_group;
+    });
+    if (group == groups.end()) continue;  // its volumes cannot be made here, and none are
+    const std::string id = space_id(Backend::kLvm, name, pool);
+    if (known(id) == spaces.end())
+      spaces.push_back({id, group->size, group->free, group->extent, {}});
+    if (pool.layout.kind != Layout::Kind::kLinear && known(id)->disks.empty()) {
+      auto disks = lvm_.disks(group->name);
+      if (!disks) return disks.error();
+      known(id)->disks = std::move(*disks);
+    }
+    const std::string thin_id = space_id(Backend::kThin, name, pool);
+    if (thin_id.empty() || known(thin_id) != spaces.end()) continue;
+    const auto thin = lvm_.thin_pool(group->name, pool.thin_pool);
+    if (!thin && thin.error().code() != ErrorCode::kNotFound &&
+        thin.error().code() != ErrorCode::kUnavailable)
+      return thin.error();
+    if (!thin) continue;
+    const Bytes all = promisable(*thin, pool);
+    const bool open = check_thin_room(*thin, pool, Bytes(0)).ok();
+    spaces.push_back({thin_id, all, open ? all - thin->promised : Bytes(0), group->extent, {}});
+  }
+  return spaces;
 }
 
 Status LvBackend::settle(const Inventory& inventory) {
@@ -149,15 +188,17 @@ Status LvBackend::settle_volume(const LogicalVolume& volume) {
   const auto now = lvm_.find(volume.group, *name);
   if (!now) return now.error();
   if (!*now || (*now)->uuid != volume.uuid) return {};
-  return parts_.records.save({.name = *name,
-                              .state = RecordState::kReady,
-                              .attempt = volume.ownership->attempt,
-                              .device_uuid = volume.device_uuid,
-                              .volume_group = volume.group,
-                              .cluster_id = volume.ownership->cluster_id,
-                              .claim_namespace = volume.ownership->claim_namespace,
-                              .fs_type = volume.ownership->fs_type,
-                              .size = volume.ownership->size});
+  return parts_.records.save(
+      {.name = *name,
+       .state = RecordState::kReady,
+       .attempt = volume.ownership->attempt,
+       .device_uuid = volume.device_uuid,
+       .volume_group = volume.group,
+       .cluster_id = volume.ownership->cluster_id,
+       .claim_namespace = volume.ownership->claim_namespace,
+       .fs_type = volume.ownership->fs_type,
+       .size = volume.ownership->size,
+       .backend = volume.thin_pool.empty() ? Backend::kLvm : Backend::kThin});
 }
 
 }  // namespace flexlocal::engine

@@ -4,8 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "flexvolume/engine/filesystem.h"
-#include "flexvolume/engine/lvm.h"
+#include "flexvolume/engine/lv_parts.h"
 #include "flexvolume/engine/volume_backend.h"
 
 namespace flexlocal::engine {
@@ -15,19 +14,22 @@ class LvBackend final : public VolumeBackend {
   explicit LvBackend(const BackendParts& parts)
       : parts_(parts),
         lvm_(parts.runner, parts.tools),
-        filesystems_(parts.runner, parts.tools, parts.devices) {}
+        filesystems_(parts.runner, parts.tools, parts.devices, parts.root) {}
 
   Result<MountSource> make(const VolumeSpec& spec, const Pool& pool, int lock) override;
   Status finish_growth(const VolumeSpec& spec, const std::string& mount_point) override;
   Status grow(const VolumeSpec& spec, const Pool& pool, Bytes size, int lock) override;
   Result<Removal> remove(const VolumeSpec& spec, const Pool& pool) override;
 
-  // All of the node's groups and our volumes: two LVM commands.
+  // See Engine::inventory.
   Result<Inventory> inventory(const NodeConfig& config);
   // See Engine::settle.
   Status settle(const Inventory& inventory);
 
  private:
+  LvParts lv_parts();
+  Result<std::vector<Space>> spaces(const NodeConfig& config,
+                                    const std::vector<VolumeGroup>& groups);
   Result<std::optional<LogicalVolume>> find_to_remove(const VolumeSpec& spec,
                                                       const std::string& group);
   Result<Removal> forget(const VolumeName& name);

@@ -1,4 +1,4 @@
-// LVM, asked for JSON in bytes and told by argument vectors.
+// LVM's commands, asked for JSON in bytes and told by argument vectors.
 #pragma once
 
 #include <optional>
@@ -6,46 +6,13 @@
 #include <string_view>
 #include <vector>
 
-#include "flexvolume/base/bytes.h"
 #include "flexvolume/base/program.h"
 #include "flexvolume/base/result.h"
-#include "flexvolume/engine/contract.h"
-#include "flexvolume/engine/space.h"
+#include "flexvolume/engine/lvm_report.h"
+#include "flexvolume/engine/node_config.h"
 #include "flexvolume/engine/tools.h"
 
 namespace flexlocal::engine {
-
-struct VolumeGroup {
-  std::string name;
-  Bytes size;
-  Bytes free;
-  Bytes extent;
-};
-
-struct LogicalVolume {
-  std::string group;
-  std::string name;
-  std::string uuid;         // lv_uuid as LVM prints it
-  std::string device_uuid;  // what device-mapper calls it: "LVM-<vg uuid><lv uuid>", no hyphens
-  Bytes size;
-  bool open = false;  // somebody has the device open: a mount, most often
-  bool active = false;
-  std::optional<Ownership> ownership;  // nothing: a stranger's
-};
-
-struct Inventory {
-  std::vector<VolumeGroup> groups;
-  std::vector<LogicalVolume> volumes;  // those with our owner tag, of whichever cluster
-  // Added by Engine::inventory, which knows the pools:
-  std::vector<Space> spaces{};
-  std::vector<Holding> holdings{};
-};
-
-// What `vgs` and `lvs` printed with --reportformat json. kCorrupt when it is not that.
-Result<std::vector<VolumeGroup>> parse_volume_groups(std::string_view report);
-Result<std::vector<LogicalVolume>> parse_logical_volumes(std::string_view report);
-// Of `vgs` with columns of both: a row for each volume, none for a group that has no volume.
-Result<Inventory> parse_inventory(std::string_view report);
 
 // An error from here keeps what the tool wrote to stderr. Which of many reasons a failed command
 // had is not read from that text: callers ask for the state instead.
@@ -69,8 +36,18 @@ class Lvm {
   // The LVs of that name on all groups.
   Result<std::vector<LogicalVolume>> find_anywhere(const VolumeName& name);
 
-  // A thick, active LV; LVM wipes its start and any signature it finds (-W y -Z y).
-  Status create(std::string_view group, const VolumeSpec& spec, std::string_view attempt);
+  // What is free on each disk of the group.
+  Result<std::vector<Bytes>> disks(std::string_view group);
+
+  // kNotFound when the group has no thin pool of that name.
+  Result<ThinPool> thin_pool(std::string_view group, std::string_view name);
+
+  // An active LV of the spec's backend, laid out as the pool says. LVM wipes the start of a thick
+  // one and any signature it finds (-W y -Z y); a thin one has nothing on it.
+  Status create(const Pool& pool, const VolumeSpec& spec, std::string_view attempt);
+
+  // Extends the LV to `size`, which LVM rounds up; an LV that has as much fails.
+  Status extend(const LogicalVolume& volume, Bytes size);
 
   Status activate(const LogicalVolume& volume);
 
@@ -78,10 +55,14 @@ class Lvm {
   // is success; one that is open fails.
   Status remove(const LogicalVolume& volume);
 
-  // Puts `ready` into the tags. Idempotent.
-  Status tag_ready(const LogicalVolume& volume);
+  // Puts the one state into the tags and takes the others out. Idempotent.
+  Status tag_ready(const LogicalVolume& volume) { return tag(volume, kReadyTag); }
+  Status tag_wiping(const LogicalVolume& volume) { return tag(volume, kWipingTag); }
 
  private:
+  Status tag(const LogicalVolume& volume, std::string_view state);
+  Result<std::string> report(std::string_view tool, std::string_view columns,
+                             std::vector<std::string> more);
   Result<std::string> run(std::string_view tool, std::vector<std::string> arguments,
                           std::chrono::milliseconds deadline = std::chrono::seconds(45));
 

@@ -27,11 +27,12 @@ std::vector<MountEntry> mounts_at(const std::vector<MountEntry>& table, std::str
 
 // What is to be mounted.
 struct MountSource {
-  std::string device;   // path of the block device underneath
-  std::string fs_type;  // empty: `folder` is bound
-  std::string data;     // options of the file system, separated by commas
-  std::string folder;   // of a file system that is mounted already
-  std::string root;     // the same folder as the mount table names it
+  std::string device;               // path of the block device underneath
+  std::string fs_type;              // empty: `folder` is bound
+  std::string data;                 // options of the file system, separated by commas
+  std::string folder;               // of a file system that is mounted already
+  std::string root;                 // the same folder as the mount table names it
+  bool file_system_behind = false;  // it has to grow to its device's size once it is mounted
 
   bool is_bind() const { return fs_type.empty(); }
   // Whether `entry` shows this very thing.

@@ -22,9 +22,9 @@ struct Pool {
   // thin, quota: the sum of the volumes' sizes may be this much of what is really there, percent
   unsigned overcommit_percent = 100;
   // quota: where the administrator mounted an XFS with prjquota ...
-  std::string quota_path;
+  std::string quota_path{};
   // ... or how large the file system is that is made for the pool in the group, in bytes; 0: none
-  Bytes quota_size;
+  Bytes quota_size{};
 };
 
 struct NodeConfig {

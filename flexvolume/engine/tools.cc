@@ -14,7 +14,7 @@ struct Tool {
   std::string_view package;
 };
 
-constexpr std::array<Tool, 13> kTools = {{{"blkdiscard", "util-linux"},
+constexpr std::array<Tool, 14> kTools = {{{"blkdiscard", "util-linux"},
                                           {"blkid", "util-linux"},
                                           {"lvchange", "lvm2"},
                                           {"lvcreate", "lvm2"},
@@ -23,6 +23,7 @@ constexpr std::array<Tool, 13> kTools = {{{"blkdiscard", "util-linux"},
                                           {"lvs", "lvm2"},
                                           {"mkfs.ext4", "e2fsprogs"},
                                           {"mkfs.xfs", "xfsprogs"},
+                                          {"mount", "mount"},
                                           {"resize2fs", "e2fsprogs"},
                                           {"vgs", "lvm2"},
                                           {"xfs_growfs", "xfsprogs"},

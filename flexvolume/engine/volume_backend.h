@@ -21,6 +21,7 @@ struct BackendParts {
   const RecordStore& records;
   std::string locks;
   Log& log;
+  std::string root{};  // where the host's file tree is seen; empty: this process sees it itself
 };
 
 // How far a removal has come. One call removes what it can in a few seconds; until `done` the
@@ -42,7 +43,7 @@ class VolumeBackend {
   virtual Result<MountSource> make(const VolumeSpec& spec, const Pool& pool, int lock) = 0;
 
   // The volume is mounted at `mount_point` now: completes what a growth could not do while it was
-  // not. Called after every successful mount.
+  // not. Called after a mount whose source said `file_system_behind`.
   virtual Status finish_growth(const VolumeSpec& spec, const std::string& mount_point) = 0;
 
   // Makes the volume offer `size`, mounted or not.

@@ -61,6 +61,16 @@ Status check_volume_folder(std::string_view kubelet_dir, std::string_view folder
   return {};
 }
 
+std::optional<PodVolume> parse_volume_folder(std::string_view mount_point) {
+  const auto parts = split(mount_point, '/');
+  if (parts.size() < 6) return std::nullopt;
+  const auto last = parts.end() - 5;
+  if (last[0] != "pods" || last[2] != "volumes" || last[3] != kDriverFolder) return std::nullopt;
+  auto name = VolumeName::parse(last[4]);
+  if (!name) return std::nullopt;
+  return PodVolume{std::string(last[1]), std::move(*name)};
+}
+
 Result<VolumeFolder> VolumeFolder::open(const std::string& kubelet_dir, const std::string& folder) {
   if (auto shape = check_volume_folder(kubelet_dir, folder); !shape) return shape.error();
   auto at = open_file(kubelet_dir, O_PATH | O_DIRECTORY);

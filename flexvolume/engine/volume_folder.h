@@ -1,17 +1,27 @@
 // The folder that kubelet wants a volume at, proven to be one before it is touched.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "flexvolume/base/fd.h"
 #include "flexvolume/base/result.h"
+#include "flexvolume/engine/volume_name.h"
 
 namespace flexlocal::engine {
 
 // "<kubelet dir>/pods/<pod uid>/volumes/flexlocal.io~flexlocal/<volume>": the only shape that
 // kubelet asks for (pkg/kubelet/kubelet_getters.go). kInvalid for any other.
 Status check_volume_folder(std::string_view kubelet_dir, std::string_view folder);
+
+struct PodVolume {
+  std::string pod_uid;  // as the folder has it: check before use
+  VolumeName volume;
+};
+// Whose folder this is, whatever kubelet's own folder is called: for reading the mount table, where
+// links are resolved.
+std::optional<PodVolume> parse_volume_folder(std::string_view mount_point);
 
 // Holds the folder's parent open, so that nothing below can be swapped for a link between the
 // check and the mount. kubelet's own folder may be a link: its administrator's choice.

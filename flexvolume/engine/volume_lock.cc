@@ -26,6 +26,10 @@ Result<FileLock> lock_volume(const std::string& folder, const VolumeName& name) 
   return acquire(folder, concat("volume-", name.text()), kVolumeDeadline);
 }
 
+Result<FileLock> lock_pool(const std::string& folder, const std::string& pool) {
+  return acquire(folder, concat("pool-", pool), kVolumeDeadline);
+}
+
 Result<FileLock> lock_volume_group(const std::string& folder, const std::string& group) {
   return acquire(folder, concat("group-", group), kGroupDeadline);
 }

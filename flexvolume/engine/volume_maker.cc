@@ -24,8 +24,7 @@ Result<std::string> random_attempt() {
 
 }  // namespace
 
-VolumeMaker::VolumeMaker(const MakerParts& parts, const VolumeSpec& spec, const Pool& pool,
-                         int lock)
+VolumeMaker::VolumeMaker(const LvParts& parts, const VolumeSpec& spec, const Pool& pool, int lock)
     : parts_(parts),
       spec_(spec),
       pool_(pool),
@@ -110,29 +109,35 @@ Status VolumeMaker::load_record() {
 }
 
 Status VolumeMaker::create() {
+  if (auto sized = check_size(spec_.backend, spec_.fs_type, spec_.size); !sized) return sized;
   auto attempt = random_attempt();
   if (!attempt) return attempt.error();
   record_.attempt = std::move(*attempt);
   record_.device_uuid.clear();
   if (auto saved = save(RecordState::kIntent); !saved) return saved;
   attempt_made_here_ = record_.attempt;
-  Status created;
-  {
-    const auto lock = lock_volume_group(parts_.locks, group_);
-    if (!lock) return lock.error();
-    created = parts_.lvm.create(group_, spec_, record_.attempt);
-  }
-  if (!created && created.error().code() == ErrorCode::kDeadline) {
+  if (auto created = create_in_group(); !created) {
+    if (created.error().code() != ErrorCode::kDeadline)
+      return explain_failed_create(created.error());
     // Whatever keeps lvcreate keeps lvs and lvremove too, each for its whole deadline. The record
     // says what was begun, and the next call looks.
     attempt_made_here_.clear();
     return created.error().context(concat("cannot create volume ", spec_.name.text()));
   }
-  if (!created) return explain_failed_create(created.error());
   parts_.log.info("logical volume made", {{"volume", spec_.name.text()}, {"group", group_}});
   now_ = Situation{
       .record = RecordState::kIntent, .lv = LvState::kCreated, .content = Content::kBlank};
   return {};
+}
+
+Status VolumeMaker::create_in_group() {
+  const auto lock = lock_volume_group(parts_.locks, group_);
+  if (!lock) return lock.error();
+  if (spec_.backend == Backend::kThin) {
+    auto room = check_thin_room(parts_.lvm, spec_.pool, pool_, spec_.size);
+    if (!room) return room;
+  }
+  return parts_.lvm.create(pool_, spec_, record_.attempt);
 }
 
 // lvcreate's text is for people; what happened is asked of LVM itself.
@@ -140,13 +145,8 @@ Status VolumeMaker::explain_failed_create(const Error& error) {
   if (auto looked = look_up(); !looked) return error;
   if (now_.lv != LvState::kAbsent) return {};
   const std::string doing = concat("cannot create volume ", spec_.name.text());
-  const auto group = parts_.lvm.group(group_);
-  if (!group) return group.error().context(concat(doing, ": pool \"", spec_.pool, '"'));
-  if (group->free < spec_.size.rounded_up_to(group->extent))
-    return Error(ErrorCode::kNoSpace,
-                 concat(doing, ": pool \"", spec_.pool, "\" (volume group \"", group_, "\") has ",
-                        to_string(group->free), " free, ", to_string(spec_.size), " asked"));
-  return error.context(doing);
+  if (spec_.backend == Backend::kThin) return error.context(doing);
+  return explain_lack(parts_.lvm, spec_.pool, pool_, spec_.size, Bytes(0), error).context(doing);
 }
 
 Status VolumeMaker::look_up() {
@@ -174,6 +174,7 @@ void VolumeMaker::take_over(LogicalVolume volume) {
   now_.lv = ours ? LvState::kOurs : LvState::kForeign;
   if (ours) {
     now_.tagged_ready = volume.ownership->ready;
+    now_.tagged_wiping = volume.ownership->wiping;
     now_.same_attempt = volume.ownership->attempt == record_.attempt;
     record_.fs_type = volume.ownership->fs_type;
     if (!confirmed) record_.device_uuid = volume.device_uuid;
@@ -202,7 +203,7 @@ Status VolumeMaker::activate() {
 }
 
 Status VolumeMaker::probe() {
-  const auto content = parts_.filesystems.probe(device_, spec_.name);
+  const auto content = parts_.filesystems.probe(device_, spec_.fs_type, spec_.name);
   if (!content) return content.error();
   now_.content = *content;
   return {};
@@ -252,6 +253,10 @@ Status VolumeMaker::save(RecordState state) {
 Error VolumeMaker::refusal(Step step) const {
   const std::string lv = concat(group_, '/', spec_.name.text());
   switch (step) {
+    case Step::kRefuseWiping:
+      return Error(ErrorCode::kDenied,
+                   concat("the volume is being removed and its blocks are wiped; it cannot be "
+                          "mounted any more"));
     case Step::kRefuseForeign:
       return Error(ErrorCode::kDenied,
                    concat("logical volume ", lv,

@@ -4,33 +4,23 @@
 #include <optional>
 #include <string>
 
-#include "flexvolume/base/log.h"
-#include "flexvolume/engine/filesystem.h"
-#include "flexvolume/engine/lvm.h"
+#include "flexvolume/engine/lv_parts.h"
 #include "flexvolume/engine/node_config.h"
-#include "flexvolume/engine/record.h"
 #include "flexvolume/engine/volume_plan.h"
 
 namespace flexlocal::engine {
 
-// What a volume's maker works with. `locks`: the folder of the lock files.
-struct MakerParts {
-  Lvm& lvm;
-  Filesystems& filesystems;
-  Devices& devices;
-  const RecordStore& records;
-  std::string locks;
-  Log& log;
-};
-
 // For one call, while the volume's lock is held.
 class VolumeMaker {
  public:
-  VolumeMaker(const MakerParts& parts, const VolumeSpec& spec, const Pool& pool, int lock);
+  VolumeMaker(const LvParts& parts, const VolumeSpec& spec, const Pool& pool, int lock);
 
   // Finds the volume or makes it, and returns the path of its device. After a failure nothing
   // that this call made is left. Killed anywhere, the next call ends where this one would have.
   Result<std::string> run();
+
+  // The volume's record as run() left it.
+  const Record& record() const { return record_; }
 
  private:
   Result<std::string> run_steps();
@@ -38,6 +28,7 @@ class VolumeMaker {
 
   Status load_record();
   Status create();
+  Status create_in_group();
   Status explain_failed_create(const Error& error);
   Status look_up();
   void take_over(LogicalVolume volume);
@@ -53,7 +44,7 @@ class VolumeMaker {
   Error other_size(Bytes size) const;
   void undo();
 
-  MakerParts parts_;
+  LvParts parts_;
   const VolumeSpec& spec_;
   const Pool& pool_;
   const std::string& group_;

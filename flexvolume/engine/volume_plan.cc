@@ -51,6 +51,7 @@ Step step_unconfirmed(const Situation& now) {
 
 Step next_step(const Situation& now) {
   if (now.lv == LvState::kForeign) return Step::kRefuseForeign;
+  if (now.record == RecordState::kWiping || now.tagged_wiping) return Step::kRefuseWiping;
   if (now.record == RecordState::kReady || now.record == RecordState::kNew)
     return step_with_device(now);
   switch (now.lv) {

@@ -33,9 +33,10 @@ struct Situation {
   LvState lv = LvState::kUnknown;
   NodeState node = NodeState::kUnknown;
   std::optional<Content> content{};
-  bool tagged_ready = false;  // the LV's tags say that it may hold data
-  bool same_attempt = false;  // the LV was made by the lvcreate that the `intent` record announced
-  bool activated = false;     // activation was tried in this call
+  bool tagged_ready = false;   // the LV's tags say that it may hold data
+  bool tagged_wiping = false;  // the LV's tags say that it is being removed
+  bool same_attempt = false;   // the LV was made by the lvcreate that the `intent` record announced
+  bool activated = false;      // activation was tried in this call
 };
 
 enum class Step {
@@ -49,6 +50,7 @@ enum class Step {
   kMarkReady,      // write `ready`
   kMount,          // done here: the device can be mounted
   kRemoveOwn,      // remove what a killed lvcreate of ours left unwiped
+  kRefuseWiping,   // its removal has begun
   kRefuseForeign,  // the name is a stranger's
   kRefuseGone,     // a `ready` volume has lost its LV
   kRefuseNode,     // the device node is not the volume's

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "flexvolume/base/fd.h"
+#include "flexvolume/base/hex.h"
 #include "flexvolume/base/json.h"
 #include "flexvolume/base/text.h"
 
@@ -36,15 +37,28 @@ CommandOutput failed(std::string_view why) { return {5, {}, std::string(why)}; }
 
 }  // namespace
 
+namespace {
+
+void put_uuid(std::string& start, std::size_t at, const std::string& uuid) {
+  std::string digits = uuid;
+  std::erase(digits, '-');
+  start.replace(at, 16, *from_hex(digits));
+}
+
+}  // namespace
+
 std::string xfs_start(const std::string& uuid, bool in_progress) {
   std::string start(kSuperblockBytes, '\0');
   start.replace(0, 4, "XFSB");
-  std::size_t at = 32;
-  for (std::size_t i = 0; i < uuid.size(); i += 2) {
-    if (uuid[i] == '-') ++i;
-    start[at++] = static_cast<char>(std::stoi(uuid.substr(i, 2), nullptr, 16));
-  }
+  put_uuid(start, 32, uuid);
   start[126] = in_progress ? 1 : 0;
+  return start;
+}
+
+std::string ext4_start(const std::string& uuid) {
+  std::string start(kSuperblockBytes, '\0');
+  start.replace(1080, 2, "\x53\xef");
+  put_uuid(start, 1128, uuid);
   return start;
 }
 
@@ -59,9 +73,15 @@ FakeHost::~FakeHost() {
 }
 
 Host FakeHost::host() {
-  return Host{
-      *this, *this, *this, *this, folder + "/records", folder + "/locks", folder + "/grant.key",
-      {}};
+  return Host{*this,
+              *this,
+              *this,
+              *this,
+              folder + "/records",
+              folder + "/locks",
+              folder + "/grant.key",
+              {},
+              folder + "/counters"};
 }
 
 NodeConfig FakeHost::config() const {
@@ -75,8 +95,9 @@ NodeConfig FakeHost::config() const {
   return config;
 }
 
-std::string FakeHost::volume_folder(const VolumeName& name) {
-  std::string path = concat(folder, "/kubelet/pods/4f0e/volumes/", kDriverFolder, '/', name.text());
+std::string FakeHost::volume_folder(const VolumeName& name, const std::string& pod) {
+  std::string path =
+      concat(folder, "/kubelet/pods/", pod, "/volumes/", kDriverFolder, '/', name.text());
   std::filesystem::create_directories(path);
   return path;
 }
@@ -103,7 +124,10 @@ CommandOutput FakeHost::carry_out(const Command& command) {
   if (name == "vgs" && joined) return lvs("vg", true);
   if (name == "lvremove") return lvremove(command);
   if (name == "lvchange") return lvchange(command);
-  if (name == "mkfs.xfs") return mkfs(command);
+  if (name == "mkfs.xfs" || name == "mkfs.ext4") return mkfs(command);
+  if (name == "lvextend") return lvextend(command);
+  if (name == "blkdiscard") return blkdiscard(command);
+  if (name == "xfs_growfs" || name == "resize2fs") return {};
   if (name == "vgs")
     return {0,
             concat(R"({"report":[{"vg":[{"vg_name":"data","vg_size":"10737418240","vg_free":")",
@@ -165,20 +189,43 @@ CommandOutput FakeHost::lvremove(const Command& command) {
 CommandOutput FakeHost::lvchange(const Command& command) {
   for (auto& [key, volume] : volumes) {
     if (volume.uuid != selected_uuid(command)) continue;
-    if (const std::string tag = operand_after(command, "--addtag"); !tag.empty()) {
-      volume.tags.push_back(tag);
-      std::erase(volume.tags, operand_after(command, "--deltag"));
-    } else {
-      volume.active = true;
-    }
+    const std::string tag = operand_after(command, "--addtag");
+    if (tag.empty()) volume.active = true;
+    for (std::size_t i = 0; i + 1 < command.arguments.size(); ++i)
+      if (command.arguments[i] == "--deltag") std::erase(volume.tags, command.arguments[i + 1]);
+    std::erase(volume.tags, tag);
+    if (!tag.empty()) volume.tags.push_back(tag);
   }
+  return {};
+}
+
+CommandOutput FakeHost::lvextend(const Command& command) {
+  const auto found = volumes.find(command.arguments.back());
+  if (found == volumes.end()) return failed("not found");
+  const std::uint64_t size = std::stoull(operand_after(command, "--size"));
+  if (size <= found->second.size) return failed("matches existing size");
+  const std::uint64_t more = size - found->second.size;
+  if (more > group_free) return failed("insufficient free space");
+  group_free -= more;
+  found->second.size = size;
   return {};
 }
 
 CommandOutput FakeHost::mkfs(const Command& command) {
   FakeVolume* volume = at_device(command.arguments.back());
   if (volume == nullptr) return failed("no such device");
-  volume->start = xfs_start(operand_after(command, "-m").substr(5), false);
+  volume->start = started.back() == "mkfs.xfs"
+                      ? xfs_start(operand_after(command, "-m").substr(5), false)
+                      : ext4_start(operand_after(command, "-U"));
+  return {};
+}
+
+CommandOutput FakeHost::blkdiscard(const Command& command) {
+  FakeVolume* volume = at_device(command.arguments.back());
+  if (volume == nullptr) return failed("no such device");
+  const std::string offset = operand_after(command, "--offset");
+  if (offset.empty() ? discards_clear : offset == "0")
+    volume->start = std::string(kSuperblockBytes, '\0');
   return {};
 }
 
@@ -193,13 +240,22 @@ FakeVolume* FakeHost::at_device(const std::string& path) {
 Result<std::string> FakeHost::mapper_uuid(const std::string& path) {
   const FakeVolume* volume = at_device(path);
   if (volume == nullptr) return Error(ErrorCode::kNotFound, "no such device");
-  return concat("LVM-vg", volume->uuid);
+  return other_device.empty() ? concat("LVM-vg", volume->uuid) : other_device;
 }
 
-Result<std::string> FakeHost::read_start(const std::string& path, std::size_t bytes) {
+Result<std::string> FakeHost::read(const std::string& path, Bytes offset, std::size_t bytes) {
   const FakeVolume* volume = at_device(path);
   if (volume == nullptr) return Error(ErrorCode::kNotFound, "no such device");
-  return volume->start.substr(0, bytes);
+  std::string content = offset.count() < volume->start.size()
+                            ? volume->start.substr(offset.count(), bytes)
+                            : std::string();
+  content.resize(std::min<std::uint64_t>(bytes, volume->size - offset.count()), '\0');
+  return content;
+}
+
+Result<std::string> FakeHost::disk_number(const std::string& path) {
+  if (at_device(path) == nullptr) return Error(ErrorCode::kNotFound, "no such device");
+  return std::string("253:0");
 }
 
 Status FakeHost::mount(const MountSource& source, const MountFlags& flags,
@@ -222,7 +278,13 @@ Status FakeHost::unmount(const std::string& top) {
   return {};
 }
 
-void FakeHost::write(LogLevel, std::string_view, std::initializer_list<LogField>) {}
+void FakeHost::write(LogLevel, std::string_view message, std::initializer_list<LogField>) {
+  messages.emplace_back(message);
+}
+
+bool FakeHost::logged(std::string_view message) const {
+  return std::find(messages.begin(), messages.end(), message) != messages.end();
+}
 
 VolumeSpec example_spec() {
   return VolumeSpec{*VolumeName::of_claim("0b1c2d3e-0000-4000-8000-00000000000a"),

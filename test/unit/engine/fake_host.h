@@ -25,6 +25,8 @@ struct FakeVolume {
   bool active = true;
 };
 
+std::string ext4_start(const std::string& uuid);
+
 // An XFS superblock as mkfs.xfs leaves it, or left it when it was cut short.
 std::string xfs_start(const std::string& uuid, bool in_progress);
 
@@ -38,7 +40,8 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
 
   Result<CommandOutput> run(const Command& command) override;
   Result<std::string> mapper_uuid(const std::string& path) override;
-  Result<std::string> read_start(const std::string& path, std::size_t bytes) override;
+  Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) override;
+  Result<std::string> disk_number(const std::string& path) override;
   Result<std::vector<MountEntry>> table() override { return mounts; }
   Status mount(const MountSource& source, const MountFlags& flags,
                const MountPoint& point) override;
@@ -47,7 +50,9 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
              std::initializer_list<LogField> fields) override;
 
   // A folder that kubelet would have made for the volume.
-  std::string volume_folder(const VolumeName& name);
+  std::string volume_folder(const VolumeName& name, const std::string& pod = "4f0e");
+
+  bool logged(std::string_view message) const;
 
   // The state, for tests to set up and to look at. Volumes by "group/name".
   std::map<std::string, FakeVolume> volumes;
@@ -56,6 +61,7 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   std::vector<MountFlags> mount_flags;  // of each mount that was made
   std::vector<std::string> started;     // the programs, in order
   std::string folder;                   // everything on disk is below it
+  std::vector<std::string> messages;    // what was logged
 
   // Faults: kill before or after the effect of the n-th program (1 is the first; 0: never), leave
   // a new LV unwiped, fail a program by its name.
@@ -69,6 +75,8 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   bool hangs_after_effect = false;
   std::string lying;
   std::string words = "fault asked for by the test";
+  std::string other_device;     // what device nodes lead to, when they lead astray
+  bool discards_clear = true;  // a discarded device reads as zeros
 
  private:
   CommandOutput carry_out(const Command& command);
@@ -76,7 +84,9 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   CommandOutput lvs(std::string_view table, bool with_group) const;
   CommandOutput lvremove(const Command& command);
   CommandOutput lvchange(const Command& command);
+  CommandOutput lvextend(const Command& command);
   CommandOutput mkfs(const Command& command);
+  CommandOutput blkdiscard(const Command& command);
   FakeVolume* at_device(const std::string& path);
   int uuids_ = 0;
 };

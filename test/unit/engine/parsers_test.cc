@@ -71,12 +71,18 @@ TEST_CASE("mountinfo: octal escapes and optional fields") {
 
 TEST_CASE("superblocks: complete, in progress, another's, none") {
   const std::string uuid = example_spec().name.claim_uid();
-  CHECK(classify_superblock(xfs_start(uuid, false), uuid) == Content::kComplete);
-  CHECK(classify_superblock(xfs_start(uuid, true), uuid) == Content::kIncomplete);
-  CHECK(classify_superblock(xfs_start("99999999-9999-4999-8999-999999999999", false), uuid) ==
-        Content::kForeign);
-  CHECK(classify_superblock(std::string(kSuperblockBytes, '\0'), uuid) == Content::kBlank);
-  CHECK(classify_superblock("XFSB", uuid) == Content::kForeign);
+  CHECK(classify_superblock(xfs_start(uuid, false), FsType::kXfs, uuid) == Content::kComplete);
+  CHECK(classify_superblock(xfs_start(uuid, true), FsType::kXfs, uuid) == Content::kIncomplete);
+  CHECK(classify_superblock(xfs_start("99999999-9999-4999-8999-999999999999", false), FsType::kXfs,
+                            uuid) == Content::kForeign);
+  CHECK(classify_superblock(std::string(kSuperblockBytes, '\0'), FsType::kXfs, uuid) ==
+        Content::kBlank);
+  CHECK(classify_superblock("XFSB", FsType::kXfs, uuid) == Content::kForeign);
+  CHECK(classify_superblock(xfs_start(uuid, false), FsType::kExt4, uuid) == Content::kForeign);
+  CHECK(classify_superblock(ext4_start(uuid), FsType::kExt4, uuid) == Content::kComplete);
+  CHECK(classify_superblock(ext4_start(uuid), FsType::kXfs, uuid) == Content::kForeign);
+  CHECK(classify_superblock(ext4_start("99999999-9999-4999-8999-999999999999"), FsType::kExt4,
+                            uuid) == Content::kForeign);
 }
 
 TEST_CASE("records read back as they were written; damaged ones are told") {
@@ -113,6 +119,37 @@ TEST_CASE("node.conf: pools, tools, kubelet's folder") {
   const auto unknown = find_pool(*config, "slow");
   REQUIRE_FALSE(unknown.ok());
   CHECK(unknown.error().message().find("default, fast") != std::string::npos);
+}
+
+TEST_CASE("node.conf: what a pool can be") {
+  const auto config = parse_node_config(
+      "[pool.thin]\nvolume-group = data\nthin-pool = tp\novercommit = 2.5\n"
+      "[pool.mirror]\nvolume-group = data\nlayout = raid1\n"
+      "[pool.shared]\nquota-path = /srv/fast\n[pool.own]\nvolume-group = data\nquota-size = "
+      "100Gi\n",
+      "node.conf");
+  REQUIRE(config.ok());
+  CHECK(config->pools.at("thin").thin_pool == "tp");
+  CHECK(config->pools.at("thin").overcommit_percent == 250);
+  CHECK(config->pools.at("mirror").layout.kind == Layout::Kind::kRaid1);
+  CHECK(config->pools.at("shared").quota_path == "/srv/fast");
+  CHECK(config->pools.at("shared").volume_group.empty());
+  CHECK(config->pools.at("own").quota_size == Bytes(100 * kGiB.count()));
+}
+
+TEST_CASE("node.conf: a pool that says too little, too much or nonsense is refused") {
+  const std::string group = "[pool.default]\nvolume-group = data\n";
+  for (const std::string& text :
+       {std::string("[pool.default]\nlayout = raid1\n"), group + "overcommit = 0.5\n",
+        group + "overcommit = 101\n", group + "overcommit = 1.234\n", group + "overcommit = 1.\n",
+        group + "overcommit = -1\n", group + "layout = striped:1\n",
+        group + "quota-path = /srv/a b\n", group + "quota-path = srv\n",
+        group + "quota-path = /srv\nquota-size = 1Gi\n", group + "quota-size = lots\n",
+        std::string("[pool.default]\nquota-size = 1Gi\n"), group + "thin-pool = -x\n"}) {
+    const auto config = parse_node_config(text, "node.conf");
+    REQUIRE_FALSE_MESSAGE(config.ok(), text);
+    CHECK(config.error().message().starts_with("node.conf"));
+  }
 }
 
 TEST_CASE("node.conf: what is wrong is named with its key") {

@@ -36,7 +36,7 @@ TEST_CASE_FIXTURE(Fixture, "mount and unmount succeed with one JSON object") {
 TEST_CASE_FIXTURE(Fixture, "every other call is Not supported, to the letter") {
   for (const auto* name :
        {"attach", "detach", "waitforattach", "isattached", "getvolumename", "mountdevice",
-        "unmountdevice", "expandvolume", "expandfs", "", "--mount", "mount\n"}) {
+        "unmountdevice", "expandvolume", "", "--mount", "mount\n"}) {
     const Answer answer = call({name, folder(), "{}"});
     CHECK(status_of(answer) == "Not supported");
     CHECK(answer.exit_code != 0);

@@ -1,0 +1,19 @@
+// Removes a tree that somebody else filled: links are never followed, mounts never crossed, and
+// neither the depth of the tree nor the width of a folder costs memory or descriptors.
+#pragma once
+
+#include <functional>
+
+#include "flexvolume/base/fd.h"
+#include "flexvolume/base/result.h"
+
+namespace flexlocal::engine {
+
+// Removes what is in `heap`, a folder of ours that nobody else can reach, and leaves it empty:
+// true. False once `is_late` says so, which it is asked between two files; what is left is for the
+// next call, and so it is after a kill. Folders that are not empty are first moved up into the
+// heap, so that none is ever reached through another one. kBusy when something is mounted in the
+// tree.
+Result<bool> empty_heap(const UniqueFd& heap, const std::function<bool()>& is_late);
+
+}  // namespace flexlocal::engine

@@ -1,0 +1,70 @@
+// What LVM says of itself in JSON, read into plain structs.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "flexvolume/base/bytes.h"
+#include "flexvolume/base/result.h"
+#include "flexvolume/engine/contract.h"
+#include "flexvolume/engine/space.h"
+
+namespace flexlocal::engine {
+
+// The columns that the parsers need.
+inline constexpr std::string_view kGroupColumns = "vg_name,vg_uuid,vg_size,vg_free,vg_extent_size";
+inline constexpr std::string_view kVolumeOnlyColumns =
+    "lv_name,lv_uuid,lv_size,lv_tags,lv_device_open,lv_active,pool_lv";
+inline constexpr std::string_view kThinPoolColumns =
+    "lv_name,lv_size,pool_lv,data_percent,metadata_percent,zero";
+inline constexpr std::string_view kDiskColumns = "vg_name,pv_name,pv_free";
+
+struct VolumeGroup {
+  std::string name;
+  Bytes size;
+  Bytes free;
+  Bytes extent;
+};
+
+struct LogicalVolume {
+  std::string group;
+  std::string name;
+  std::string uuid;         // lv_uuid as LVM prints it
+  std::string device_uuid;  // what device-mapper calls it: "LVM-<vg uuid><lv uuid>", no hyphens
+  Bytes size;
+  bool open = false;  // somebody has the device open: a mount, most often
+  bool active = false;
+  std::string thin_pool;               // of a thin volume
+  std::optional<Ownership> ownership;  // nothing: a stranger's
+};
+
+// A thin pool and what was promised of it, by whomever.
+struct ThinPool {
+  Bytes size;
+  unsigned data_percent = 0;      // rounded up
+  unsigned metadata_percent = 0;  // rounded up
+  bool zeroing = false;           // blocks are zeroed before a volume sees them
+  Bytes promised;                 // the sum of its volumes' sizes
+};
+
+struct Inventory {
+  std::vector<VolumeGroup> groups;
+  std::vector<LogicalVolume> volumes;  // those with our owner tag, of whichever cluster
+  // Added by Engine::inventory, which knows the pools:
+  std::vector<Space> spaces{};
+  std::vector<Holding> holdings{};
+};
+
+// What `vgs` and `lvs` printed with --reportformat json. kCorrupt when it is not that.
+Result<std::vector<VolumeGroup>> parse_volume_groups(std::string_view report);
+Result<std::vector<LogicalVolume>> parse_logical_volumes(std::string_view report);
+// Of `lvs` with a thin pool and its volumes: kNotFound when there is no such pool.
+Result<ThinPool> parse_thin_pool(std::string_view report, std::string_view name);
+// Of `vgs` with a row for each disk: what is free there.
+Result<std::vector<Bytes>> parse_disks(std::string_view report);
+// Of `vgs` with columns of both: a row for each volume, none for a group that has no volume.
+Result<Inventory> parse_inventory(std::string_view report);
+
+}  // namespace flexlocal::engine

@@ -1,0 +1,21 @@
+// Whether a thin pool may promise more: LVM itself never says no.
+#pragma once
+
+#include "flexvolume/engine/lvm_report.h"
+#include "flexvolume/engine/node_config.h"
+
+namespace flexlocal::engine {
+
+// A pool that is nearly full takes no new promises: its volumes' writers would be the first to
+// notice. In percent of data or of metadata, whichever is fuller.
+inline constexpr unsigned kMostThinPercent = 95;
+
+// All that the pool may promise, with the administrator's overcommit.
+Bytes promisable(const ThinPool& thin, const Pool& pool);
+
+// Whether `more` bytes can be promised. kNoSpace, with figures, when the sum of the volumes, the
+// data or the metadata would be too much; kInvalid, with the command that helps, when the pool does
+// not zero new blocks: a volume could then show what another one held.
+Status check_thin_room(const ThinPool& thin, const Pool& pool, Bytes more);
+
+}  // namespace flexlocal::engine

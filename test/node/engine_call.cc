@@ -1,0 +1,137 @@
+// Calls the engine's operations that only the node daemon makes, for the tests of the node tier:
+//
+//   engine-call [--host-proc=DIR] remove JSON        JSON: the options as kubelet hands them to
+//   mount engine-call [--host-proc=DIR] grow JSON BYTES engine-call [--host-proc=DIR] inventory
+//   engine-call [--host-proc=DIR] refresh-io-limits
+//
+// It reads /etc/flexlocal/node.conf and works on the real host. --host-proc: as the node daemon's.
+// Prints one JSON object on one line: {"status":"Success",...} or {"status":"Failure","code":...,
+// "message":...}. Exit status: 0 on success, 1 on failure, 2 on wrong usage.
+
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "flexvolume/base/json.h"
+#include "flexvolume/base/program.h"
+#include "flexvolume/base/text.h"
+#include "flexvolume/engine/engine.h"
+#include "flexvolume/engine/kernel_mounter.h"
+#include "flexvolume/protocol.h"
+
+namespace flexlocal::engine {
+namespace {
+
+constexpr std::string_view kUsage =
+    "usage: engine-call [--host-proc=DIR] remove JSON | grow JSON BYTES | inventory |"
+    " refresh-io-limits";
+constexpr std::string_view kHostProc = "--host-proc=";
+
+void add_size(JsonWriter& json, std::string_view key, Bytes size) {
+  json.key(key).integer(static_cast<std::int64_t>(size.count()));
+}
+
+Status print_removal(Engine& engine, const VolumeSpec& spec, JsonWriter& json) {
+  const auto removal = engine.remove(spec);
+  if (!removal) return removal.error();
+  json.key("done").boolean(removal->done);
+  add_size(json, "wiped", removal->wiped);
+  add_size(json, "size", removal->size);
+  return {};
+}
+
+void print_space(const Space& space, JsonWriter& json) {
+  json.begin_object().member("id", space.id);
+  add_size(json, "size", space.size);
+  add_size(json, "free", space.free);
+  add_size(json, "unit", space.unit);
+  json.key("disks").begin_array();
+  for (const Bytes free : space.disks) json.integer(static_cast<std::int64_t>(free.count()));
+  json.end_array().end_object();
+}
+
+Status print_inventory(Engine& engine, JsonWriter& json) {
+  const auto inventory = engine.inventory();
+  if (!inventory) return inventory.error();
+  json.key("spaces").begin_array();
+  for (const Space& space : inventory->spaces) print_space(space, json);
+  json.end_array().key("holdings").begin_array();
+  for (const Holding& holding : inventory->holdings) {
+    json.begin_object().member("volume", holding.volume).member("space", holding.space);
+    add_size(json, "size", holding.size);
+    json.end_object();
+  }
+  json.end_array();
+  return {};
+}
+
+Status carry_out(Engine& engine, const std::vector<std::string>& words, JsonWriter& json) {
+  if (words[0] == "inventory") return print_inventory(engine, json);
+  if (words[0] == "refresh-io-limits") return engine.refresh_io_limits();
+  const auto options = plugin::parse_call_options(words[1]);
+  if (!options) return options.error();
+  const auto spec = parse_options(*options);
+  if (!spec) return spec.error();
+  if (words[0] == "remove") return print_removal(engine, *spec, json);
+  unsigned long long size = 0;
+  if (!parse_number(words[2], kMostBytes.count(), size))
+    return Error(ErrorCode::kInvalid, concat("\"", words[2], "\" is no count of bytes"));
+  return engine.grow(*spec, Bytes(size));
+}
+
+bool is_usage(const std::vector<std::string>& words) {
+  if (words.empty()) return false;
+  const std::size_t wanted = words[0] == "inventory"           ? 1
+                             : words[0] == "refresh-io-limits" ? 1
+                             : words[0] == "remove"            ? 2
+                             : words[0] == "grow"              ? 3
+                                                               : 0;
+  return words.size() == wanted;
+}
+
+Status call(const std::string& host_proc, const std::vector<std::string>& words, JsonWriter& json) {
+  const auto config = load_node_config(std::string(kNodeConfigPath));
+  if (!config) return config.error();
+  StderrLog log(LogLevel::kWarning);
+  ProcessRunner runner(host_proc);
+  KernelDevices devices;
+  KernelMounter mounter(host_proc.empty() ? "/proc/self/mountinfo" : host_proc + "/mountinfo");
+  Host host{runner, devices, mounter, log};
+  if (!host_proc.empty()) host.tool_root = host_proc + "/root";
+  Engine engine(host, *config);
+  return carry_out(engine, words, json);
+}
+
+int run(std::vector<std::string> words) {
+  std::string host_proc;
+  if (!words.empty() && words[0].starts_with(kHostProc)) {
+    host_proc = words[0].substr(kHostProc.size());
+    words.erase(words.begin());
+  }
+  if (!is_usage(words)) {
+    std::cerr << kUsage << '\n';
+    return 2;
+  }
+  JsonWriter json;
+  json.begin_object().member("status", "Success");
+  const Status called = call(host_proc, words, json);
+  if (called) {
+    std::cout << json.end_object().take() << std::endl;
+    return 0;
+  }
+  JsonWriter failure;
+  failure.begin_object()
+      .member("status", "Failure")
+      .member("code", to_string(called.error().code()))
+      .member("message", called.error().message());
+  std::cout << failure.end_object().take() << std::endl;
+  return 1;
+}
+
+}  // namespace
+}  // namespace flexlocal::engine
+
+int main(int count, char** values) {
+  return flexlocal::engine::run(
+      std::vector<std::string>(values + (count > 0 ? 1 : 0), values + count));
+}

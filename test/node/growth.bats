@@ -1,0 +1,127 @@
+# Growing a logical volume and its file system, under a pod and without one.
+
+setup_file() {
+  export group=growth
+  "$BATS_TEST_DIRNAME/../lab/guest-disk" "$group" 2G >/dev/null
+}
+
+setup() {
+  . "$BATS_TEST_DIRNAME/volume.bash"
+  configure "$group"
+}
+
+teardown() {
+  forget_volumes
+}
+
+mib=$((1024 * 1024))
+
+# expand MIB [OLD-MIB]: as kubelet calls it, without the pod's keys.
+expand() {
+  call expandfs "$options" '' "$folder" $(($1 * mib)) $((${2:-320} * mib))
+}
+
+# What the mounted file system offers, in MiB.
+offers() { echo $(($(stat -f -c '%b * %S' "$folder") / mib)); }
+
+size_of() { lvs --noheadings --units m --nosuffix -o lv_size "$group/$name" | sed 's/\..*//; s/ //g'; }
+
+@test "a volume grows under a pod that writes, and is still a hard limit" {
+  for fs_type in xfs ext4; do
+    volume_name 1 && mount_volume "$name" && expect_success
+    echo precious >"$folder/file"
+    before=$(offers)
+    exec 9>"$folder/open"
+    expand 640 && expect_success
+    echo written >&9
+    exec 9>&-
+    [ "$(size_of)" = 640 ] && [ "$(offers)" -gt $((before + 250)) ]
+    [ "$(<"$folder/file")" = precious ]
+    run dd if=/dev/zero of="$folder/full" bs=1M count=700 status=none
+    [[ $output == *"No space left on device"* ]]
+    expand 640 && expect_success # repeated
+    forget_volumes
+  done
+}
+
+@test "a volume that is not mounted grows at once, its file system with the next mount" {
+  volume_name 1 && mount_volume "$name" && expect_success
+  before=$(offers)
+  call unmount "$folder"
+  engine_call grow "$options" $((640 * mib)) && expect_success
+  [ "$(size_of)" = 640 ]
+  call mount "$folder" "$options" && expect_success
+  [ "$(offers)" -gt $((before + 250)) ]
+  [[ $(<"/var/lib/flexlocal/volumes/$name") != *growFileSystem* ]]
+  call unmount "$folder"
+  configure "$group" '[tool]' 'xfs_growfs = /bin/false'
+  call mount "$folder" "$options" && expect_success
+}
+
+@test "growing beyond the pool is refused with figures and changes nothing" {
+  volume_name 1 && mount_volume "$name" && expect_success
+  before=$(offers)
+  expand 5000
+  expect_failure "cannot grow volume $name to 4.88 GiB: pool \\\"default\\\" (volume group \\\"$group\\\") has 1.68 GiB free, 4.57 GiB more asked"
+  [ "$(size_of)" = 320 ] && [ "$(offers)" = "$before" ]
+}
+
+@test "a thin volume grows within what its pool may promise" {
+  lvcreate -qq -y --type thin-pool -L 600M -n tp "$group"
+  configure "$group" 'thin-pool = tp'
+  backend=thin
+  volume_name 1 && mount_volume "$name" && expect_success
+  expand 512 && expect_success
+  [ "$(size_of)" = 512 ]
+  expand 900
+  expect_failure 'may promise 600 MiB (overcommit 1.00), has promised 512 MiB, and 388 MiB more are asked'
+  [ "$(size_of)" = 512 ]
+}
+
+@test "shrinking is refused, in either way to ask for it" {
+  volume_name 1 && mount_volume "$name" && expect_success
+  expand 320 640
+  expect_failure 'a volume cannot shrink, from 640 MiB to 320 MiB'
+  expand 300 300
+  expect_failure 'made with 320 MiB and cannot shrink to 300 MiB'
+  expand 640 && expect_success
+  # An older wish, while the volume offers more already: nothing to do, and nothing is taken away.
+  expand 400 && expect_success
+  [ "$(size_of)" = 640 ]
+}
+
+@test "without a valid grant, before its first mount, or when another made it, nothing grows" {
+  volume_name 1 && folder_for "$name" && options_for "$name"
+  expand 640
+  expect_failure 'its first mount makes it'
+  call mount "$folder" "$options" && expect_success
+  granted=$options
+  options=${options/grant\":\"1/grant\":\"2}
+  expand 640
+  expect_failure "grant is not valid"
+  options=$granted
+  lvchange -qq --deltag flexlocal.io/owner=flexlocal "$group/$name"
+  expand 640
+  expect_failure 'is not extended'
+  [ "$(size_of)" = 320 ]
+}
+
+@test "invariant 2: killed around lvextend or xfs_growfs, the same call again completes it" {
+  for tool in lvextend xfs_growfs; do
+    # shellcheck disable=SC2016 # expanded by the wrapper
+    for script in 'kill -9 $PPID' '"$tool" "$@"; kill -9 $PPID'; do
+      volume_name 1 && mount_volume "$name" && expect_success
+      echo precious >"$folder/file"
+      wrap_tool "$tool" "$script"
+      configure "$group" '[tool]' "$tool = /run/wrapped-$tool"
+      expand 640
+      [ "$status" = 137 ] || fail "the plugin was not killed: $answer"
+      [ "$(<"$folder/file")" = precious ]
+      configure "$group"
+      expand 640 && expect_success
+      [ "$(size_of)" = 640 ] && [ "$(offers)" -gt 500 ]
+      [ "$(<"$folder/file")" = precious ]
+      forget_volumes
+    done
+  done
+}

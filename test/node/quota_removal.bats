@@ -1,0 +1,130 @@
+# Removing volumes of backend quota on a real kernel.
+# shellcheck disable=SC2016 # much here is expanded by another shell
+
+setup_file() {
+  . "$BATS_TEST_DIRNAME/quota.bash"
+  make_shared_disk
+}
+
+setup() {
+  . "$BATS_TEST_DIRNAME/quota.bash"
+  mount_shared
+}
+
+teardown() {
+  [ -z "${holder:-}" ] || kill "$holder"
+  forget_quota_volumes
+}
+
+# Waits until the shell command is true.
+eventually() {
+  local tries
+  for ((tries = 0; tries < 100; tries++)); do
+    ! eval "$1" || return 0
+    read -r -t 0.1 <>/run/guest || true
+  done
+  fail "it did not come true: $1"
+}
+
+# remove_whole: calls remove for `options` until it is done.
+remove_whole() {
+  local calls
+  for ((calls = 1; calls < 100; calls++)); do
+    engine_call remove "$options" && expect_success
+    [[ $answer == *'"done":false'* ]] || return 0
+  done
+  fail "the removal does not end: $answer"
+}
+
+@test "a removal takes files, limit and record; what is gone is done" {
+  volume_name 1 && made "$name"
+  mkdir -p "$folder/a/b" && echo x >"$folder/a/b/file" && ln -s /etc/passwd "$folder/link"
+  call unmount "$folder" && expect_success
+  remove_whole
+  expect_no_volume
+  [ -s /etc/passwd ]
+  remove_whole
+}
+
+@test "a volume that is mounted in any mount namespace is not removed" {
+  volume_name 1 && made "$name"
+  engine_call remove "$options"
+  [[ $answer == *'"code":"busy"'*"is in use"* ]] || fail "$answer"
+  mkdir -p /run/sub "$folder/sub"
+  unshare --mount bash -c 'mount --bind "$1/sub" /run/sub && echo ready >/run/held && read -r -t 60 <>/run/guest' _ "$folder" &
+  holder=$!
+  eventually '[ -e /run/held ]'
+  call unmount "$folder" && expect_success
+  engine_call remove "$options"
+  [[ $answer == *'"code":"busy"'*" of process $holder\""* ]] || fail "$answer"
+  kill "$holder"
+  wait "$holder" || true
+  holder=
+  remove_whole
+  expect_no_volume
+}
+
+@test "what is mounted in a volume is not deleted with it" {
+  volume_name 1 && made "$name"
+  mkdir "$folder/other"
+  call unmount "$folder"
+  mkdir -p /run/precious && echo precious >/run/precious/file
+  mount --bind /run/precious "$shared/.flexlocal/volumes/$name/other"
+  engine_call remove "$options"
+  [[ $answer == *'"code":"busy"'* ]] || fail "$answer"
+  umount "$shared/.flexlocal/volumes/$name/other"
+  [ "$(</run/precious/file)" = precious ]
+  remove_whole
+  expect_no_volume
+}
+
+@test "a hostile tree is removed: deep, immutable, of another project, full of links" {
+  volume_name 1 && made "$name"
+  touch "$folder"/wide{1..300} && ln -s / "$folder/root" && mkfifo "$folder/fifo"
+  # Deeper than any path can be long.
+  perl -e 'chdir shift or die; for (1 .. 3000) { mkdir "d" and chdir "d" or die }' "$folder"
+  mkdir "$folder/stiff" && echo x >"$folder/stiff/file"
+  chattr +i "$folder/stiff/file" "$folder/stiff"
+  mkdir "$folder/moved" && echo x >"$folder/moved/file" && chattr -p 7 "$folder/moved"
+  call unmount "$folder" && expect_success
+  remove_whole
+  expect_no_volume
+}
+
+@test "a removal that is killed goes on where it was" {
+  volume_name 1 && made "$name"
+  mkdir "$folder/sub" && echo x >"$folder/sub/file"
+  call unmount "$folder"
+  wrap_tool xfs_quota 'kill -9 $PPID'
+  configure_quota "[tool]" "xfs_quota = /run/wrapped-xfs_quota"
+  engine_call remove "$options"
+  [ "$status" = 137 ] || fail "the removal was not killed: $answer"
+  call mount "$folder" "$options"
+  expect_failure "is being removed"
+  configure_quota
+  rm -r /var/lib/flexlocal/volumes
+  call mount "$folder" "$options"
+  expect_failure "is being removed"
+  remove_whole
+  expect_no_volume
+  call mount "$folder" "$options" && expect_success
+}
+
+@test "the daemon in a pod sees the host's files through its first process" {
+  volume_name 1 && made "$name"
+  host=/proc/$BASHPID
+  in_pod() {
+    status=0
+    answer=$(unshare --mount bash -c 'umount -l "$1" && shift && exec "$@"' _ "$shared" \
+      "${plugin%/*}/engine-call" "--host-proc=$host" "$@" 2>&1) || status=$?
+  }
+  in_pod inventory && expect_success
+  [ "$(jq -r '.holdings[0].size' <<<"$answer")" = $((32 << 20)) ]
+  in_pod grow "$options" $((64 << 20)) && expect_success
+  expect_size $((64 << 20))
+  in_pod remove "$options"
+  [[ $answer == *'"code":"busy"'* ]] || fail "$answer"
+  call unmount "$folder"
+  in_pod remove "$options" && expect_success
+  expect_no_volume
+}

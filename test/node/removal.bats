@@ -1,0 +1,141 @@
+# Removing a logical volume: only what is proven ours, wiped before its space is given back.
+
+setup_file() {
+  export group=removal
+  "$BATS_TEST_DIRNAME/../lab/guest-disk" "$group" 1G >/dev/null
+}
+
+setup() {
+  . "$BATS_TEST_DIRNAME/volume.bash"
+  configure "$group"
+}
+
+teardown() {
+  forget_volumes
+}
+
+secret='the-old-tenants-secret'
+
+# A volume full of a pattern, unmounted; with what OPTION=VALUE its options say.
+make_full() {
+  more_options=("$@")
+  volume_name 1 && mount_volume "$name" && expect_success
+  yes "$secret" | dd of="$folder/file" bs=1M iflag=fullblock oflag=direct status=none || true
+  call unmount "$folder"
+  device_of "$name"
+  first_extent=$(lvs --noheadings -o seg_pe_ranges "$group/$name" | xargs)
+  grep -q -a -m 1 "$secret" "$device" || fail "the pattern is not on the device: nothing is tested"
+}
+
+# Not one byte of it on the same extents, made into a raw volume by somebody else.
+expect_wiped() {
+  [ -z "$(lv_of "$name")" ] && [ ! -e "/var/lib/flexlocal/volumes/$name" ]
+  lvcreate -qq -y -Zn -Wn -n raw -L 320M "$group"
+  [ "$(lvs --noheadings -o seg_pe_ranges "$group/raw" | xargs)" = "$first_extent" ]
+  if grep -q -a -m 1 "$secret" "/dev/$group/raw"; then fail "the pattern can be read"; fi
+}
+
+# Until it is done: a removal that zeroes comes back after some seconds of it.
+remove() {
+  for ((calls = 1; calls < 100; calls++)); do
+    engine_call remove "$options" && expect_success
+    [[ $answer == *'"done":false'* ]] || return 0
+  done
+  fail "not done after $calls calls: $answer"
+}
+
+@test "onDelete discard: nothing of the old data can be read from the same extents" {
+  make_full onDelete=discard
+  remove
+  expect_wiped
+}
+
+@test "onDelete discard on a device that cannot: the volume is zeroed" {
+  make_full onDelete=discard
+  read -r _ minor < <(dmsetup info -c --noheadings --separator ' ' -o major,minor "${device##*/}")
+  echo 0 >"/sys/block/dm-$minor/queue/discard_max_bytes"
+  remove
+  expect_wiped
+}
+
+@test "onDelete discard on a device that only says that it did: the volume is zeroed" {
+  make_full onDelete=discard
+  # shellcheck disable=SC2016 # expanded by the wrapper
+  wrap_tool blkdiscard 'case $* in *zeroout*) exec "$tool" "$@" ;; esac'
+  configure "$group" '[tool]' 'blkdiscard = /run/wrapped-blkdiscard'
+  remove
+  expect_wiped
+}
+
+@test "onDelete zero: killed in the middle it goes on, and is never mounted again" {
+  make_full onDelete=zero
+  # shellcheck disable=SC2016
+  wrap_tool blkdiscard '"$tool" "$@"; kill -9 $PPID'
+  configure "$group" '[tool]' 'blkdiscard = /run/wrapped-blkdiscard'
+  engine_call remove "$options"
+  [ "$status" = 137 ]
+  [[ $(lv_of "$name") == *flexlocal.io/state=wiping* ]]
+  [[ $(<"/var/lib/flexlocal/volumes/$name") == *'"state":"wiping"'* ]]
+  configure "$group"
+  call mount "$folder" "$options"
+  expect_failure 'is being removed and its blocks are wiped'
+  rm "/var/lib/flexlocal/volumes/$name" # by its tags, too
+  call mount "$folder" "$options"
+  expect_failure 'is being removed and its blocks are wiped'
+  remove
+  expect_wiped
+}
+
+@test "onDelete none removes at once" {
+  make_full onDelete=none
+  configure "$group" '[tool]' 'blkdiscard = /bin/false'
+  remove
+  [ "$calls" = 1 ] && [ -z "$(lv_of "$name")" ]
+}
+
+@test "a thin volume's blocks are not shown to the next one" {
+  lvcreate -qq -y --type thin-pool -L 400M -n tp "$group"
+  configure "$group" 'thin-pool = tp'
+  backend=thin
+  make_full onDelete=zero
+  remove
+  lvcreate -qq -y -V 320M --thinpool tp -n raw "$group"
+  # Written a little, so that blocks of the pool are given to it.
+  for ((at = 0; at < 320; at += 4)); do
+    echo x | dd of="/dev/$group/raw" bs=512 count=1 seek=$((at * 2048)) conv=notrunc,sync status=none
+  done
+  if grep -q -a -m 1 "$secret" "/dev/$group/raw"; then fail "the pattern can be read"; fi
+}
+
+@test "an inactive volume is wiped and removed as well" {
+  make_full onDelete=zero
+  lvchange -qq -an "$group/$name"
+  remove
+  expect_wiped
+}
+
+@test "invariant 4: a volume that is mounted is not removed, and not wiped" {
+  more_options=(onDelete=zero)
+  volume_name 1 && mount_volume "$name" && expect_success
+  echo precious >"$folder/file"
+  engine_call remove "$options"
+  expect_failure 'is in use and is not removed yet'
+  [ "$(<"$folder/file")" = precious ]
+  [[ $(lv_of "$name") != *wiping* ]]
+}
+
+@test "invariant 4: nothing is removed by its name alone" {
+  volume_name 1 && folder_for "$name" && options_for "$name"
+  lvcreate -qq -y -n "$name" -L 320M --addtag somebody "$group"
+  engine_call remove "$options"
+  expect_failure 'its tags do not say that it is'
+  [ -n "$(lv_of "$name")" ]
+}
+
+@test "a removal that was done is done again without a word" {
+  volume_name 1 && mount_volume "$name" && expect_success
+  call unmount "$folder"
+  remove
+  remove
+  [ "$calls" = 1 ]
+}

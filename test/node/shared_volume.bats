@@ -1,0 +1,120 @@
+# A pool with quota-size: the file system that its quota volumes share is made, and found again.
+
+setup_file() {
+  export group=shared
+  "$BATS_TEST_DIRNAME/../lab/guest-disk" "$group" 2G >/dev/null
+}
+
+setup() {
+  . "$BATS_TEST_DIRNAME/volume.bash"
+  backend=quota
+  pools=/var/lib/flexlocal/pools
+  configure "$group" "quota-size = 1Gi"
+  volume_name 1
+}
+
+teardown() {
+  local line mounts
+  mapfile -t mounts </proc/self/mountinfo
+  for line in "${mounts[@]}"; do
+    # shellcheck disable=SC2086 # the line's fields
+    set -- $line
+    case $5 in "$kubelet"/pods/*) umount "$5" ;; esac
+  done
+  for line in "$pools"/*; do ! mountpoint -q "$line" || umount "$line"; done
+  rm -rf "$pools"
+  forget_volumes
+}
+
+expect_one_shared_volume() {
+  [ "$(lvs --noheadings -o lv_name,lv_tags "$group" | tr -d ' ')" = \
+    flexlocal-defaultflexlocal.io/owner=flexlocal,flexlocal.io/shared-pool=default,flexlocal.io/state=ready ] ||
+    fail "$(lvs -o lv_name,lv_tags "$group")"
+}
+
+@test "the first volume makes the shared file system; more volumes and mounts only use it" {
+  mount_volume "$name" pod-1 32 && expect_success
+  expect_one_shared_volume
+  read -r source options < <(findmnt -n -o SOURCE,OPTIONS "$pools/default")
+  [ "$source" = "/dev/mapper/$group-flexlocal--default" ]
+  for option in nodev nosuid prjquota; do [[ ,$options, == *,$option,* ]]; done
+  echo precious >"$folder/file"
+  call unmount "$folder" && expect_success
+  configure "$group" "quota-size = 1Gi" "[tool]" "lvs = /bin/false" "lvcreate = /bin/false" \
+    "mkfs.xfs = /bin/false" "mount = /bin/false"
+  mount_volume "$name" pod-2 32 && expect_success
+  [ "$(<"$folder/file")" = precious ]
+  volume_name 2 && mount_volume "$name" pod-2 32 && expect_success
+}
+
+@test "before there is one, the inventory has what it will surely offer; a mount keeps the promise" {
+  engine_call inventory && expect_success
+  promised=$(jq -r '.spaces[] | select(.id == "quota:default") | .free' <<<"$answer")
+  ((promised > 700 << 20))
+  [ -z "$(lvs --noheadings "$group")" ]
+  mount_volume "$name" pod-1 $((promised >> 20)) && expect_success
+}
+
+@test "after a reboot the first call mounts it again, a removal too" {
+  mount_volume "$name" pod-1 32 && expect_success
+  echo precious >"$folder/file"
+  call unmount "$folder"
+  umount "$pools/default" && vgchange -qq -an "$group"
+  call mount "$folder" "$options" && expect_success
+  [ "$(<"$folder/file")" = precious ]
+  call unmount "$folder"
+  umount "$pools/default" && vgchange -qq -an "$group"
+  engine_call remove "$options" && expect_success
+  [ -z "$(ls "$pools/default/.flexlocal/volumes")" ]
+  expect_one_shared_volume
+}
+
+@test "killed before, in or after each program, one clean call makes the one right volume" {
+  # shellcheck disable=SC2016 # expanded by the wrapper
+  for tool in lvs lvcreate mkfs.xfs lvchange mount; do
+    for script in 'kill -9 $PPID' 'kill -9 $PPID; exec "$tool" "$@"' '"$tool" "$@"; kill -9 $PPID'; do
+      wrap_tool "$tool" "$script"
+      configure "$group" "quota-size = 1Gi" "[tool]" "$tool = /run/wrapped-$tool"
+      mount_volume "$name" pod-1 32
+      [ "$status" = 137 ] || fail "not killed in $tool: $answer"
+      configure "$group" "quota-size = 1Gi"
+      call mount "$folder" "$options" && expect_success
+      expect_one_shared_volume
+      mountpoint -q "$pools/default"
+      teardown
+    done
+  done
+}
+
+@test "a failing mkfs leaves nothing; a group without room is refused with figures" {
+  wrap_tool mkfs.xfs 'echo "disk on fire" >&2; exit 1'
+  configure "$group" "quota-size = 1Gi" "[tool]" "mkfs.xfs = /run/wrapped-mkfs.xfs"
+  mount_volume "$name" pod-1 32
+  expect_failure "disk on fire"
+  [ -z "$(lvs --noheadings "$group")" ]
+  configure "$group" "quota-size = 1Ti"
+  mount_volume "$name" pod-1 32
+  expect_failure "has 1.99 GiB free"
+  engine_call inventory && expect_success
+  [ "$(jq -r '.spaces[] | select(.id == "quota:default") | .free' <<<"$answer")" = 0 ]
+  expect_unmounted "$folder"
+}
+
+@test "a stranger's volume of that name is left alone" {
+  lvcreate -qq -y -n flexlocal-default -L 320M --addtag somebody "$group"
+  mount_volume "$name" pod-1 32
+  expect_failure "its tags do not say that it is flexlocal's"
+  [ "$(lvs --noheadings -o lv_tags "$group" | tr -d ' ')" = somebody ]
+}
+
+@test "eight first mounts at once make one shared file system" {
+  pids=()
+  for number in 1 2 3 4 5 6 7 8; do
+    volume_name "$number" && folder_for "$name" && options_for "$name" 32
+    "$plugin" mount "$folder" "$options" >"/run/answer-$number" 2>&1 &
+    pids+=($!)
+  done
+  for i in "${!pids[@]}"; do wait "${pids[i]}" || fail "call $i: $(<"/run/answer-$((i + 1))")"; done
+  expect_one_shared_volume
+  [ "$(find "$pools/default/.flexlocal/volumes" -mindepth 1 -maxdepth 1 | wc -l)" = 8 ]
+}

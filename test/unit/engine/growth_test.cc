@@ -1,0 +1,129 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "flexvolume/base/text.h"
+#include "flexvolume/engine/engine.h"
+#include "test/unit/engine/fake_host.h"
+
+namespace flexlocal::engine {
+namespace {
+
+constexpr Bytes kLarger{1024 * kMiB.count()};
+
+struct Fixture {
+  FakeHost fake;
+  NodeConfig config = fake.config();
+  Engine engine{fake.host(), config};
+  VolumeSpec spec = example_spec();
+  std::string key = "data/" + spec.name.text();
+
+  Status mount() {
+    return engine.mount(
+        {spec, grant_for(spec), fake.volume_folder(spec.name), "shop", "4f0e", false});
+  }
+  Status grow(Bytes size = kLarger) { return engine.grow({spec, grant_for(spec), size}); }
+  long count(const char* program) const {
+    return std::count(fake.started.begin(), fake.started.end(), program);
+  }
+  bool is_behind() {
+    return (*RecordStore(fake.folder + "/records").load(spec.name))->grow_file_system;
+  }
+};
+
+TEST_CASE_FIXTURE(Fixture, "a mounted volume grows: first the device, then the file system") {
+  REQUIRE(mount().ok());
+  fake.started.clear();
+  REQUIRE(grow().ok());
+  CHECK(fake.started == std::vector<std::string>{"lvs", "lvextend", "xfs_growfs"});
+  CHECK(fake.volumes[key].size == kLarger.count());
+}
+
+TEST_CASE_FIXTURE(Fixture, "growing again extends nothing and is success") {
+  REQUIRE(mount().ok());
+  REQUIRE(grow().ok());
+  REQUIRE(grow().ok());
+  CHECK(count("lvextend") == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "an unmounted file system grows with its next mount, once") {
+  REQUIRE(mount().ok());
+  fake.mounts.clear();
+  REQUIRE(grow().ok());
+  CHECK(count("xfs_growfs") == 0);
+  CHECK(is_behind());
+  REQUIRE(mount().ok());
+  CHECK(count("xfs_growfs") == 1);
+  CHECK_FALSE(is_behind());
+  fake.mounts.clear();
+  REQUIRE(mount().ok());
+  CHECK(count("xfs_growfs") == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a mount succeeds though its file system cannot grow, and tries again") {
+  REQUIRE(mount().ok());
+  fake.mounts.clear();
+  REQUIRE(grow().ok());
+  fake.failing = "xfs_growfs";
+  REQUIRE(mount().ok());
+  CHECK(is_behind());
+  fake.failing.clear();
+  fake.mounts.clear();
+  REQUIRE(mount().ok());
+  CHECK_FALSE(is_behind());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a full group is refused with figures, and the volume stays as it was") {
+  REQUIRE(mount().ok());
+  fake.group_free = 100 * kMiB.count();
+  const auto grown = grow();
+  REQUIRE_FALSE(grown.ok());
+  CHECK(grown.error().code() == ErrorCode::kNoSpace);
+  CHECK(grown.error().message().find("100 MiB free, 512 MiB more asked") != std::string::npos);
+  CHECK(fake.volumes[key].size == spec.size.count());
+  CHECK(count("xfs_growfs") == 0);
+}
+
+TEST_CASE_FIXTURE(Fixture, "shrinking below what was decided first is refused") {
+  REQUIRE(mount().ok());
+  CHECK(grow(Bytes(spec.size.count() - 1)).error().code() == ErrorCode::kInvalid);
+}
+
+TEST_CASE_FIXTURE(Fixture, "what is not made, not granted, or another claim's does not grow") {
+  CHECK(grow().error().code() == ErrorCode::kNotFound);
+  REQUIRE(mount().ok());
+  CHECK(engine.grow({spec, "1-0-0", kLarger}).error().code() == ErrorCode::kDenied);
+  VolumeSpec other = spec;
+  other.claim_namespace = "thief";
+  CHECK(engine.grow({other, grant_for(other), kLarger}).error().code() == ErrorCode::kDenied);
+  std::erase(fake.volumes[key].tags, std::string(kOwnerTag));
+  CHECK(grow().error().code() == ErrorCode::kDenied);
+  CHECK(fake.volumes[key].size == spec.size.count());
+}
+
+// Invariant 2.
+TEST_CASE("killed before or after any program of a growth, the same call completes it") {
+  for (const bool mounted : {true, false}) {
+    for (const bool after : {false, true}) {
+      for (int n = 1; n <= 3; ++n) {
+        Fixture f;
+        REQUIRE(f.mount().ok());
+        if (!mounted) f.fake.mounts.clear();
+        f.fake.started.clear();
+        (after ? f.fake.kill_after : f.fake.kill_before) = n;
+        try {
+          const bool grown = f.grow().ok();
+          CHECK(grown);
+        } catch (const Killed&) {
+        }
+        f.fake.kill_before = f.fake.kill_after = 0;
+        REQUIRE_MESSAGE(f.grow().ok(), n, after);
+        CHECK(f.fake.volumes[f.key].size == kLarger.count());
+        CHECK(f.is_behind() == !mounted);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace flexlocal::engine

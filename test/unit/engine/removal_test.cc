@@ -1,0 +1,150 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "flexvolume/base/text.h"
+#include "flexvolume/engine/engine.h"
+#include "test/unit/engine/fake_host.h"
+
+namespace flexlocal::engine {
+namespace {
+
+struct Fixture {
+  FakeHost fake;
+  NodeConfig config = fake.config();
+  Engine engine{fake.host(), config};
+  VolumeSpec spec = example_spec();
+  std::string key = "data/" + spec.name.text();
+
+  void make(OnDelete on_delete) {
+    spec.on_delete = on_delete;
+    REQUIRE(mount().ok());
+    fake.mounts.clear();
+    fake.started.clear();
+  }
+  Status mount() {
+    return engine.mount(
+        {spec, grant_for(spec), fake.volume_folder(spec.name), "shop", "4f0e", false});
+  }
+  bool is_gone() {
+    return fake.volumes.empty() &&
+           !RecordStore(fake.folder + "/records").load(spec.name)->has_value();
+  }
+  long count(const char* program) const {
+    return std::count(fake.started.begin(), fake.started.end(), program);
+  }
+  // Calls until it is done, as the daemon does.
+  Status remove() {
+    for (;;) {
+      const auto removal = engine.remove(spec);
+      if (!removal) return removal.error();
+      if (removal->done) return {};
+    }
+  }
+};
+
+TEST_CASE_FIXTURE(Fixture, "a discard that clears the device is all that happens to it") {
+  make(OnDelete::kDiscard);
+  REQUIRE(remove().ok());
+  CHECK(fake.started == std::vector<std::string>{"lvs", "lvchange", "blkdiscard", "lvremove"});
+  CHECK(is_gone());
+}
+
+TEST_CASE_FIXTURE(Fixture, "where a discard fails or leaves content, the device is zeroed") {
+  make(OnDelete::kDiscard);
+  fake.discards_clear = false;
+  REQUIRE(remove().ok());
+  CHECK(count("blkdiscard") == 2);
+  CHECK(is_gone());
+}
+
+TEST_CASE_FIXTURE(Fixture, "zeroing never trusts a discard") {
+  make(OnDelete::kZero);
+  fake.discards_clear = false;
+  REQUIRE(remove().ok());
+  CHECK(is_gone());
+}
+
+TEST_CASE_FIXTURE(Fixture, "none wipes nothing") {
+  make(OnDelete::kNone);
+  REQUIRE(remove().ok());
+  CHECK(count("blkdiscard") == 0);
+  CHECK(is_gone());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a volume whose wipe fails keeps its space, and is not mounted again") {
+  make(OnDelete::kZero);
+  fake.failing = "blkdiscard";
+  const auto removal = engine.remove(spec);
+  REQUIRE_FALSE(removal.ok());
+  CHECK(removal.error().message().find("zeroing the volume") != std::string::npos);
+  CHECK(fake.volumes.size() == 1);
+  CHECK(mount().error().code() == ErrorCode::kDenied);
+  std::filesystem::remove_all(fake.folder + "/records");
+  CHECK(mount().error().code() == ErrorCode::kDenied);  // by its tags
+  fake.failing.clear();
+  REQUIRE(remove().ok());
+  CHECK(is_gone());
+}
+
+TEST_CASE_FIXTURE(Fixture, "settling does not bring a volume back whose removal has begun") {
+  make(OnDelete::kZero);
+  fake.failing = "blkdiscard";
+  CHECK_FALSE(engine.remove(spec).ok());
+  std::filesystem::remove_all(fake.folder + "/records");
+  REQUIRE(engine.settle(*engine.inventory()).ok());
+  CHECK(mount().error().code() == ErrorCode::kDenied);
+}
+
+// Data comes first.
+TEST_CASE_FIXTURE(Fixture, "nothing is wiped when the device's path leads to another device") {
+  for (const OnDelete on_delete : {OnDelete::kZero, OnDelete::kDiscard}) {
+    make(on_delete);
+    fake.other_device = "LVM-vgstranger";
+    CHECK(engine.remove(spec).error().code() == ErrorCode::kCorrupt);
+    CHECK(count("blkdiscard") == 0);
+    CHECK(count("lvremove") == 0);
+    fake.other_device.clear();
+    REQUIRE(remove().ok());
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "nothing is wiped while the volume is open") {
+  make(OnDelete::kZero);
+  fake.volumes[key].open = true;
+  CHECK(engine.remove(spec).error().code() == ErrorCode::kBusy);
+  CHECK(count("blkdiscard") == 0);
+  CHECK(count("lvchange") == 0);
+}
+
+TEST_CASE_FIXTURE(Fixture, "an inactive volume is activated, wiped and removed") {
+  make(OnDelete::kZero);
+  fake.volumes[key].active = false;
+  REQUIRE(remove().ok());
+  CHECK(is_gone());
+}
+
+// Invariant 2.
+TEST_CASE("killed before or after any program of a removal, the next call ends it") {
+  for (const OnDelete on_delete : {OnDelete::kDiscard, OnDelete::kZero, OnDelete::kNone}) {
+    for (const bool after : {false, true}) {
+      for (int n = 1; n <= 4; ++n) {
+        Fixture f;
+        f.make(on_delete);
+        (after ? f.fake.kill_after : f.fake.kill_before) = n;
+        try {
+          const bool removed = f.remove().ok();
+          CHECK(removed);
+        } catch (const Killed&) {
+        }
+        f.fake.kill_before = f.fake.kill_after = 0;
+        REQUIRE_MESSAGE(f.remove().ok(), n, after);
+        CHECK(f.is_gone());
+        CHECK(f.fake.group_free == 10 * kGiB.count());
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace flexlocal::engine
