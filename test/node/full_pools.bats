@@ -19,13 +19,14 @@ teardown() {
 
 # A thin pool that fails writes at once when it is full, where the default is to wait for a minute.
 make_pool() {
-  lvcreate -qq -y --type thin-pool --errorwhenfull y -n tp "$@" "$group"
+  lvcreate -qq -y --type thin-pool -n tp "$@" "$group"
+  lvchange -qq --errorwhenfull y "$group/tp"
   configure "$group" 'thin-pool = tp' 'overcommit = 3'
   backend=thin
 }
 
 @test "a thin pool full of data takes no new volume; those it has keep what was synced" {
-  make_pool -L 380M
+  make_pool -L 340M
   volume_name 2 && mount_volume "$name" && expect_success
   echo precious >"$folder/file"
   sync -f "$folder"
@@ -46,12 +47,33 @@ make_pool() {
   lv_of "$kept" | grep -q owner=flexlocal
 }
 
+# Puts metadata with COUNT devices that LVM does not know into the pool, each with a block of
+# 4 KiB: what makes them one by one starts a program for each.
+add_devices() {
+  local id
+  lvchange -qq -an "$group/tp"
+  lvcreate -qq -y -an -n spare -L 4M "$group"
+  lvconvert -qq -y --thinpool "$group/tp" --poolmetadata "$group/spare"
+  lvchange -qq -ay "$group/spare"
+  {
+    echo '<superblock uuid="" time="0" transaction="0" version="2" data_block_size="128" nr_data_blocks="6080">'
+    for ((id = 1000; id < 1000 + $1; id++)); do
+      echo "<device dev_id=\"$id\" mapped_blocks=\"0\" transaction=\"0\" creation_time=\"0\" snap_time=\"0\"></device>"
+    done
+    echo '</superblock>'
+  } >/run/metadata.xml
+  thin_restore -q -i /run/metadata.xml -o "/dev/$group/spare"
+  lvchange -qq -an "$group/spare"
+  lvconvert -qq -y --thinpool "$group/tp" --poolmetadata "$group/spare"
+  lvchange -qq -ay "$group/tp"
+}
+
 @test "a thin pool full of metadata takes no new volume" {
-  make_pool -L 380M --poolmetadatasize 2M
+  make_pool -L 380M --poolmetadatasize 4M
+  add_devices 900
   volume_name 1 && mount_volume "$name" && expect_success
   echo precious >"$folder/file"
-  # Each thin device, also one that LVM does not know, takes a block of 4 KiB.
-  id=1000
+  id=5000
   while dmsetup message "$group-tp-tpool" 0 "create_thin $id" 2>/dev/null; do id=$((id + 1)); done
   used=$folder
   volume_name 2 && mount_volume "$name"
