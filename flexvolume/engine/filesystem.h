@@ -30,7 +30,6 @@ class Filesystems {
   Status grow(const std::string& device, FsType type, const std::string& mount_point);
 
  private:
-  Status run_mkfs(const std::string& device, FsType type, const VolumeName& name, int lock);
   Status run(std::string_view tool, std::vector<std::string> arguments,
              std::chrono::milliseconds deadline, std::vector<int> keep = {});
 

@@ -39,6 +39,13 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     std::for_each(groups->begin(), groups->end(), fuzz::check_group);
   if (const auto volumes = engine::parse_logical_volumes(report); fuzz::taken(volumes))
     std::for_each(volumes->begin(), volumes->end(), fuzz::check_volume);
+  const auto pool = engine::parse_thin_pool(report, "tp");
+  fuzz::require(pool.ok() || pool.error().code() == ErrorCode::kCorrupt ||
+                    pool.error().code() == ErrorCode::kNotFound ||
+                    pool.error().code() == ErrorCode::kUnavailable,
+                "a pool is there, or not, or not active, or the report is corrupt");
+  fuzz::require(!pool || pool->size <= kMostBytes, "a size fits 63 bits");
+  (void)fuzz::taken(engine::parse_disks(report));
   const auto inventory = engine::parse_inventory(report);
   if (!fuzz::taken(inventory)) return 0;
   std::for_each(inventory->groups.begin(), inventory->groups.end(), fuzz::check_group);
