@@ -10,7 +10,7 @@ declare -gA backend_of fs_type_of mebibytes_of
 # What its logical volume has grown to.
 declare -gA lv_mebibytes_of
 # Logical volumes and devices that are the node's own: of its thin pool.
-own_lvs=() own_devices=()
+own_lvs=() own_devices=() pool_lines=()
 
 # declare_volume NAME BACKEND FSTYPE MIB
 declare_volume() {
@@ -23,8 +23,9 @@ declared_growth() { lv_mebibytes_of[$1]=$2; }
 # make_thin_pool MIB: of the group's, for volumes of backend thin.
 make_thin_pool() {
   lvcreate -qq -y --type thin-pool -L "$1M" -n tp "$group"
-  configure "$group" 'thin-pool = tp'
-  own_lvs=(tp) own_devices=("$group-tp" "$group-tp-tpool" "$group-tp_tdata" "$group-tp_tmeta")
+  own_lvs+=(tp) pool_lines+=('thin-pool = tp')
+  own_devices+=("$group-tp" "$group-tp-tpool" "$group-tp_tdata" "$group-tp_tmeta")
+  configure "$group" "${pool_lines[@]}"
 }
 
 # declared_options NAME [READWRITE]: options_for the volume as declared.
@@ -47,8 +48,9 @@ make_shared() {
 }
 
 configure_shared() {
-  configure "$group" "quota-size = $1Mi"
-  own_lvs=(flexlocal-default) own_devices=("$group-flexlocal--default")
+  own_lvs+=(flexlocal-default) pool_lines+=("quota-size = $1Mi")
+  own_devices+=("$group-flexlocal--default")
+  configure "$group" "${pool_lines[@]}"
 }
 
 readonly shared=/var/lib/flexlocal/pools/default
