@@ -41,14 +41,18 @@ at_steps() {
   echo "# $1 $2 $3: killed $times times, $report" >&3
 }
 
-# start_with BACKEND FSTYPE: the volume that all operations are on.
+# start_with BACKEND FSTYPE: the volume that all operations are on; a test's second one is another.
 start_with() {
+  [ -n "${baseline_mounts:-}" ] || read_baseline
+  volume_name 1
+  folder_for "$name"
+  if [ -n "${backend_of[$name]:-}" ]; then
+    be_unmounted
+    remove_volume
+  fi
   grown=320
   [ "$1" != quota ] || grown=32
-  read_baseline
-  volume_name 1
   declare_volume "$name" "$1" "$2" "$grown"
-  folder_for "$name"
 }
 
 kill_at() {
