@@ -14,6 +14,8 @@ setup() {
 }
 
 teardown() {
+  forget_mounts
+  forget_shared
   forget_volumes
 }
 
@@ -61,37 +63,51 @@ teardown() {
 }
 
 @test "invariant 2: growing what is not mounted, killed at every step and repeated (lvm, xfs)" {
-  at_every_step lvm xfs grow_unmounted
+  at_some_steps lvm xfs grow_unmounted
 }
 
 @test "invariant 2: the mount after such growing, killed at every step and repeated (lvm, xfs)" {
-  at_every_step lvm xfs grown_mount
-}
-
-@test "invariant 2: a first mount, killed at every step and repeated (lvm, ext4)" {
-  at_every_step lvm ext4 first_mount
-}
-
-@test "invariant 2: growing under a pod, killed at every step and repeated (lvm, ext4)" {
-  at_every_step lvm ext4 expandfs
-}
-
-@test "invariant 2: a first mount, killed at every step and repeated (thin, xfs)" {
-  make_thin_pool 1000
-  at_every_step thin xfs first_mount
-}
-
-@test "invariants 2 and 4: a removal, killed at every step and repeated (thin, xfs)" {
-  make_thin_pool 1000
-  at_every_step thin xfs delete
+  at_some_steps lvm xfs grown_mount
 }
 
 @test "invariants 2 and 4: a removal that zeroes, killed at every step and repeated (lvm, xfs)" {
   more_options=(onDelete=zero)
-  at_every_step lvm xfs delete
+  at_some_steps lvm xfs delete
 }
 
-@test "invariant 2: growing under a pod, killed at every step and repeated (thin, xfs)" {
+@test "invariant 2: a first mount, growth and removal, killed and repeated (lvm, ext4)" {
+  at_some_steps lvm ext4 first_mount
+  at_some_steps lvm ext4 expandfs
+  at_some_steps lvm ext4 delete
+}
+
+@test "invariant 2: a first mount, growth and removal, killed and repeated (thin, xfs)" {
   make_thin_pool 1000
-  at_every_step thin xfs expandfs
+  at_some_steps thin xfs first_mount
+  at_some_steps thin xfs expandfs
+  at_some_steps thin xfs delete
+}
+
+@test "invariant 2: a first mount of a quota folder, killed and repeated" {
+  make_shared 800
+  at_some_steps quota xfs first_mount
+}
+
+@test "invariants 2 and 3: more mounts of a quota folder, killed and repeated" {
+  make_shared 800
+  at_some_steps quota xfs again_mount
+  at_some_steps quota xfs read_only_mount
+  at_some_steps quota xfs second_pod
+}
+
+@test "invariant 2: growth and removal of a quota folder, killed and repeated" {
+  make_shared 800
+  at_some_steps quota xfs expandfs
+  at_some_steps quota xfs delete
+}
+
+@test "invariant 2: making and mounting a pool's shared file system, killed and repeated" {
+  configure_shared 800
+  at_some_steps quota xfs shared_first_mount
+  at_some_steps quota xfs shared_again_mount
 }

@@ -62,13 +62,15 @@ pid_t parent_of(const std::filesystem::path& process) {
   std::getline(file, line);
   const std::size_t name_end = line.rfind(')');
   if (name_end == std::string::npos || name_end + 4 > line.size()) return 0;
-  return std::atoi(line.c_str() + name_end + 4);
+  return static_cast<pid_t>(std::strtol(line.c_str() + name_end + 4, nullptr, 10));
 }
 
 std::vector<pid_t> children_of(pid_t parent) {
   std::vector<pid_t> children;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    const pid_t process = std::atoi(entry.path().filename().c_str());
+    // 0 for what is no process's folder.
+    const auto process =
+        static_cast<pid_t>(std::strtol(entry.path().filename().c_str(), nullptr, 10));
     if (process > 0 && parent_of(entry.path()) == parent) children.push_back(process);
   }
   return children;

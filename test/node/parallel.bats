@@ -13,11 +13,13 @@ setup() {
 }
 
 teardown() {
+  forget_mounts
+  forget_shared
   forget_volumes
 }
 
 # Volume 0 is the one that 32 pods want. A new backend is one more line.
-kinds=("lvm xfs 320" "lvm ext4 64" "thin xfs 320" "thin ext4 64")
+kinds=("lvm xfs 320" "lvm ext4 64" "thin xfs 320" "thin ext4 64" "quota xfs 32")
 
 declare_volumes() {
   local number
@@ -61,6 +63,7 @@ all_succeed() {
 
 @test "invariant 5: 64 mounts at once, half of them of one volume, then 64 unmounts, then 33 removals" {
   make_thin_pool 3200
+  make_shared 800
   read_baseline
   declare_volumes
   name_calls

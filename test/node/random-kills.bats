@@ -17,15 +17,19 @@ setup() {
 }
 
 teardown() {
+  forget_mounts
+  forget_shared
   forget_volumes
 }
 
 @test "invariants 1 to 5: parallel calls, killed at random, leave one right volume each" {
   volumes=()
-  make_thin_pool 1500
+  make_thin_pool 1100
+  make_shared 700
   have_volume lvm xfs 320
   have_volume lvm ext4 64
   have_volume thin xfs 320
   have_volume thin ext4 64
+  have_volume quota xfs 32
   kill_at_random "${KILLS:-48}" "${SEED:-$SRANDOM}"
 }

@@ -25,7 +25,7 @@ kill_at_random() {
     expect_safe_mounts
     settle_volumes
     rounds=$((rounds + 1))
-    [ $((rounds % 20)) != 0 ] || echo "# $killed killed in $rounds rounds" >&3
+    [ $((rounds % 10)) != 0 ] || echo "# $killed killed in $rounds rounds" >&3
   done
   echo "# $killed calls killed, $unkilled ended by themselves, in $rounds rounds" >&3
 }
@@ -106,11 +106,12 @@ judge_calls() {
   done
 }
 
-# A call that was not killed succeeds.
+# A call that was not killed succeeds; one that was says nothing, or has just said its last word.
 judge_call() {
   slurp "/run/answer-$1"
   if [ "$status" = 137 ]; then
-    [ -z "$content" ] || fail "${calls[$1]}: killed, and yet it said $content"
+    [[ -z $content || $content == '{"status":"Success"'*'}'$'\n' ]] ||
+      fail "${calls[$1]}: killed, and it said $content"
     killed=$((killed + 1))
     return 0
   fi

@@ -2,13 +2,15 @@
 # What must be there after calls that were killed and repeated, and that nothing else is. Needs
 # volume.bash; read_baseline first, then declare_volume for each volume, then expect_volumes.
 
+# The test's own lvs inherits bats's descriptors (man lvm).
+export LVM_SUPPRESS_FD_WARNINGS=1
 readonly records=/var/lib/flexlocal/volumes locks=/run/flexlocal
 # What a volume was asked to be, by its name.
 declare -gA backend_of fs_type_of mebibytes_of
 # What its logical volume has grown to.
 declare -gA lv_mebibytes_of
 # Logical volumes and devices that are the node's own: of its thin pool.
-own_lvs=() own_devices=()
+own_lvs=() own_devices=() pool_lines=()
 
 # declare_volume NAME BACKEND FSTYPE MIB
 declare_volume() {
@@ -21,14 +23,53 @@ declared_growth() { lv_mebibytes_of[$1]=$2; }
 # make_thin_pool MIB: of the group's, for volumes of backend thin.
 make_thin_pool() {
   lvcreate -qq -y --type thin-pool -L "$1M" -n tp "$group"
-  configure "$group" 'thin-pool = tp'
-  own_lvs=(tp) own_devices=("$group-tp" "$group-tp-tpool" "$group-tp_tdata" "$group-tp_tmeta")
+  own_lvs+=(tp) pool_lines+=('thin-pool = tp')
+  own_devices+=("$group-tp" "$group-tp-tpool" "$group-tp_tdata" "$group-tp_tmeta")
+  configure "$group" "${pool_lines[@]}"
 }
 
 # declared_options NAME [READWRITE]: options_for the volume as declared.
 declared_options() {
   backend=${backend_of[$1]} fs_type=${fs_type_of[$1]}
   options_for "$1" "${mebibytes_of[$1]}" shop "${2:-rw}"
+}
+
+# make_shared MIB: the shared file system of the pool, by a first volume that is gone again, for
+# volumes of backend quota. Before read_baseline.
+make_shared() {
+  configure_shared "$1"
+  volume_name 99
+  declare_volume "$name" quota xfs 32
+  folder_for "$name"
+  declared_options "$name"
+  call mount "$folder" "$options" && expect_success
+  call unmount "$folder" && expect_success
+  engine_call remove "$options" && expect_success
+}
+
+configure_shared() {
+  own_lvs+=(flexlocal-default) pool_lines+=("quota-size = $1Mi")
+  own_devices+=("$group-flexlocal--default")
+  configure "$group" "${pool_lines[@]}"
+}
+
+readonly shared=/var/lib/flexlocal/pools/default
+
+forget_mounts() {
+  local line mounts
+  mapfile -t mounts </proc/self/mountinfo
+  for line in "${mounts[@]}"; do
+    # shellcheck disable=SC2086 # the line's fields
+    set -- $line
+    case $5 in "$kubelet"/pods/*) umount "$5" ;; esac
+  done
+}
+
+forget_shared() {
+  local mounts
+  slurp /proc/self/mountinfo
+  [[ $content != *" $shared "* ]] || umount "$shared"
+  rm -rf "${shared%/*}"
 }
 
 # slurp FILE: sets `content`, without the fork of $(<FILE): that is what costs here.
@@ -48,6 +89,7 @@ expect_volumes() {
   expect_no_other_files
   expect_logical_volumes "$@"
   expect_devices "$@"
+  [[ " ${own_lvs[*]} " != *" flexlocal-default "* ]] || expect_quota_folders "$@"
 }
 
 # Tools that went on alone have ended, and nobody holds a lock.
@@ -94,7 +136,7 @@ expect_records() {
 present_only() {
   local file present=()
   for file in "${files[@]}"; do
-    [ "$file" = "$records" ] || [ ! -e "$file" ] || present+=("$file")
+    [ "$file" = "$records" ] || [ "$file" = "${shared%/*}" ] || [ ! -e "$file" ] || present+=("$file")
   done
   files=("${present[@]}")
 }
@@ -143,6 +185,29 @@ expect_logical_volumes() {
     [ "$size" = "${lv_mebibytes_of[$lv]}.00" ] || fail "not ${lv_mebibytes_of[$lv]} MiB: $line"
     expect_tags "$lv" "$tags"
   done
+}
+
+# A folder for each volume of backend quota with one limit, of its size, and nothing half made, in
+# the trash, or limited without a folder.
+expect_quota_folders() {
+  local name files mebibytes lines id used soft hard rest limits='' wanted='' folders=''
+  for name in "$@"; do
+    [ "${backend_of[$name]}" = quota ] || continue
+    mebibytes=${lv_mebibytes_of[$name]}
+    wanted+=" $((mebibytes * 1024))" folders+=" $shared/.flexlocal/volumes/$name"
+  done
+  files=("$shared"/.flexlocal/{volumes,new,trash}/* "$shared"/.flexlocal/{volumes,new,trash}/.[!.]*)
+  present_only
+  [ "${files[*]}" = "${folders# }" ] || fail "quota folders: ${files[*]}, expected:$folders"
+  mapfile -t lines < <(xfs_quota -x -c 'report -p -b -n -N' "$shared")
+  for id in "${lines[@]}"; do
+    read -r id used soft hard rest <<<"$id"
+    [ "${hard:-0}" = 0 ] || limits+=" $hard"
+  done
+  # Ids are given in the order of making, which is not the names'.
+  # shellcheck disable=SC2086 # one word a line
+  [ "$(printf '%s\n' $limits | sort)" = "$(printf '%s\n' $wanted | sort)" ] ||
+    fail "limits:$limits, expected:$wanted"
 }
 
 # expect_tags NAME TAGS
