@@ -140,6 +140,26 @@ of_list() { expect_json "(.volumes | map(select(.name == \"$name\"))) as \$v | (
   expect_json 'all(.findings[]; .level == "ok")'
 }
 
+@test "a quota folder is listed with its pool, its limit and what it uses" {
+  configure "$group" "quota-path = /run/fast"
+  lvcreate -qq -y -L 320M -n shared "$group"
+  mkfs.xfs -q "/dev/$group/shared"
+  mkdir -p /run/fast
+  mount -o prjquota "/dev/$group/shared" /run/fast
+  backend=quota
+  volume_name 1 && mount_volume "$name" 77aa 16 && expect_success
+  dd if=/dev/zero of="$folder/file" bs=1M count=5 conv=fsync status=none
+  ask status "$name"
+  [[ $answer == *"project id "* ]]
+  ask list --output json
+  expect_status 0
+  # Not by the plugin, whose answer would be in the way.
+  umount "$folder" /run/fast
+  of_list '.backend == "quota" and .pool == "default" and .state == "ready" and .device == null'
+  of_list '.sizeBytes == 16777216 and .usedBytes >= 5242880 and .usedBytes < 16777216'
+  of_list '.mounts[0].podUID == "77aa"'
+}
+
 @test "an unmounted volume, one without a record and one that is gone are told apart" {
   volume_name 1 && mount_volume "$name" && expect_success
   call unmount "$folder" && expect_success
