@@ -7,6 +7,7 @@ here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 export group=data
 # shellcheck source-path=SCRIPTDIR
 . "$here/../node/volume.bash"
+. "$here/quota.bash"
 readonly stopwatch=${STOPWATCH:?the program that measures}
 readonly first_pairs=15 again_pairs=41
 readonly mount_options=nodev,nosuid,prjquota
@@ -219,3 +220,4 @@ forget_volumes
 count_programs
 measure_again
 measure_first
+bench_quota

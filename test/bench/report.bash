@@ -8,9 +8,12 @@ readonly rows=(
   "plugin.mount.first|ms|1.25|lvcreate, mkfs.xfs, mount"
   "plugin.mount.again|ms|2.0|mount"
   "plugin.unmount|ms|-|umount"
+  "plugin.quota.first|ms|1.25|mkdir, xfs_quota, mount"
   "plugin.mount.first.programs|programs|-|lvcreate, mkfs.xfs, mount"
   "plugin.mount.again.programs|programs|0|mount"
   "plugin.unmount.programs|programs|-|umount"
+  "plugin.quota.first.programs|programs|-|mkdir, xfs_quota, mount"
+  "plugin.quota.again.programs|programs|0|mount"
 )
 
 # median SAMPLES NAME COLUMN

@@ -8,10 +8,11 @@ backend=quota
 
 # Sets `device` to a disk with a new XFS.
 make_shared_disk() {
+  local image=/run/disks/${BATS_TEST_FILENAME##*/}.img
   mkdir -p /run/disks "$shared"
-  truncate -s 1G /run/disks/shared.img
-  mkfs.xfs -q /run/disks/shared.img
-  device=$(losetup --find --show /run/disks/shared.img)
+  truncate -s 1G "$image"
+  mkfs.xfs -q "$image"
+  device=$(losetup --find --show "$image")
   export device
 }
 
