@@ -46,7 +46,7 @@ class Daemon {
         mounter_(options.host_proc.empty() ? "/proc/self/mountinfo"
                                            : options.host_proc + "/mountinfo"),
         engine_(host(), config_),
-        storage_(io_, engine_, options.worker_threads) {}
+        storage_(io_, engine_, options.worker_threads + 1) {}
 
   Status run() {
     auto http = kube::CurlHttp::make(io_, clock_, log_, cluster_);

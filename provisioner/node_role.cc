@@ -96,6 +96,7 @@ Task<void> NodeRole::run() {
   for (unsigned i = 0; i < options_.workers; ++i) workers.spawn(work_loop());
   watchers.spawn(tidy_loop());
   watchers.spawn(grant_loop());
+  watchers.spawn(limits_loop());
   while (!stopped_) {
     auto woken = co_await stopping_.wait();
     if (!woken) break;
@@ -171,6 +172,20 @@ Task<void> NodeRole::tidy_loop() {
                    {{"error", tidied.error().message()}});
     enqueue_volumes();
     auto slept = co_await kube::sleep_for(options_.tidy_interval);
+    if (!slept) co_return;
+  }
+}
+
+// The same trouble is told once, not every second.
+Task<void> NodeRole::limits_loop() {
+  std::string told;
+  for (;;) {
+    auto refreshed = co_await parts_.storage.refresh_io_limits();
+    std::string trouble = refreshed ? std::string() : refreshed.error().message();
+    if (!trouble.empty() && trouble != told)
+      log_.warning("a pod's I/O is not limited as its class says", {{"error", trouble}});
+    told = std::move(trouble);
+    auto slept = co_await kube::sleep_for(options_.limits_interval);
     if (!slept) co_return;
   }
 }

@@ -19,6 +19,8 @@ struct NodeRoleOptions {
   kube::BackoffOptions retry{std::chrono::seconds(1), std::chrono::minutes(5)};
   // How often records and tags are brought together, and volumes and the grant key looked at again.
   std::chrono::seconds tidy_interval{60};
+  // How often pods' I/O limits are looked after: on cgroup v1 a new container has none until then.
+  std::chrono::milliseconds limits_interval{1000};
   GrantFiles grants{};
 };
 
@@ -50,6 +52,7 @@ class NodeRole {
   Task<void> tidy_loop();
   Task<Status> tidy();
   Task<void> grant_loop();
+  Task<void> limits_loop();
   void enqueue_volumes();
   void enqueue_claims();
   void report(const std::string& key, const Result<Pass>& pass);

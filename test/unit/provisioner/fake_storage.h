@@ -21,7 +21,9 @@ class FakeStorage final : public Storage {
   Status inventory_status;
   Status remove_status;
   Status settle_status;
+  Status limits_status;
   int looks = 0;
+  int limit_refreshes = 0;
 
   Bytes& free() { return present.spaces.front().free; }
 
@@ -43,6 +45,10 @@ class FakeStorage final : public Storage {
   Task<Status> settle(const engine::Inventory&) override {
     journal_.push_back("settle");
     co_return settle_status;
+  }
+  Task<Status> refresh_io_limits() override {
+    ++limit_refreshes;
+    co_return limits_status;
   }
 
  private:

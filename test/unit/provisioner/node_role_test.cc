@@ -82,6 +82,7 @@ struct Fixture : kube::test::Lab {
     NodeRoleOptions options;
     options.retry = retry;
     options.tidy_interval = tidy_interval;
+    options.limits_interval = std::chrono::milliseconds(1);
     options.grants = grants;
     role = std::make_unique<NodeRole>(io, api, storage, config, clock, log,
                                       Membership{{kNode, "host-a"}, kCluster}, options);
@@ -102,6 +103,14 @@ TEST_CASE_FIXTURE(Fixture, "a claim that was there before the daemon gets its vo
   server.claims = {claim_text(sample_claim())};
   start();
   CHECK(run_until([&] { return did("POST " + kVolumes); }));
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "pods' I/O limits are looked after again and again, also after trouble") {
+  storage.limits_status = Error(ErrorCode::kUnavailable, "no such cgroup");
+  start();
+  CHECK(run_until([&] { return storage.limit_refreshes >= 3; }));
   CHECK(stop());
 }
 
