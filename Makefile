@@ -37,14 +37,16 @@ kube := $(wildcard provisioner/kube/*.cc)
 provisioner := $(filter-out provisioner/main.cc,$(wildcard provisioner/*.cc))
 unit := $(wildcard test/unit/*.cc test/unit/*/*.cc)
 sources := flexvolume/main.cc provisioner/main.cc $(base) $(engine) $(plugin) $(kube) $(provisioner)
-headers := $(wildcard flexvolume/*.h flexvolume/*/*.h provisioner/*.h provisioner/*/*.h test/unit/*/*.h)
+headers := $(wildcard flexvolume/*.h flexvolume/*/*.h provisioner/*.h provisioner/*/*.h test/unit/*/*.h test/fuzz/*.h)
+
+killers := $(OUT)/tracer $(OUT)/kill-after
 
 objects = $(patsubst %.cc,$(OUT)/%.o,$(1))
 
 .PHONY: all
 all: $(OUT)/flexlocal $(OUT)/flexlocal-provisioner  ## build both programs
 
-.SECONDARY: $(BUILD)/setup-build $(BUILD)/setup-lab $(BUILD)/setup-lint
+.SECONDARY: $(BUILD)/setup-build $(BUILD)/setup-lab $(BUILD)/setup-lint $(BUILD)/setup-fuzz
 
 # Packages are looked for once, and again when the list of them changes.
 $(BUILD)/setup-%: scripts/setup
@@ -74,6 +76,12 @@ $(OUT)/flexlocal: $(call objects,flexvolume/main.cc $(plugin) $(engine) $(base))
 	@echo "  LD   $@"
 	@$(CXX) $(LDFLAGS) $(if $(SANITIZE),,-static -Wl,--gc-sections -Wl,--no-warnings) $^ -o $@ -lboost_program_options -lcrypto
 
+# The same objects for valgrind, which sees memory only where it can take the place of the C
+# library's malloc and string functions: in a static program it cannot.
+$(OUT)/flexlocal-dynamic: $(call objects,flexvolume/main.cc $(plugin) $(engine) $(base))
+	@echo "  LD   $@"
+	@$(CXX) $(LDFLAGS) $^ -o $@ -lboost_program_options -lcrypto
+
 # Boost's library is linked in: its package's name carries its version, the image need not.
 $(OUT)/flexlocal-provisioner: $(call objects,provisioner/main.cc $(provisioner) $(kube) $(engine) $(base))
 	@echo "  LD   $@"
@@ -87,6 +95,31 @@ $(OUT)/unit-tests: $(call objects,$(unit) $(provisioner) $(kube) $(plugin) $(eng
 $(OUT)/engine-call: $(call objects,test/node/engine_call.cc flexvolume/protocol.cc $(engine) $(base))
 	@echo "  LD   $@"
 	@$(CXX) $(LDFLAGS) $^ -o $@ -lboost_program_options -lcrypto
+
+# Fuzz targets: one program for each test/fuzz/*.cc, by clang, whose libFuzzer it is; objects of
+# their own, with the coverage and the sanitizers that libFuzzer looks at.
+FUZZ_SECONDS ?= 20
+fuzz := $(wildcard test/fuzz/*.cc)
+fuzz_programs := $(patsubst test/fuzz/%.cc,$(BUILD)/fuzz/%,$(fuzz))
+FUZZ_FLAGS := -std=c++20 -pthread -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Werror \
+  -fsanitize=address,undefined -fno-sanitize-recover=all -fsanitize-ignorelist=test/fuzz/ignorelist
+$(BUILD)/fuzz/%.o: %.cc test/fuzz/ignorelist | $(BUILD)/setup-fuzz
+	@mkdir -p $(@D)
+	@echo "  FUZZ $<"
+	@clang++ $(CPPFLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c $< -o $@
+$(BUILD)/fuzz/flexvolume/base/version.o: $(OUT)/generated/flexlocal_version.h
+$(BUILD)/fuzz/flexvolume/base/version.o: CPPFLAGS += -I$(OUT)/generated
+$(fuzz_programs): $(BUILD)/fuzz/%: $(BUILD)/fuzz/test/fuzz/%.o \
+  $(patsubst %.cc,$(BUILD)/fuzz/%.o,$(plugin) $(engine) $(base))
+	@echo "  LD   $@"
+	@clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer $^ -o $@ -lboost_program_options -lcrypto
+
+# The killers of the node tier: static, so that they start fast where starting costs most.
+$(OUT)/tracer: $(call objects,test/node/tracer.cc test/node/stopped_call.cc)
+$(OUT)/kill-after: $(call objects,test/node/kill_after.cc)
+$(OUT)/tracer $(OUT)/kill-after:
+	@echo "  LD   $@"
+	@$(CXX) $(LDFLAGS) $(if $(SANITIZE),,-static) $^ -o $@
 
 -include $(shell find $(OUT) -name '*.d' 2>/dev/null)
 
@@ -108,16 +141,25 @@ install: all  ## install under DESTDIR: the daemon, the manual, and the plugin f
 	$(OUT)/flexlocal install $(abspath $(DESTDIR)$(PLUGINDIR))
 
 .PHONY: check check-unit check-node check-cluster check-e2e
-check: $(OUT)/unit-tests all $(OUT)/engine-call $(BUILD)/image.tar $(BUILD)/setup-lab  ## run all four tiers of tests
-	scripts/check $(OUT) unit node cluster e2e
+check: $(OUT)/unit-tests all $(fuzz_programs) $(OUT)/flexlocal-dynamic $(OUT)/engine-call $(killers) $(BUILD)/image.tar $(BUILD)/setup-lab  ## run all tiers of tests
+	scripts/check $(OUT) unit valgrind fuzz node cluster e2e
 check-unit: $(OUT)/unit-tests  ## pure decisions, parsers, state machines: milliseconds
 	scripts/check $(OUT) unit
-check-node: $(OUT)/flexlocal $(OUT)/engine-call $(BUILD)/setup-lab  ## the plugin on a real kernel with LVM and XFS
+check-node: $(OUT)/flexlocal $(OUT)/engine-call $(killers) $(BUILD)/setup-lab  ## the plugin on a real kernel with LVM and XFS
 	scripts/check $(OUT) node
 check-cluster: $(OUT)/flexlocal-provisioner $(BUILD)/setup-lab  ## the daemon on a real control plane
 	scripts/check $(OUT) cluster
 check-e2e: $(BUILD)/image.tar $(BUILD)/setup-lab  ## everything on a real kubelet
 	scripts/check $(OUT) e2e
+
+.PHONY: fuzz check-valgrind
+fuzz: $(fuzz_programs)  ## fuzz every parser for FUZZ_SECONDS=20 each
+	FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/check $(BUILD) fuzz
+check-valgrind: $(OUT)/flexlocal-dynamic $(BUILD)/setup-lab $(BUILD)/setup-fuzz  ## the plugin under valgrind
+	scripts/check $(OUT) valgrind
+.PHONY: soak
+soak: $(OUT)/flexlocal $(OUT)/engine-call $(killers) $(BUILD)/setup-lab  ## kill at every step and 1,000 times at random: most of an hour
+	scripts/check $(OUT) soak
 
 .PHONY: bench
 bench: all $(BUILD)/setup-lab  ## measure; results in build/bench/*.json
@@ -131,7 +173,7 @@ demo-down:  ## stop the demo's cluster
 
 .PHONY: format lint
 format: $(BUILD)/setup-lint  ## lay out the C++ files
-	clang-format -i $(sources) $(unit) $(headers) test/node/engine_call.cc
+	clang-format -i $(sources) $(unit) $(fuzz) $(headers) $(wildcard test/node/*.cc test/node/*.h)
 lint: $(BUILD)/setup-lint $(BUILD)/setup-lab all  ## layout, clang-tidy, shellcheck, manifests
 	scripts/lint $(BUILD)
 

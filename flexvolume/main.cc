@@ -1,6 +1,7 @@
 // flexlocal: the FlexVolume driver that kubelet calls. Its standard output is one JSON object and
 // nothing else ever; what else there is to say goes to syslog.
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -39,6 +40,13 @@ class HostNode final : public Node {
   std::optional<engine::Engine> engine_;
 };
 
+// A caller that closed them would have the first files that we open written to in their place.
+void open_missing_streams() {
+  int fd = ::open("/dev/null", O_RDWR);
+  while (fd >= STDIN_FILENO && fd <= STDERR_FILENO) fd = ::open("/dev/null", O_RDWR);
+  if (fd > STDERR_FILENO) ::close(fd);
+}
+
 Answer answer(const std::vector<std::string>& arguments) {
   // kubelet's own end may be gone; the answer then has no reader, and that must not kill a mount
   // half-way.
@@ -50,6 +58,7 @@ Answer answer(const std::vector<std::string>& arguments) {
 }
 
 int run(const std::vector<std::string>& arguments) {
+  open_missing_streams();
   if (people::is_for_people(arguments))
     return people::run_for_people(arguments, std::cout, std::cerr);
   Answer answered;

@@ -40,13 +40,26 @@ ClaimPlan plan_claim(const Claim& claim, const StorageClass* storage_class, bool
   return Order{std::move(*name), std::move(*parameters), *requested};
 }
 
-Result<Bytes> fit(const Order& order, const std::string& node, Bytes free, Bytes extent) {
-  const Bytes size = order.requested.rounded_up_to(extent);
-  if (size <= free && size <= kMostBytes) return size;
-  return Error(ErrorCode::kNoSpace,
-               concat("no room on node ", node, ": pool \"", order.parameters.pool, "\" has ",
-                      to_string(free), " free, ", to_string(size),
-                      " asked; the scheduler is asked to choose another node"));
+Promise promise_of(const Order& order) {
+  return {order.name.text(), order.parameters.backend, order.parameters.pool, order.requested};
+}
+
+Result<Bytes> fit(const Order& order, const std::string& node, const PoolRoom& room) {
+  const engine::Backend backend = order.parameters.backend;
+  const engine::Layout& layout = room.pool.layout;
+  const Bytes size = engine::size_in(backend, room.pool, order.requested, room.unit);
+  const Bytes cost = engine::cost_in(backend, room.pool, order.requested, room.unit);
+  const bool enough = size <= kMostBytes && cost <= room.free;
+  if (enough && room.disks_suffice) return size;
+  std::string why = concat("no room on node ", node, ": pool \"", order.parameters.pool, "\" has ",
+                           to_string(room.free), " free for backend ", engine::to_string(backend),
+                           ", ", to_string(size), " asked");
+  if (cost > size)
+    why += concat(", which takes ", to_string(cost), " in layout ", engine::to_string(layout));
+  if (enough)
+    why += concat(", and not as layout ", engine::to_string(layout), " needs it, on ",
+                  engine::disks_needed(layout), " different disks");
+  return Error(ErrorCode::kNoSpace, concat(why, "; the scheduler is asked to choose another node"));
 }
 
 }  // namespace flexlocal::provisioner

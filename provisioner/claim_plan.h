@@ -7,6 +7,7 @@
 
 #include "provisioner/class_parameters.h"
 #include "provisioner/objects.h"
+#include "provisioner/room.h"
 
 namespace flexlocal::provisioner {
 
@@ -31,8 +32,11 @@ using ClaimPlan = std::variant<LeaveAlone, Order, Refuse>;
 ClaimPlan plan_claim(const Claim& claim, const StorageClass* storage_class, bool volume_exists,
                      const std::string& node);
 
-// The size the volume really gets on this group, if it fits into `free`; else kNoSpace with
-// figures, and the scheduler should look elsewhere.
-Result<Bytes> fit(const Order& order, const std::string& node, Bytes free, Bytes extent);
+// What the order asks of the disks.
+Promise promise_of(const Order& order);
+
+// The size that the volume really gets, if there is room for it; else kNoSpace with figures, and
+// the scheduler should look elsewhere. `room`: room_for() what promise_of() the order says.
+Result<Bytes> fit(const Order& order, const std::string& node, const PoolRoom& room);
 
 }  // namespace flexlocal::provisioner

@@ -10,6 +10,21 @@ bool certainly_refused(ErrorCode code) {
   return code == ErrorCode::kInvalid || code == ErrorCode::kDenied;
 }
 
+engine::VolumeSpec spec_for(const Order& order, const Claim& claim, const std::string& cluster_id,
+                            Bytes size) {
+  const ClassParameters& parameters = order.parameters;
+  return {.name = order.name,
+          .cluster_id = cluster_id,
+          .claim_namespace = claim.namespace_name,
+          .pool = parameters.pool,
+          .backend = parameters.backend,
+          .fs_type = parameters.fs_type,
+          .size = size,
+          .on_delete = parameters.on_delete,
+          .limits = parameters.limits,
+          .mount_options = parameters.mount_options};
+}
+
 }  // namespace
 
 Task<Status> ClaimWorker::work(const std::string& key) {
@@ -37,11 +52,12 @@ Task<Status> ClaimWorker::work(const std::string& key) {
 // kNoSpace and kNotFound: not here. Two looks: what others freed in the last seconds counts.
 Task<Result<Bytes>> ClaimWorker::find_room(const Claim& claim, const Order& order) {
   Result<Bytes> size = Error(ErrorCode::kUnavailable, "not looked yet");
+  const Promise wanted = promise_of(order);
   for (const bool anew : {false, true}) {
     auto refreshed = co_await parts_.ledger.refresh(anew);
-    if (!refreshed) co_return refreshed.error().context("looking at this node's volume groups");
-    const auto room = parts_.ledger.room(order.parameters.pool, claim.key());
-    size = room ? fit(order, parts_.node.name, room->free, room->group.extent) : room.error();
+    if (!refreshed) co_return refreshed.error().context("looking at this node's disks");
+    const auto room = parts_.ledger.room(wanted, claim.key());
+    size = room ? fit(order, parts_.node.name, *room) : room.error();
     if (size) break;
   }
   co_return size;
@@ -49,6 +65,9 @@ Task<Result<Bytes>> ClaimWorker::find_room(const Claim& claim, const Order& orde
 
 Task<Status> ClaimWorker::provision(const Claim& claim, const StorageClass& storage_class,
                                     const Order& order) {
+  // Before the room: a claim that goes from node to node for want of a key would say the wrong
+  // thing.
+  if (auto ready = parts_.grants.refresh(); !ready) co_return no_grant(claim, ready.error());
   auto size = co_await find_room(claim, order);
   if (!size) {
     const bool elsewhere =
@@ -59,22 +78,18 @@ Task<Status> ClaimWorker::provision(const Claim& claim, const StorageClass& stor
     co_return handed;
   }
   // Nothing may be awaited between the look at the room and this: see Ledger.
-  const engine::VolumeSpec spec{order.name,
-                                parts_.cluster_id,
-                                claim.namespace_name,
-                                order.parameters.pool,
-                                order.parameters.backend,
-                                order.parameters.fs_type,
-                                *size};
+  const engine::VolumeSpec spec = spec_for(order, claim, parts_.cluster_id, *size);
+  const auto grant = parts_.grants.sign(spec);
+  if (!grant) co_return no_grant(claim, grant.error());
   parts_.ledger.reserve(claim.key(), spec);
-  auto created = co_await create(claim, storage_class, spec);
+  auto created = co_await create(claim, storage_class, spec, *grant);
   co_return created;
 }
 
 Task<Status> ClaimWorker::create(const Claim& claim, const StorageClass& storage_class,
-                                 const engine::VolumeSpec& spec) {
+                                 const engine::VolumeSpec& spec, const std::string& grant) {
   const std::string path = kube::object_path("v1", "persistentvolumes", "", "");
-  const std::string body = volume_json(spec, claim, storage_class, parts_.node);
+  const std::string body = volume_json(spec, grant, claim, storage_class, parts_.node);
   auto answer = co_await parts_.api.create(path, body);
   if (!answer && answer.error().code() == ErrorCode::kExists) {
     auto adopted = co_await adopt(claim, spec);
@@ -92,6 +107,7 @@ Task<Status> ClaimWorker::create(const Claim& claim, const StorageClass& storage
                                          {"claim", claim.name},
                                          {"volume", spec.name.text()},
                                          {"pool", spec.pool},
+                                         {"backend", engine::to_string(spec.backend)},
                                          {"size", to_string(spec.size)}});
   say(claim, kube::EventType::kNormal, "ProvisioningSucceeded",
       concat("volume ", spec.name.text(), " of ", to_string(spec.size), " in pool \"", spec.pool,
@@ -145,6 +161,12 @@ Task<Status> ClaimWorker::hand_back(const Claim& claim, const std::string& why) 
   parts_.log.info("claim handed back to the scheduler",
                   {{"namespace", claim.namespace_name}, {"claim", claim.name}, {"why", why}});
   co_return Status();
+}
+
+// Whatever was reserved by a try whose answer was lost stays so: that volume may be there.
+Error ClaimWorker::no_grant(const Claim& claim, const Error& why) {
+  say(claim, kube::EventType::kWarning, "ProvisioningFailed", why.message());
+  return why;
 }
 
 void ClaimWorker::say(const Claim& claim, kube::EventType type, std::string_view reason,

@@ -20,9 +20,10 @@ class ClaimWorker {
   Task<Status> provision(const Claim& claim, const StorageClass& storage_class, const Order& order);
   Task<Result<Bytes>> find_room(const Claim& claim, const Order& order);
   Task<Status> create(const Claim& claim, const StorageClass& storage_class,
-                      const engine::VolumeSpec& spec);
+                      const engine::VolumeSpec& spec, const std::string& grant);
   Task<Status> adopt(const Claim& claim, const engine::VolumeSpec& spec);
   Task<Status> hand_back(const Claim& claim, const std::string& why);
+  Error no_grant(const Claim& claim, const Error& why);
   void say(const Claim& claim, kube::EventType type, std::string_view reason,
            const std::string& message);
 

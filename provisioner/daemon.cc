@@ -46,7 +46,7 @@ class Daemon {
         mounter_(options.host_proc.empty() ? "/proc/self/mountinfo"
                                            : options.host_proc + "/mountinfo"),
         engine_(host(), config_),
-        storage_(io_, engine_, options.worker_threads) {}
+        storage_(io_, engine_, options.worker_threads + 1) {}
 
   Status run() {
     auto http = kube::CurlHttp::make(io_, clock_, log_, cluster_);
@@ -78,7 +78,7 @@ class Daemon {
             log_,
             options_.state_dir + "/volumes",
             options_.lock_dir,
-            std::string(engine::kGrantKeyPath),
+            options_.host_grant_key,
             root};
   }
 
@@ -105,6 +105,7 @@ class Daemon {
     NodeRoleOptions role_options;
     role_options.workers = options_.worker_threads;
     role_options.retry = {options_.retry_interval_start, options_.retry_interval_max};
+    role_options.grants = {options_.grant_key, options_.host_grant_key};
     NodeRole role(io_, api, storage_, config_, clock_, log_, *membership, role_options);
     role_ = &role;
     co_await role.run();

@@ -1,14 +1,14 @@
 #include "provisioner/ledger.h"
 
-#include <algorithm>
-
-#include "flexvolume/base/text.h"
-
 namespace flexlocal::provisioner {
 namespace {
 
-// Only what others do to the volume group makes it grow stale: our own volumes are counted.
+// Only what others do to the disks makes it grow stale: our own volumes are counted.
 constexpr auto kFresh = std::chrono::seconds(10);
+
+Promise promise_of(const engine::VolumeSpec& spec) {
+  return {spec.name.text(), spec.backend, spec.pool, spec.size};
+}
 
 }  // namespace
 
@@ -22,36 +22,21 @@ Task<Status> Ledger::refresh(bool anew) {
   co_return Status();
 }
 
-Result<PoolRoom> Ledger::room(const std::string& pool, const std::string& claim) const {
-  const auto configured = engine::find_pool(config_, pool);
-  if (!configured) return Error(ErrorCode::kNotFound, configured.error().message());
+Result<PoolRoom> Ledger::room(const Promise& wanted, const std::string& claim) const {
   if (!inventory_) return Error(ErrorCode::kUnavailable, "the disks have not been looked at yet");
-  const auto& groups = inventory_->groups;
-  const auto group =
-      std::find_if(groups.begin(), groups.end(), [&](const engine::VolumeGroup& candidate) {
-        return candidate.name == configured->volume_group;
-      });
-  if (group == groups.end())
-    return Error(ErrorCode::kNotFound, concat("pool \"", pool, "\": volume group \"",
-                                              configured->volume_group, "\" is not on this node"));
-  return PoolRoom{*group, free_space(*inventory_, *group, promises(claim))};
+  return room_for(wanted, config_, *inventory_, promises(claim));
 }
 
 void Ledger::reserve(const std::string& claim, const engine::VolumeSpec& spec) {
-  reserved_[claim] = {spec.name.text(), group_of(spec.pool), spec.size};
-}
-
-std::string Ledger::group_of(const std::string& pool) const {
-  const auto found = config_.pools.find(pool);
-  return found == config_.pools.end() ? std::string() : found->second.volume_group;
+  reserved_.insert_or_assign(claim, promise_of(spec));
 }
 
 std::vector<Promise> Ledger::promises(const std::string& except_claim) const {
   std::vector<Promise> out;
-  volumes_.for_each([&](const std::string& name, const Volume& volume) {
+  volumes_.for_each([&](const std::string&, const Volume& volume) {
     if (volume.node != node_) return;
     const auto spec = spec_of(volume);
-    if (spec) out.push_back({name, group_of(spec->pool), spec->size});
+    if (spec) out.push_back(promise_of(*spec));
   });
   for (const auto& [claim, promise] : reserved_)
     if (claim != except_claim) out.push_back(promise);

@@ -14,12 +14,6 @@
 
 namespace flexlocal::provisioner {
 
-// Room in one pool, at one moment.
-struct PoolRoom {
-  engine::VolumeGroup group;
-  Bytes free;
-};
-
 // Tasks may ask at once; between an answer and reserve() nothing may be awaited, or two claims
 // could take the same last byte.
 class Ledger {
@@ -33,14 +27,14 @@ class Ledger {
         node_(std::move(node)) {}
 
   // Makes sure that what the disks say is known, and no older than a few seconds; `anew` asks
-  // them in any case, which costs two LVM commands.
+  // them in any case, which costs what Engine::inventory does.
   Task<Status> refresh(bool anew);
   // Forgets what the disks said: something was removed.
   void forget() { inventory_.reset(); }
 
-  // After a refresh(), for this claim: what is reserved for the claim itself counts as free.
-  // kNotFound when this node has no such pool.
-  Result<PoolRoom> room(const std::string& pool, const std::string& claim) const;
+  // After a refresh(): room for what the claim asks for, as room_for() has it. What is reserved for
+  // the claim itself counts as free.
+  Result<PoolRoom> room(const Promise& wanted, const std::string& claim) const;
 
   // For a claim, from the decision until its PersistentVolume is known, or it is certain that
   // there will be none. A create without an answer may have been carried out: it stays reserved.
@@ -51,7 +45,6 @@ class Ledger {
 
  private:
   std::vector<Promise> promises(const std::string& except_claim) const;
-  std::string group_of(const std::string& pool) const;
 
   Storage& storage_;
   const engine::NodeConfig& config_;

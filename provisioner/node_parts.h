@@ -3,7 +3,9 @@
 
 #include <string>
 
+#include "flexvolume/base/clock.h"
 #include "flexvolume/base/log.h"
+#include "provisioner/grant_signer.h"
 #include "provisioner/kube/events.h"
 #include "provisioner/kube/informer.h"
 #include "provisioner/ledger.h"
@@ -13,6 +15,12 @@
 
 namespace flexlocal::provisioner {
 
+// What one pass over a claim or a volume came to, when it did not fail.
+enum class Pass {
+  kDone,
+  kAgain  // begun, with more to do: it comes again soon, behind whatever else waits
+};
+
 struct NodeParts {
   kube::ApiClient& api;
   kube::EventRecorder& events;
@@ -21,6 +29,8 @@ struct NodeParts {
   kube::Informer<StorageClass>& classes;
   Storage& storage;
   Ledger& ledger;
+  GrantSigner& grants;
+  const Clock& clock;
   Log& log;
   NodeIdentity node;
   std::string cluster_id;

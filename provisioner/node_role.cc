@@ -8,6 +8,9 @@ namespace {
 constexpr std::string_view kClaimKey = "claim:";
 constexpr std::string_view kVolumeKey = "volume:";
 
+// Before a volume that is wiped in slices is gone on with: each slice takes seconds, and one that
+// could do nothing must not make a circle.
+constexpr auto kBetweenSlices = std::chrono::milliseconds(100);
 // Events are a courtesy: an API server that does not answer must not hold up the end.
 constexpr auto kMostEventWriting = std::chrono::seconds(5);
 // What a label's value can hold (apimachinery/pkg/util/validation).
@@ -67,8 +70,9 @@ NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& s
       events_(api, clock, log, {std::string(engine::kProvisioner), membership.node.name}),
       queue_(clock, options.retry),
       ledger_(storage, config, volumes_, clock, membership.node.name),
-      parts_{api,     events_, claims_, volumes_,        classes_,
-             storage, ledger_, log,     membership.node, membership.cluster_id},
+      grants_(options.grants, volumes_, log),
+      parts_{api,     events_, claims_, volumes_, classes_,        storage,
+             ledger_, grants_, clock,   log,      membership.node, membership.cluster_id},
       claim_worker_(parts_),
       volume_worker_(parts_) {
   claims_.on_change([this](const std::string& key) { queue_.add(concat(kClaimKey, key)); });
@@ -91,6 +95,8 @@ Task<void> NodeRole::run() {
   writer.spawn(events_.run());
   for (unsigned i = 0; i < options_.workers; ++i) workers.spawn(work_loop());
   watchers.spawn(tidy_loop());
+  watchers.spawn(grant_loop());
+  watchers.spawn(limits_loop());
   while (!stopped_) {
     auto woken = co_await stopping_.wait();
     if (!woken) break;
@@ -119,40 +125,42 @@ Task<void> NodeRole::work_loop() {
       queue_.done(*key);
       co_return;
     }
-    auto status = co_await work_on(*key);
-    report(*key, status);
+    auto pass = co_await work_on(*key);
+    report(*key, pass);
     queue_.done(*key);
   }
 }
 
-Task<Status> NodeRole::work_on(const std::string& key) {
+Task<Result<Pass>> NodeRole::work_on(const std::string& key) {
   // Before the lists are complete, "there is no such volume" is not known.
   if (!claims_.has_synced() || !volumes_.has_synced() || !classes_.has_synced()) {
     queue_.add_after(key, std::chrono::milliseconds(100));
-    co_return Status();
+    co_return Pass::kDone;
   }
   if (key.starts_with(kClaimKey)) {
     const std::string claim = key.substr(kClaimKey.size());
     auto status = co_await claim_worker_.work(claim);
-    co_return status;
+    if (!status) co_return status.error();
+    co_return Pass::kDone;
   }
   const std::string volume = key.substr(kVolumeKey.size());
-  auto status = co_await volume_worker_.work(volume);
-  co_return status;
+  auto pass = co_await volume_worker_.work(volume);
+  co_return pass;
 }
 
-void NodeRole::report(const std::string& key, const Status& status) {
-  if (status) {
+void NodeRole::report(const std::string& key, const Result<Pass>& pass) {
+  if (pass) {
     queue_.forget(key);
+    if (*pass == Pass::kAgain) queue_.add_after(key, kBetweenSlices);
     return;
   }
   // A conflict is no trouble: somebody was faster, and the watch brings what they wrote.
   const LogLevel level =
-      status.error().code() == ErrorCode::kConflict ? LogLevel::kDebug : LogLevel::kWarning;
+      pass.error().code() == ErrorCode::kConflict ? LogLevel::kDebug : LogLevel::kWarning;
   log_.write(level, "will be tried again",
              {{"object", key},
-              {"code", to_string(status.error().code())},
-              {"error", status.error().message()}});
+              {"code", to_string(pass.error().code())},
+              {"error", pass.error().message()}});
   queue_.add_rate_limited(key);
 }
 
@@ -168,12 +176,44 @@ Task<void> NodeRole::tidy_loop() {
   }
 }
 
+// The same trouble is told once, not every second.
+Task<void> NodeRole::limits_loop() {
+  std::string told;
+  for (;;) {
+    auto refreshed = co_await parts_.storage.refresh_io_limits();
+    std::string trouble = refreshed ? std::string() : refreshed.error().message();
+    if (!trouble.empty() && trouble != told)
+      log_.warning("a pod's I/O is not limited as its class says", {{"error", trouble}});
+    told = std::move(trouble);
+    auto slept = co_await kube::sleep_for(options_.limits_interval);
+    if (!slept) co_return;
+  }
+}
+
 Task<Status> NodeRole::tidy() {
   auto refreshed = co_await ledger_.refresh(true);
   if (!refreshed) co_return refreshed;
   const engine::Inventory inventory = *ledger_.inventory();
   auto settled = co_await parts_.storage.settle(inventory);
   co_return settled;
+}
+
+// A key that appears, or is mended, is what claims have waited for: their back-off is not waited
+// for. The host's copy is looked after even when nothing is to be provisioned.
+Task<void> NodeRole::grant_loop() {
+  bool was_usable = false;
+  auto synced = co_await volumes_.wait_synced();
+  while (synced) {
+    const bool usable = grants_.refresh().ok();
+    if (usable && !was_usable) enqueue_claims();
+    was_usable = usable;
+    synced = co_await kube::sleep_for(options_.tidy_interval);
+  }
+}
+
+void NodeRole::enqueue_claims() {
+  claims_.for_each(
+      [this](const std::string& key, const Claim&) { queue_.add(concat(kClaimKey, key)); });
 }
 
 void NodeRole::enqueue_volumes() {

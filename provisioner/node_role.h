@@ -17,8 +17,11 @@ struct NodeRoleOptions {
   unsigned workers = 4;
   // First and longest pause before a failed claim or volume is tried again.
   kube::BackoffOptions retry{std::chrono::seconds(1), std::chrono::minutes(5)};
-  // How often records and tags are brought together, and volumes looked at again.
+  // How often records and tags are brought together, and volumes and the grant key looked at again.
   std::chrono::seconds tidy_interval{60};
+  // How often pods' I/O limits are looked after: on cgroup v1 a new container has none until then.
+  std::chrono::milliseconds limits_interval{1000};
+  GrantFiles grants{};
 };
 
 // Who this node is to the cluster.
@@ -45,11 +48,14 @@ class NodeRole {
 
  private:
   Task<void> work_loop();
-  Task<Status> work_on(const std::string& key);
+  Task<Result<Pass>> work_on(const std::string& key);
   Task<void> tidy_loop();
   Task<Status> tidy();
+  Task<void> grant_loop();
+  Task<void> limits_loop();
   void enqueue_volumes();
-  void report(const std::string& key, const Status& status);
+  void enqueue_claims();
+  void report(const std::string& key, const Result<Pass>& pass);
 
   boost::asio::io_context& io_;
   const Clock& clock_;
@@ -61,6 +67,7 @@ class NodeRole {
   kube::EventRecorder events_;
   kube::WorkQueue queue_;
   Ledger ledger_;
+  GrantSigner grants_;
   NodeParts parts_;
   ClaimWorker claim_worker_;
   VolumeWorker volume_worker_;

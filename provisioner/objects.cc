@@ -78,7 +78,7 @@ std::optional<StorageClass> decode_storage_class(JsonView object) {
   found.name = text(object["metadata"]["name"]);
   found.reclaim_policy = text(object["reclaimPolicy"]);
   found.parameters = object["parameters"].string_map();
-  found.has_mount_options = object["mountOptions"].size() != 0;
+  found.mount_options = texts(object["mountOptions"]);
   return found;
 }
 

@@ -59,7 +59,7 @@ struct StorageClass {
   std::string name;
   std::string reclaim_policy;
   std::map<std::string, std::string> parameters;
-  bool has_mount_options = false;
+  std::vector<std::string> mount_options;
 };
 
 // nullopt: none of our business, and not kept. A claim is ours by its storage-provisioner

@@ -7,6 +7,7 @@
 #include "flexvolume/base/version.h"
 #include "flexvolume/engine/node_config.h"
 #include "flexvolume/engine/volume_lock.h"
+#include "provisioner/grant_signer.h"
 
 namespace flexlocal::provisioner {
 namespace {
@@ -75,6 +76,11 @@ po::options_description node_flags(DaemonOptions& options) {
       "the host's folder of volume records");
   add("lock-dir", flag(options.lock_dir, "DIR")->default_value(std::string(engine::kLockFolder)),
       "the host's folder of locks");
+  const GrantFiles grants;
+  add("grant-key", flag(options.grant_key, "FILE")->default_value(grants.secret),
+      "the keys that volumes are signed by, as the Secret flexlocal-grant has them");
+  add("host-grant-key", flag(options.host_grant_key, "FILE")->default_value(grants.host),
+      "the host's copy of them, which the plugin reads; the same file: nothing is copied");
   return all;
 }
 

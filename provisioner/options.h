@@ -13,13 +13,15 @@
 namespace flexlocal::provisioner {
 
 struct DaemonOptions {
-  std::string node_name;    // of the Node object this daemon works for
-  std::string kubeconfig;   // empty: what a pod finds in itself
-  std::string context;      // empty: the kubeconfig's current one
-  std::string node_config;  // path of node.conf
-  std::string host_proc;    // /proc folder of a process in the host's namespaces; empty: ours
-  std::string state_dir;    // the host's /var/lib/flexlocal
-  std::string lock_dir;     // the host's /run/flexlocal
+  std::string node_name;       // of the Node object this daemon works for
+  std::string kubeconfig;      // empty: what a pod finds in itself
+  std::string context;         // empty: the kubeconfig's current one
+  std::string node_config;     // path of node.conf
+  std::string host_proc;       // /proc folder of a process in the host's namespaces; empty: ours
+  std::string state_dir;       // the host's /var/lib/flexlocal
+  std::string lock_dir;        // the host's /run/flexlocal
+  std::string grant_key;       // the mounted Secret's file
+  std::string host_grant_key;  // the host's copy of it
   double kube_api_qps = 20;
   double kube_api_burst = 30;
   unsigned worker_threads = 4;

@@ -5,22 +5,40 @@
 #include <vector>
 
 #include "flexvolume/base/bytes.h"
+#include "flexvolume/base/result.h"
 #include "flexvolume/engine/engine.h"
 
 namespace flexlocal::provisioner {
 
-// A volume that was given away: a PersistentVolume of this node, or one that is being created.
+// A volume that was given away: a PersistentVolume of this node, or one that is being created; or
+// one that is asked for.
 struct Promise {
   std::string name;
-  std::string group;  // the volume group it is, or will be, on
-  Bytes capacity;
+  engine::Backend backend = engine::Backend::kLvm;
+  std::string pool;
+  Bytes size;
 };
 
-// free = the group's free space - what is promised and not taken from it yet. A volume whose LV
-// exists has been taken already; one that is being removed still has its LV, so its space is not
-// offered before it is really free.
-// A promise counts once, however often it is named.
-Bytes free_space(const engine::Inventory& inventory, const engine::VolumeGroup& group,
-                 const std::vector<Promise>& promises);
+// What one pool has for one volume that is asked for, at one moment.
+struct PoolRoom {
+  engine::Pool pool;
+  Bytes unit;                 // sizes are made whole multiples of it
+  Bytes free;                 // of the space behind pool and backend, less what is promised of it
+  bool disks_suffice = true;  // for the layout of this volume and of all that are promised
+};
+
+// Room for `wanted` beside `promises`. A promise counts once, however often it is named, and only
+// until its volume exists: then the space itself has less. A volume that is being removed still
+// exists, so its space is not offered before it is really free.
+//
+// LVM chooses the disks when a volume is made, in an order that nobody knows yet. So each promise
+// is counted on every disk when layouts are looked at: a "no" may be too careful while others wait
+// for their first mount, a "yes" holds for all of them, unless a mount fails later and gives its
+// disks back.
+//
+// kNotFound, in words, when the node has no such pool, the pool has no volumes of that backend, or
+// what they would lie on is not to be seen.
+Result<PoolRoom> room_for(const Promise& wanted, const engine::NodeConfig& config,
+                          const engine::Inventory& inventory, const std::vector<Promise>& promises);
 
 }  // namespace flexlocal::provisioner

@@ -18,6 +18,7 @@ class Storage {
   virtual Task<Result<engine::Inventory>> inventory() = 0;
   virtual Task<Result<engine::Removal>> remove(const engine::VolumeSpec& spec) = 0;
   virtual Task<Status> settle(const engine::Inventory& inventory) = 0;
+  virtual Task<Status> refresh_io_limits() = 0;
 };
 
 // Runs the engine on threads of its own: its programs may take seconds, and the event loop must
@@ -31,6 +32,7 @@ class EngineStorage final : public Storage {
   Task<Result<engine::Inventory>> inventory() override;
   Task<Result<engine::Removal>> remove(const engine::VolumeSpec& spec) override;
   Task<Status> settle(const engine::Inventory& inventory) override;
+  Task<Status> refresh_io_limits() override;
 
  private:
   Task<void> run(const std::function<void()>& work);

@@ -21,17 +21,19 @@ void write_affinity(JsonWriter& json, const NodeIdentity& node) {
   json.end_array().end_object().end_array().end_object().end_object();
 }
 
-void write_source(JsonWriter& json, const engine::VolumeSpec& spec) {
+void write_source(JsonWriter& json, const engine::VolumeSpec& spec, const std::string& grant) {
   json.key("flexVolume").begin_object().member("driver", engine::kDriver);
   json.member("fsType", engine::to_string(spec.fs_type)).key("options").begin_object();
   for (const auto& [key, value] : engine::to_options(spec)) json.member(key, value);
+  json.member(engine::kGrantKey, grant);
   json.end_object().end_object();
 }
 
 }  // namespace
 
-std::string volume_json(const engine::VolumeSpec& spec, const Claim& claim,
-                        const StorageClass& storage_class, const NodeIdentity& node) {
+std::string volume_json(const engine::VolumeSpec& spec, const std::string& grant,
+                        const Claim& claim, const StorageClass& storage_class,
+                        const NodeIdentity& node) {
   JsonWriter json;
   json.begin_object().member("apiVersion", "v1").member("kind", "PersistentVolume");
   write_metadata(json, spec, node);
@@ -53,7 +55,7 @@ std::string volume_json(const engine::VolumeSpec& spec, const Claim& claim,
   json.member("persistentVolumeReclaimPolicy",
               storage_class.reclaim_policy.empty() ? "Delete" : storage_class.reclaim_policy);
   write_affinity(json, node);
-  write_source(json, spec);
+  write_source(json, spec, grant);
   json.end_object().end_object();
   return json.take();
 }

@@ -14,8 +14,10 @@ struct NodeIdentity {
 
 // A PersistentVolume in the cluster `cluster_id` for the claim, bound to nothing yet; the claim's
 // uid in claimRef lets the volume controller bind exactly this pair. The options never name a
-// node: affinity can be given anew with the object, so that a volume can move.
-std::string volume_json(const engine::VolumeSpec& spec, const Claim& claim,
-                        const StorageClass& storage_class, const NodeIdentity& node);
+// node: affinity can be given anew with the object, so that a volume can move. `grant`: what the
+// grant key says to the spec.
+std::string volume_json(const engine::VolumeSpec& spec, const std::string& grant,
+                        const Claim& claim, const StorageClass& storage_class,
+                        const NodeIdentity& node);
 
 }  // namespace flexlocal::provisioner

@@ -1,5 +1,7 @@
 #include "provisioner/volume_worker.h"
 
+#include <algorithm>
+
 #include "flexvolume/base/text.h"
 
 namespace flexlocal::provisioner {
@@ -24,32 +26,34 @@ std::string body_without_finalizer(const Volume& volume) {
 
 }  // namespace
 
-Task<Status> VolumeWorker::work(const std::string& name) {
+Task<Result<Pass>> VolumeWorker::work(const std::string& name) {
   const Volume* known = parts_.volumes.get(name);
-  if (known == nullptr) co_return Status();
-  const Volume volume = *known;  // the store may change while we wait
-  switch (plan_reclaim(volume, parts_.node.name)) {
-    case ReclaimPlan::kLeaveAlone:
-      break;
-    case ReclaimPlan::kKeepDeleting:
-      say(volume, "VolumeFailedDelete",
-          "the claim is still bound to this volume; its data stays until the claim is deleted");
-      break;
-    case ReclaimPlan::kLetGo: {
-      parts_.ledger.forget();  // its logical volume stays: the space is not free
-      auto dropped = co_await drop_finalizer(volume);
-      co_return dropped;
-    }
-    case ReclaimPlan::kRemove: {
-      auto removed = co_await remove(volume);
-      co_return removed;
-    }
+  if (known == nullptr) {
+    wipes_.erase(name);
+    co_return Pass::kDone;
   }
-  co_return Status();
+  const Volume volume = *known;  // the store may change while we wait
+  const ReclaimPlan plan = plan_reclaim(volume, parts_.node.name);
+  if (plan == ReclaimPlan::kRemove) {
+    auto removed = co_await remove(volume);
+    co_return removed;
+  }
+  tell_of_stopped_wipe(volume);
+  if (plan == ReclaimPlan::kKeepDeleting)
+    say(volume, kube::EventType::kWarning, "VolumeFailedDelete",
+        "the claim is still bound to this volume; its data stays until the claim is deleted");
+  if (plan == ReclaimPlan::kLetGo) {
+    parts_.ledger.forget();  // its logical volume stays: the space is not free
+    auto dropped = co_await drop_finalizer(volume);
+    if (!dropped) co_return dropped.error();
+  }
+  co_return Pass::kDone;
 }
 
 // What the informer has may be old, for as long as the API server cannot be reached: data is
 // destroyed only on the server's own word of this moment. Nothing: it is not to be removed now.
+// Asked before every slice of a wipe, too: a person who changes their mind half-way keeps what is
+// left, for a rescue, and is told how much that is. It costs one request in some seconds.
 Task<Result<std::optional<Volume>>> VolumeWorker::read_again(const Volume& volume) {
   const std::string path = path_of(volume);
   auto answer = co_await parts_.api.get(path);
@@ -62,34 +66,60 @@ Task<Result<std::optional<Volume>>> VolumeWorker::read_again(const Volume& volum
   co_return latest;
 }
 
-Task<Status> VolumeWorker::remove(const Volume& known) {
+Task<Result<Pass>> VolumeWorker::remove(const Volume& known) {
   auto latest = co_await read_again(known);
   if (!latest) co_return latest.error();
-  if (!*latest) co_return Status();
+  if (!*latest) co_return Pass::kDone;
   const Volume& volume = **latest;
   auto taken = co_await take_back(volume);
   if (!taken) {
-    say(volume, "VolumeFailedDelete", taken.error().message());
-    co_return taken;
+    say(volume, kube::EventType::kWarning, "VolumeFailedDelete", taken.error().message());
+    co_return taken.error();
   }
+  if (!taken->done) {
+    tell_progress(volume, *taken);
+    co_return Pass::kAgain;
+  }
+  parts_.ledger.forget();
+  wipes_.erase(volume.name);
   parts_.log.info("volume reclaimed", {{"volume", volume.name}});
   auto gone = co_await let_go(volume);
-  co_return gone;
+  if (!gone) co_return gone.error();
+  co_return Pass::kDone;
 }
 
-Task<Status> VolumeWorker::take_back(const Volume& volume) {
+Task<Result<engine::Removal>> VolumeWorker::take_back(const Volume& volume) {
   const auto spec = spec_of(volume);
   if (!spec) co_return spec.error();
   if (spec->cluster_id != parts_.cluster_id)
     co_return Error(ErrorCode::kDenied,
                     "the volume was made for another cluster and is not removed");
-  for (;;) {
-    auto removed = co_await parts_.storage.remove(*spec);
-    if (!removed) co_return removed.error();
-    if (removed->done) break;
-  }
-  parts_.ledger.forget();
-  co_return Status();
+  auto removed = co_await parts_.storage.remove(*spec);
+  co_return removed;
+}
+
+void VolumeWorker::tell_progress(const Volume& volume, const engine::Removal& removal) {
+  WipeProgress& progress = wipes_[volume.name];
+  if (!progress.advance(removal, parts_.clock.now())) return;
+  parts_.log.info("wiping", {{"volume", volume.name},
+                             {"wiped", to_string(removal.wiped)},
+                             {"size", to_string(removal.size)}});
+  say(volume, kube::EventType::kNormal, "VolumeWiping", progress.text());
+}
+
+// Data is gone that the PersistentVolume, kept now, seems to promise: that must be said. What an
+// earlier daemon had begun shows in the tags.
+void VolumeWorker::tell_of_stopped_wipe(const Volume& volume) {
+  const auto& inventory = parts_.ledger.inventory();
+  const bool tagged = inventory && std::any_of(inventory->volumes.begin(), inventory->volumes.end(),
+                                               [&](const engine::LogicalVolume& lv) {
+                                                 return lv.name == volume.name && lv.ownership &&
+                                                        lv.ownership->wiping;
+                                               });
+  if (!tagged && !wipes_.contains(volume.name)) return;
+  WipeProgress& progress = wipes_[volume.name];
+  if (progress.stop())
+    say(volume, kube::EventType::kWarning, "VolumeWiping", progress.stopped_text());
 }
 
 // First the deletion, then the finalizer: the other way round pv-protection could keep an object
@@ -117,9 +147,9 @@ Task<Status> VolumeWorker::drop_finalizer(const Volume& volume) {
   co_return Status();
 }
 
-void VolumeWorker::say(const Volume& volume, std::string_view reason, const std::string& message) {
-  parts_.events.record(
-      {reference_to(volume), kube::EventType::kWarning, std::string(reason), message});
+void VolumeWorker::say(const Volume& volume, kube::EventType type, std::string_view reason,
+                       const std::string& message) {
+  parts_.events.record({reference_to(volume), type, std::string(reason), message});
 }
 
 }  // namespace flexlocal::provisioner

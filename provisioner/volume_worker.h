@@ -1,10 +1,12 @@
 // Carries out the plan for a volume that is on its way out.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "provisioner/node_parts.h"
 #include "provisioner/reclaim_plan.h"
+#include "provisioner/wipe_progress.h"
 
 namespace flexlocal::provisioner {
 
@@ -12,18 +14,23 @@ class VolumeWorker {
  public:
   explicit VolumeWorker(NodeParts& parts) : parts_(parts) {}
 
-  // One pass over the PersistentVolume of that name. An Error means: again, after a pause.
-  Task<Status> work(const std::string& name);
+  // One pass over the PersistentVolume of that name: of a long wipe, one slice of seconds. An Error
+  // means: again, after a pause.
+  Task<Result<Pass>> work(const std::string& name);
 
  private:
-  Task<Status> remove(const Volume& volume);
+  Task<Result<Pass>> remove(const Volume& volume);
   Task<Result<std::optional<Volume>>> read_again(const Volume& volume);
-  Task<Status> take_back(const Volume& volume);
+  Task<Result<engine::Removal>> take_back(const Volume& volume);
   Task<Status> let_go(const Volume& volume);
   Task<Status> drop_finalizer(const Volume& volume);
-  void say(const Volume& volume, std::string_view reason, const std::string& message);
+  void tell_progress(const Volume& volume, const engine::Removal& removal);
+  void tell_of_stopped_wipe(const Volume& volume);
+  void say(const Volume& volume, kube::EventType type, std::string_view reason,
+           const std::string& message);
 
   NodeParts& parts_;
+  std::map<std::string, WipeProgress> wipes_;  // by volume
 };
 
 }  // namespace flexlocal::provisioner

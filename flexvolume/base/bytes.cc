@@ -46,6 +46,14 @@ std::optional<Scale> parse_scale(std::string_view suffix) {
   return Scale{10, negative ? -static_cast<int>(exponent) : static_cast<int>(exponent)};
 }
 
+// Zeros that change no number, so that the limit of digits counts only those that do.
+std::string_view without_leading_zeros(std::string_view digits) {
+  return digits.substr(std::min(digits.find_first_not_of('0'), digits.size()));
+}
+std::string_view without_trailing_zeros(std::string_view digits) {
+  return digits.substr(0, digits.find_last_not_of('0') + 1);
+}
+
 // value x base^exponent, rounded up; kOverflow when it does not fit.
 Wide scaled(Wide value, Scale scale) {
   for (; scale.exponent > 0 && value > 0; --scale.exponent) {
@@ -94,17 +102,21 @@ Result<Bytes> parse_quantity(std::string_view text) {
   const std::size_t number_end = std::min(rest.find_first_not_of("0123456789."), rest.size());
   const std::string_view number = rest.substr(0, number_end);
   const std::size_t dot = number.find('.');
-  const std::string_view whole = number.substr(0, dot);
-  const std::string_view fraction =
+  const std::string_view whole = without_leading_zeros(number.substr(0, dot));
+  const std::string_view decimals =
       dot == std::string_view::npos ? std::string_view() : number.substr(dot + 1);
+  const std::string_view fraction = without_trailing_zeros(decimals);
   const auto scale = parse_scale(rest.substr(number_end));
-  if (!scale || (whole.empty() && fraction.empty()) || fraction.find('.') != std::string_view::npos)
+  if (!scale || number.empty() || number == "." || decimals.find('.') != std::string_view::npos)
     return invalid;
 
   const Error too_large(ErrorCode::kInvalid,
                         concat('"', printable(text, 40), "\" does not fit 63 bits"));
   // 24 digits with a fraction of 12 leave room for the largest unit in 128 bits.
-  if (whole.size() > 24 || fraction.size() > 12) return too_large;
+  if (whole.size() > 24) return too_large;
+  if (fraction.size() > 12)
+    return Error(ErrorCode::kInvalid,
+                 concat('"', printable(text, 40), "\" has more than 12 decimals"));
   Wide mantissa = 0;
   for (const std::string_view part : {whole, fraction})
     for (const char digit : part) mantissa = mantissa * 10 + static_cast<unsigned>(digit - '0');

@@ -49,7 +49,7 @@ inline constexpr Bytes kMostBytes{INT64_MAX};
 
 // A resource.Quantity as bytes: "512Mi", "1e3", "1.5G", "100m" (rounded up to a whole byte, as
 // Kubernetes does). Fails with kInvalid on anything that apimachinery's ParseQuantity refuses,
-// on negative amounts and on what does not fit 63 bits.
+// on negative amounts, on more than 64 characters or 12 decimals and on what does not fit 63 bits.
 // Source: staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go
 Result<Bytes> parse_quantity(std::string_view text);
 

@@ -40,6 +40,28 @@ bool nests_deeper(std::string_view text, std::size_t most) {
   return false;
 }
 
+// RapidJSON 1.1 looks for the second half of a surrogate pair only where the first one is, and
+// writes a second half alone as three bytes that are no UTF-8. A first half alone it refuses.
+bool has_lone_low_surrogate(std::string_view text) {
+  constexpr std::size_t kEscape = 6;  // "\u" and four digits
+  std::size_t at = text.find('\\');
+  while (at != std::string_view::npos) {
+    const std::string_view escape = text.substr(at, kEscape);
+    std::size_t skipped = 2;
+    if (escape.size() == kEscape && escape[1] == 'u') {
+      const bool surrogate = escape[2] == 'd' || escape[2] == 'D';
+      const bool low =
+          surrogate && std::string_view("cCdDeEfF").find(escape[3]) != std::string_view::npos;
+      const bool high =
+          surrogate && std::string_view("89aAbB").find(escape[3]) != std::string_view::npos;
+      if (low) return true;
+      skipped = high ? 2 * kEscape : kEscape;
+    }
+    at = text.find('\\', at + skipped);
+  }
+  return false;
+}
+
 }  // namespace
 
 bool JsonView::is_object() const { return exists() && as_value(value_).IsObject(); }
@@ -118,6 +140,11 @@ Result<JsonDocument> JsonDocument::parse(std::string_view text, JsonLimits limit
                  concat("JSON of ", text.size(), " bytes; at most ", limits.bytes, " are read"));
   if (nests_deeper(text, limits.depth))
     return Error(ErrorCode::kInvalid, concat("JSON nested deeper than ", limits.depth));
+  // To RapidJSON it is the end of the text, so that anything could stand behind it.
+  if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos)
+    return Error(ErrorCode::kInvalid, concat("not JSON at byte ", nul, ": a NUL"));
+  if (has_lone_low_surrogate(text))
+    return Error(ErrorCode::kInvalid, "not JSON: half of a surrogate pair");
   auto tree = std::make_unique<Tree>();
   tree->document.Parse<rapidjson::kParseValidateEncodingFlag>(text.data(), text.size());
   if (tree->document.HasParseError())

@@ -20,15 +20,15 @@ void append_value(std::string& out, std::string_view value) {
     out += printable(value, value.size());
     return;
   }
-  out += '"';
+  std::string escaped;
   for (const char c : value) {
-    if (c == '"' || c == '\\') out += '\\';
+    if (c == '"' || c == '\\') escaped += '\\';
     if (c == '\n')
-      out += "\\n";
+      escaped += "\\n";
     else
-      out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+      escaped += c;
   }
-  out += '"';
+  out += concat('"', printable(escaped, escaped.size()), '"');
 }
 
 std::string now_rfc3339() {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,8 +40,8 @@ Result<Pipe> make_pipe() {
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-// All that the child needs, made before fork: between fork and exec of a threaded process only
-// async-signal-safe calls are allowed (man signal-safety).
+// All that the child needs, made before vfork: until exec only async-signal-safe calls are allowed
+// (man signal-safety), and what they change is the parent's memory too.
 struct Launch {
   std::vector<char*> argv;
   UniqueFd mount_namespace;
@@ -58,13 +59,30 @@ void mark_close_on_exec(const std::vector<int>& keep) {
   for (const int fd : keep) ::fcntl(fd, F_SETFD, 0);
 }
 
+// The daemon blocks or handles signals; neither may be handed on through exec. Handlers go first:
+// until exec the child has its parent's memory, where a handler of the parent's would do harm.
 void unblock_signals() {
-  // The daemon blocks or handles signals; neither may be handed on through exec.
+  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  for (const int signal : {SIGPIPE, SIGTERM, SIGINT, SIGHUP, SIGCHLD}) ::signal(signal, SIG_DFL);
 }
+
+// No signal reaches this thread, nor a child that it starts, while this lives.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
 
 [[noreturn]] void run_child(const Launch& launch) {
   ::setpgid(0, 0);
@@ -85,6 +103,15 @@ void unblock_signals() {
   const int number = errno;
   [[maybe_unused]] const ssize_t told = ::write(launch.fault.writing.get(), &number, sizeof number);
   ::_exit(127);
+}
+
+// vfork: copying the page tables of a process costs more than many a program that it starts, and a
+// daemon's memory need not be counted twice for it. Returns when exec has been tried.
+pid_t start_child(const Launch& launch) {
+  const SignalsBlocked blocked;
+  const pid_t pid = ::vfork();
+  if (pid == 0) run_child(launch);
+  return pid;
 }
 
 Status prepare(Launch& launch, const std::string& namespaces_of) {
@@ -172,6 +199,7 @@ class Child {
     for (int millis = 0; millis < kMostMillis && !reap(WNOHANG); ++millis) ::poll(nullptr, 0, 1);
     reaped_ = true;
   }
+  pid_t pid() const { return pid_; }
   int status() const { return status_; }
 
  private:
@@ -180,27 +208,28 @@ class Child {
   int status_ = 0;
 };
 
-// Reads both streams until they end, or until the child has ended and there is nothing more to
-// read: a grandchild that keeps a stream open must not hold us. False: the deadline passed.
+// Readable once the process has ended; invalid on a kernel older than 5.3.
+UniqueFd end_of(pid_t pid) { return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
+
+// Reads both streams until the child has ended and there is nothing more to read: a grandchild that
+// keeps a stream open must not hold us. False: the deadline passed.
 bool collect(Child& child, Stream& out, Stream& err, Clock::time_point end) {
-  constexpr int kSliceMs = 50;
-  while (out.fd.valid() || err.fd.valid()) {
-    std::array<pollfd, 2> polled = {{{out.fd.get(), POLLIN, 0}, {err.fd.get(), POLLIN, 0}}};
+  const UniqueFd ended = end_of(child.pid());
+  for (;;) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
     if (left <= 0) return false;
-    const int ready =
-        ::poll(polled.data(), polled.size(), static_cast<int>(std::min<long>(left, kSliceMs)));
-    if (ready == 0 && child.reap(WNOHANG)) return true;
+    std::array<pollfd, 3> polled = {
+        {{out.fd.get(), POLLIN, 0}, {err.fd.get(), POLLIN, 0}, {ended.get(), POLLIN, 0}}};
+    // Without word of the child's end it is asked for: often, once nothing else tells of it.
+    const bool streaming = out.fd.valid() || err.fd.valid();
+    const long slice = ended.valid() ? INT_MAX : streaming ? 50 : 1;
+    ::poll(polled.data(), polled.size(), static_cast<int>(std::min<long>(left, slice)));
+    const bool quiet = polled[0].revents == 0 && polled[1].revents == 0;
+    if (quiet && child.reap(WNOHANG)) return true;
     if (polled[0].revents != 0 && !out.drain()) out.fd.reset();
     if (polled[1].revents != 0 && !err.drain()) err.fd.reset();
   }
-  // Streams are closed, yet the program may go on: wait for it as long as the deadline allows.
-  while (!child.reap(WNOHANG)) {
-    if (Clock::now() >= end) return false;
-    ::poll(nullptr, 0, 1);
-  }
-  return true;
 }
 
 }  // namespace
@@ -222,11 +251,9 @@ Result<CommandOutput> ProcessRunner::run(const Command& command) {
     return prepared.error().context(concat("starting ", command.path));
   launch.argv = argument_vector(command);
   const auto end = Clock::now() + command.deadline;
-  const pid_t pid = ::fork();
+  const pid_t pid = start_child(launch);
   if (pid < 0) return Error::from_errno(errno, concat("starting ", command.path));
-  if (pid == 0) run_child(launch);
   Child child(pid);
-  ::setpgid(pid, pid);  // both sides set it, so that a kill right now finds the group
 
   for (Pipe* pipe : {&launch.out, &launch.err, &launch.fault}) pipe->writing.reset();
   CommandOutput output;

@@ -36,8 +36,9 @@ std::vector<std::string_view> split(std::string_view text, char at);
 
 std::string_view trim(std::string_view text);
 
-// The text made safe for one log line or message: control characters become '?', what is past
-// `limit` bytes is cut and marked. For text that somebody else chose.
+// The text made safe for one log line or message: always UTF-8, since each byte that is not becomes
+// '?', as control characters do. What is past `limit` bytes is cut, between two characters, and
+// marked. For text that somebody else chose.
 std::string printable(std::string_view text, std::size_t limit = 200);
 
 // A whole decimal number within [0, most], digits only; nothing else is read as one.

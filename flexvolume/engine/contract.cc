@@ -34,6 +34,9 @@ constexpr std::string_view kFsTypeTag = "flexlocal.io/fs=";
 constexpr std::string_view kOnDeleteTag = "flexlocal.io/on-delete=";
 constexpr std::string_view kSizeTag = "flexlocal.io/size=";
 constexpr std::string_view kAttemptTag = "flexlocal.io/attempt=";
+constexpr std::string_view kAnyOwnerTag = "flexlocal.io/owner=";
+constexpr std::array kTagKeys = {kAnyOwnerTag, kClusterTag,  kClaimTag, kNamespaceTag, kPoolTag,
+                                 kFsTypeTag,   kOnDeleteTag, kSizeTag,  kAttemptTag};
 
 // The option, or kInvalid naming the key.
 Result<std::string> required(const Options& options, std::string_view key) {
@@ -55,7 +58,7 @@ Result<std::string> required_matching(const Options& options, std::string_view k
 // Whole numbers only: the provisioner writes nothing else, and a unit could be read two ways.
 Result<std::uint64_t> count_of(std::string_view key, const std::string& text) {
   unsigned long long count = 0;
-  if (!parse_number(text, kMostBytes.count(), count) || count == 0)
+  if (!parse_number(text, kMostBytes.count(), count) || text.front() == '0')
     return Error(ErrorCode::kInvalid, concat("option ", key, " is \"", printable(text, 40),
                                              "\", which is not a whole number from 1 to 2^63-1"));
   return std::uint64_t(count);
@@ -217,36 +220,56 @@ std::vector<std::string> to_tags(const VolumeSpec& spec, std::string_view attemp
           std::string(kNewTag)};
 }
 
+namespace {
+
+using TagValues = std::map<std::string_view, std::string_view>;
+
+// By their keys. Nothing when one key has two values: tags are a set without an order, so neither
+// is the right one. A state may be there besides another, see Ownership.
+std::optional<TagValues> values_of(const std::vector<std::string_view>& tags) {
+  TagValues values;
+  for (const std::string_view tag : tags)
+    for (const std::string_view key : kTagKeys) {
+      if (!tag.starts_with(key)) continue;
+      const auto [found, added] = values.emplace(key, tag.substr(key.size()));
+      if (!added && found->second != tag.substr(key.size())) return std::nullopt;
+    }
+  return values;
+}
+
+}  // namespace
+
 std::optional<Ownership> parse_tags(const std::vector<std::string_view>& tags) {
-  Ownership found;
-  bool owner = false;
-  for (const std::string_view tag : tags) {
-    const auto value = [&](std::string_view prefix) {
-      return std::string(tag.substr(prefix.size()));
-    };
-    if (tag == kOwnerTag) owner = true;
-    if (tag == kReadyTag) found.ready = true;
-    if (tag == kWipingTag) found.wiping = true;
-    if (tag.starts_with(kClusterTag)) found.cluster_id = value(kClusterTag);
-    if (tag.starts_with(kClaimTag)) found.claim_uid = value(kClaimTag);
-    if (tag.starts_with(kNamespaceTag)) found.claim_namespace = value(kNamespaceTag);
-    if (tag.starts_with(kPoolTag)) found.pool = value(kPoolTag);
-    if (tag.starts_with(kAttemptTag)) found.attempt = value(kAttemptTag);
-    unsigned long long size = 0;
-    if (tag.starts_with(kSizeTag) && parse_number(value(kSizeTag), kMostBytes.count(), size))
-      found.size = Bytes(size);
-    if (tag.starts_with(kFsTypeTag)) {
-      const auto type = parse_fs_type(value(kFsTypeTag));
-      if (!type) return std::nullopt;
-      found.fs_type = *type;
-    }
-    if (tag.starts_with(kOnDeleteTag)) {
-      const auto wipe = parse_on_delete(value(kOnDeleteTag));
-      if (!wipe) return std::nullopt;
-      found.on_delete = *wipe;
-    }
+  const auto values = values_of(tags);
+  if (!values) return std::nullopt;
+  const auto value = [&](std::string_view key) {
+    const auto found = values->find(key);
+    return found == values->end() ? std::string() : std::string(found->second);
+  };
+  const auto has = [&](std::string_view tag) {
+    return std::find(tags.begin(), tags.end(), tag) != tags.end();
+  };
+  Ownership found{.cluster_id = value(kClusterTag),
+                  .claim_uid = value(kClaimTag),
+                  .claim_namespace = value(kNamespaceTag),
+                  .pool = value(kPoolTag),
+                  .size = {},
+                  .ready = has(kReadyTag),
+                  .wiping = has(kWipingTag),
+                  .attempt = value(kAttemptTag)};
+  unsigned long long size = 0;
+  if (parse_number(value(kSizeTag), kMostBytes.count(), size)) found.size = Bytes(size);
+  if (values->contains(kFsTypeTag)) {
+    const auto type = parse_fs_type(value(kFsTypeTag));
+    if (!type) return std::nullopt;
+    found.fs_type = *type;
   }
-  const bool whole = owner && is_uuid(found.cluster_id) && is_uuid(found.claim_uid) &&
+  if (values->contains(kOnDeleteTag)) {
+    const auto wipe = parse_on_delete(value(kOnDeleteTag));
+    if (!wipe) return std::nullopt;
+    found.on_delete = *wipe;
+  }
+  const bool whole = has(kOwnerTag) && is_uuid(found.cluster_id) && is_uuid(found.claim_uid) &&
                      is_dns_label(found.claim_namespace) && is_dns_label(found.pool) &&
                      found.size > Bytes(0);
   return whole ? std::optional(found) : std::nullopt;

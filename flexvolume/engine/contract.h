@@ -75,7 +75,7 @@ inline constexpr std::string_view kReadyTag = "flexlocal.io/state=ready";
 inline constexpr std::string_view kWipingTag = "flexlocal.io/state=wiping";
 
 std::vector<std::string> to_tags(const VolumeSpec& spec, std::string_view attempt);
-// Nothing when the tags are not all there: the LV is then a stranger's.
+// Nothing when the tags are not all there, or contradict one another: the LV is then a stranger's.
 std::optional<Ownership> parse_tags(const std::vector<std::string_view>& tags);
 // Whether an LV with these tags is this volume. The size is not compared: a volume of ours that was
 // made with another size is still ours to remove.

@@ -70,7 +70,7 @@ Result<std::string> KernelDevices::mapper_uuid(const std::string& path) {
 }
 
 Result<std::string> KernelDevices::disk_number(const std::string& path) {
-  const auto number = device_number(root_ + path);
+  auto number = device_number(root_ + path);
   if (!number) return number;
   const std::string folder = concat(kBlockDevices, *number);
   if (::access(concat(folder, "/partition").c_str(), F_OK) != 0) return number;

@@ -20,11 +20,16 @@ Status check_namespace(const MountRequest& request) {
 // What is wrong with a file system is for a person; the kernel's log says more than its error.
 Error explain_failed_mount(const Error& error, const MountSource& source) {
   if (error.code() == ErrorCode::kBusy || source.is_bind()) return error;
-  return Error(
-      ErrorCode::kCorrupt,
-      concat(error.message(),
-             "; the volume is not formatted again, look at the kernel's log and at `",
-             source.fs_type == "xfs" ? "xfs_repair -n " : "e2fsck -n ", source.device, '`'));
+  const bool xfs = source.fs_type == "xfs";
+  // The kernel's word for it is EINVAL (fs/xfs/xfs_mount.c, xfs_uuid_mount).
+  const std::string_view copied = xfs && error.code() == ErrorCode::kInvalid
+                                      ? "; if the log says \"duplicate UUID\", a copy of the "
+                                        "volume is mounted: unmount that"
+                                      : "";
+  return Error(ErrorCode::kCorrupt,
+               concat(error.message(),
+                      "; the volume is not formatted again, look at the kernel's log and at `",
+                      xfs ? "xfs_repair -n " : "e2fsck -n ", source.device, '`', copied));
 }
 
 }  // namespace

@@ -15,6 +15,17 @@ constexpr auto kProbeDeadline = std::chrono::seconds(60);
 constexpr int kNothingFound = 2;
 constexpr int kSeveralFound = 8;
 
+std::vector<std::string> mkfs_arguments(const std::string& device, FsType type,
+                                        const VolumeName& name, const std::string& root) {
+  // -m 0: nothing is set aside for root, whose volume it is not.
+  if (type == FsType::kExt4) return {"-q", "-F", "-m", "0", "-U", name.claim_uid(), "--", device};
+  std::vector<std::string> arguments = {"-q", "-f", "-m", concat("uuid=", name.claim_uid())};
+  if (const std::string profile = mkfs_profile(root); !profile.empty())
+    arguments.insert(arguments.end(), {"-c", concat("options=", profile)});
+  arguments.insert(arguments.end(), {"--", device});
+  return arguments;
+}
+
 }  // namespace
 
 Status Filesystems::run(std::string_view tool, std::vector<std::string> arguments,
@@ -30,15 +41,17 @@ Status Filesystems::run(std::string_view tool, std::vector<std::string> argument
 }
 
 Status Filesystems::make(const std::string& device, FsType type, const VolumeName& name, int lock) {
-  if (type == FsType::kExt4)
-    // -m 0: nothing is set aside for root, whose volume it is not.
-    return run("mkfs.ext4", {"-q", "-F", "-m", "0", "-U", name.claim_uid(), "--", device},
-               kMakeDeadline, {lock});
-  std::vector<std::string> arguments = {"-q", "-f", "-m", concat("uuid=", name.claim_uid())};
-  if (const std::string profile = mkfs_profile(root_); !profile.empty())
-    arguments.insert(arguments.end(), {"-c", concat("options=", profile)});
-  arguments.insert(arguments.end(), {"--", device});
-  return run("mkfs.xfs", std::move(arguments), kMakeDeadline, {lock});
+  const std::string_view tool = type == FsType::kExt4 ? "mkfs.ext4" : "mkfs.xfs";
+  auto ended = run(tool, mkfs_arguments(device, type, name, root_), kMakeDeadline, {lock});
+  if (!ended) return ended;
+  // From now on the volume is never formatted again, so the tool is not taken at its word: disks
+  // that fail lose writes without saying so.
+  const auto content = probe(device, type, name);
+  if (!content) return content.error();
+  if (*content == Content::kComplete) return {};
+  return Error(ErrorCode::kFailed,
+               concat(tool, " reported success, but no complete file system can be read from ",
+                      device, "; does the disk lose writes?"));
 }
 
 Status Filesystems::grow(const std::string& device, FsType type, const std::string& mount_point) {

@@ -1,5 +1,7 @@
 #include "flexvolume/engine/io_limiter.h"
 
+#include <unistd.h>
+
 #include "flexvolume/base/fd.h"
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/volume_folder.h"
@@ -56,6 +58,8 @@ void IoLimiter::forget(const VolumeName& volume) const {
 }
 
 Status IoLimiter::refresh() const {
+  // Nearly every node, nearly always: no volume with limits since the last reboot.
+  if (::access(parts_.state.c_str(), F_OK) != 0) return {};
   const auto table = parts_.mounter.table();
   if (!table) return table.error();
   const auto hierarchy = find_io_hierarchy(*table, parts_.host_root);
@@ -85,7 +89,7 @@ Status IoLimiter::refresh_one(const IoHierarchy& hierarchy, const VolumeName& vo
 }
 
 // What a step came to: kept for conclude(), or the call's failure when limits are required.
-Status MountLimits::settle(Status outcome) {
+Status MountLimits::settle(const Status& outcome) {
   if (outcome) return {};
   if (spec_.limits.required)
     return Error(ErrorCode::kUnavailable,

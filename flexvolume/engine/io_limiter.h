@@ -80,7 +80,7 @@ class MountLimits {
   void conclude() const;
 
  private:
-  Status settle(Status outcome);
+  Status settle(const Status& outcome);
   Status limit(const std::string& device);
 
   const IoLimiter& limiter_;

@@ -106,7 +106,7 @@ Status limit_tree_v1(const Cgroup& top, std::string_view device, const IoLimits&
     if (levels == 0 || --left < 0)
       return Error(ErrorCode::kUnavailable, concat(top.path(), " has too many cgroups below it"));
     const auto below = top.child(name);
-    const Status limited =
+    Status limited =
         below ? limit_tree_v1(*below, device, limits, levels - 1, left) : Status(below.error());
     if (!limited && top.child(name)) return limited;
   }

@@ -19,6 +19,11 @@ Result<std::string> Lvm::run(std::string_view tool, std::vector<std::string> arg
   auto path = tools_.path(tool);
   if (!path) return path.error();
   auto output = runner_.run({std::move(*path), std::move(arguments), deadline, {}});
+  // LVM itself waits for its locks without end (man lvm.conf, wait_for_locks).
+  if (!output && output.error().code() == ErrorCode::kDeadline)
+    return Error(ErrorCode::kDeadline,
+                 concat(output.error().message(), "; another LVM command may hold the lock of a ",
+                        "volume group, or a disk may hang: see `lsof /run/lock/lvm`"));
   if (!output) return output.error();
   if (output->exit_code != 0)
     return Error(ErrorCode::kFailed, concat(tool, " failed (exit code ", output->exit_code,

@@ -64,7 +64,7 @@ class Lvm {
   Result<std::string> report(std::string_view tool, std::string_view columns,
                              std::vector<std::string> more);
   Result<std::string> run(std::string_view tool, std::vector<std::string> arguments,
-                          std::chrono::milliseconds deadline = std::chrono::seconds(120));
+                          std::chrono::milliseconds deadline = std::chrono::seconds(45));
 
   CommandRunner& runner_;
   const Tools& tools_;

@@ -48,7 +48,9 @@ Result<VolumeGroup> parse_group(JsonView row) {
   if (!free) return free.error();
   const auto extent = bytes_of(row, "vg_extent_size");
   if (!extent) return extent.error();
-  return VolumeGroup{std::string(row["vg_name"].text()), *size, *free, *extent};
+  const std::string name(row["vg_name"].text());
+  if (name.empty()) return Error(ErrorCode::kCorrupt, "LVM's report: a group without name");
+  return VolumeGroup{name, *size, *free, *extent};
 }
 
 std::string without_hyphens(std::string_view uuid) {

@@ -41,7 +41,7 @@ std::optional<unsigned> parse_overcommit(std::string_view text) {
   unsigned long long whole = 0;
   unsigned long long hundredths = 0;
   if (!parse_number(text.substr(0, dot), kMostOvercommit, whole) || whole == 0 ||
-      !parse_number(fraction, 99, hundredths))
+      !parse_number(fraction, whole == kMostOvercommit ? 0 : 99, hundredths))
     return std::nullopt;
   return static_cast<unsigned>(whole * 100 + hundredths);
 }
@@ -136,8 +136,13 @@ Result<NodeConfig> parse_node_config(const std::string& text, const std::string&
       if (auto set = set_key(config, option.string_key, value); !set)
         return set.error().context(origin);
     }
-  } catch (const options::error& error) {
-    return Error(ErrorCode::kInvalid, concat(origin, ": ", error.what()));
+  } catch (const options::invalid_config_file_syntax& error) {
+    // Not what(): it puts the line into a text of its own, again and again without end when the
+    // line has one of the marks that it looks for (error_with_option_name::replace_token).
+    return Error(ErrorCode::kInvalid, concat(origin, ": \"", printable(error.tokens(), 80),
+                                             "\" is neither [section] nor key = value"));
+  } catch (const options::error&) {
+    return Error(ErrorCode::kInvalid, concat(origin, ": not an INI file"));
   }
   if (config.pools.empty())
     return Error(

@@ -169,7 +169,7 @@ Result<Removal> QuotaBackend::remove(const VolumeSpec& spec, const Pool& pool) {
   if (!opened) return opened.error().context(concat("cannot remove volume ", spec.name.text()));
   Removal removal;
   if (*opened) {
-    const auto removed = remove_from(**opened, spec);
+    auto removed = remove_from(**opened, spec);
     if (!removed || !removed->done) return removed;
   } else if (auto gone = prove_gone(spec); !gone) {
     return gone.error();

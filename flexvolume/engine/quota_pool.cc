@@ -129,7 +129,7 @@ Result<std::optional<std::uint32_t>> QuotaPool::resume(const VolumeSpec& spec) {
 // An empty folder with a mark and a project id of its own.
 Result<std::uint32_t> QuotaPool::begin(const VolumeSpec& spec,
                                        const std::vector<ProjectQuota>& quotas) {
-  const auto id = ProjectIdCounter(shared_.counter_path()).take(quotas);
+  auto id = ProjectIdCounter(shared_.counter_path()).take(quotas);
   if (!id) return id;
   const std::string& name = spec.name.text();
   if (::mkdirat(shared_.area(Area::kNew).get(), name.c_str(), kVolumeMode) != 0)

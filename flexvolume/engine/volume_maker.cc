@@ -116,7 +116,14 @@ Status VolumeMaker::create() {
   record_.device_uuid.clear();
   if (auto saved = save(RecordState::kIntent); !saved) return saved;
   attempt_made_here_ = record_.attempt;
-  if (auto created = create_in_group(); !created) return explain_failed_create(created.error());
+  if (auto created = create_in_group(); !created) {
+    if (created.error().code() != ErrorCode::kDeadline)
+      return explain_failed_create(created.error());
+    // Whatever keeps lvcreate keeps lvs and lvremove too, each for its whole deadline. The record
+    // says what was begun, and the next call looks.
+    attempt_made_here_.clear();
+    return created.error().context(concat("cannot create volume ", spec_.name.text()));
+  }
   parts_.log.info("logical volume made", {{"volume", spec_.name.text()}, {"group", group_}});
   now_ = Situation{
       .record = RecordState::kIntent, .lv = LvState::kCreated, .content = Content::kBlank};

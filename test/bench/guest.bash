@@ -8,7 +8,8 @@ export group=data
 # shellcheck source-path=SCRIPTDIR
 . "$here/../node/volume.bash"
 readonly stopwatch=${STOPWATCH:?the program that measures}
-readonly first_pairs=15 again_pairs=41
+readonly first_pairs=15 usual_pairs=7 again_pairs=41 quota_pairs=15
+readonly shared=/run/shared quota_mib=16 # all of them fit, since their limits are never lifted
 readonly mount_options=nodev,nosuid,prjquota
 
 # Both sides get the environment that the plugin gives to what it starts, or else LVM would look
@@ -21,6 +22,11 @@ find_tools() {
   mount=$(type -P mount)
   umount=$(type -P umount)
   lvcreate=$(type -P lvcreate)
+  vgs=$(type -P vgs)
+  lvs=$(type -P lvs)
+  blkid=$(type -P blkid)
+  mkdir=$(type -P mkdir)
+  xfs_quota=$(type -P xfs_quota)
   mkfs=$(type -P mkfs.xfs)
 }
 
@@ -46,6 +52,7 @@ learn_calls() {
 look_at_mount() {
   mounted=$(findmnt -n -o SOURCE,FSTYPE,OPTIONS "$folder") || fail "nothing is mounted at $folder"
   mounted=${mounted//"${name//-/--}"/VOLUME}
+  mounted=${mounted//"$name"/VOLUME}
 }
 
 # Fast, but not by doing less: the bare side has to mount as the plugin does.
@@ -59,18 +66,34 @@ prepare_bare_mount() {
   bare_mount=("$mount" -t xfs -o "$mount_options" -- "$device" "$folder")
 }
 
-# The learned calls, for volume NAME: sets `bare_first`.
+# The learned calls, for volume NAME: sets `bare_lvcreate`, `bare_mkfs`, `bare_first`.
 prepare_bare_first() {
-  local uid=${name#pvc-} call
+  local uid=${name#pvc-}
   prepare_bare_mount
-  call=("$lvcreate" "${lvcreate_call[@]}" --then "$mkfs" "${mkfs_call[@]}" --then "${bare_mount[@]}")
-  call=("${call[@]//"$learned"/"$uid"}")
-  bare_first=("${call[@]//"${learned//-/--}"/"${uid//-/--}"}")
+  bare_lvcreate=("${lvcreate_call[@]//"$learned"/"$uid"}")
+  bare_mkfs=("${mkfs_call[@]//"$learned"/"$uid"}")
+  bare_mkfs=("${bare_mkfs[@]//"${learned//-/--}"/"${uid//-/--}"}")
+  bare_first=("$lvcreate" "${bare_lvcreate[@]}" --then "$mkfs" "${bare_mkfs[@]}"
+    --then "${bare_mount[@]}")
 }
 
+# What a driver does that looks before each step: is there room, is the volume there, how large has
+# it become, is it blank. Sets `usual_first`.
+# shellcheck disable=SC2034 # used by its name
+prepare_usual_first() {
+  local report=(--reportformat json --units b --nosuffix)
+  local look=("$lvs" "${report[@]}" -o "lv_name,lv_size,lv_tags" --select "lv_name=$name" -- "$group")
+  prepare_bare_first
+  usual_first=("$vgs" "${report[@]}" -o "vg_name,vg_size,vg_free" -- "$group"
+    --then "${look[@]}" --then "$lvcreate" "${bare_lvcreate[@]}" --then "${look[@]}"
+    --then --exits 2 "$blkid" -p -- "$device"
+    --then "$mkfs" "${bare_mkfs[@]}" --then "${bare_mount[@]}")
+}
+
+# prepare_plugin_mount [MIB]
 prepare_plugin_mount() {
   folder_for "$name"
-  options_for "$name"
+  options_for "$name" "${1:-320}"
   plugin_mount=("$plugin" mount "$folder" "$options")
 }
 
@@ -89,29 +112,32 @@ plugin_first() {
   forget_volumes
 }
 
-bare_first() {
-  volume_name "$1"
-  prepare_bare_first
-  time_side "${bare_first[@]}"
+# other_first KIND NUMBER: KIND is bare or usual.
+other_first() {
+  local -n side=$1_first
+  volume_name "$2"
+  "prepare_$1_first"
+  time_side "${side[@]}"
   other=$took
   look_at_mount
   other_mounted=$mounted
   forget_volumes
 }
 
-# Each volume is fresh and gone before the next one, so that both sides find the same group.
+# measure_first KIND SAMPLES PAIRS: each volume is fresh and gone before the next one, so that both
+# sides find the same group.
 measure_first() {
   local pair ours other ours_mounted other_mounted
-  for ((pair = -1; pair < first_pairs; pair++)); do
+  for ((pair = -1; pair < $3; pair++)); do
     if ((pair % 2)); then
-      bare_first $((2 * pair + 12))
+      other_first "$1" $((2 * pair + 12))
       plugin_first $((2 * pair + 13))
     else
       plugin_first $((2 * pair + 12))
-      bare_first $((2 * pair + 13))
+      other_first "$1" $((2 * pair + 13))
     fi
     expect_same_mount "$ours_mounted" "$other_mounted"
-    ((pair < 0)) || echo "sample plugin.mount.first $ours $other"
+    ((pair < 0)) || echo "sample $2 $ours $other"
   done
 }
 
@@ -212,10 +238,82 @@ count_programs() {
   forget_volumes
 }
 
+# An XFS with project quotas beside the group, and the pool on it.
+mount_shared() {
+  mkdir -p "$shared"
+  truncate -s 1G /run/disks/shared.img
+  mkfs.xfs -q /run/disks/shared.img
+  mount -o loop,prjquota /run/disks/shared.img "$shared"
+  configure "$group" "quota-path = $shared"
+  backend=quota
+}
+
+# Sets `bare_quota`: the same folder with the same limit, by the tools. NUMBER is its project.
+prepare_bare_quota() {
+  local home=$shared/.flexlocal/volumes/$name bytes=$((quota_mib * 1024 * 1024))
+  folder_for "$name"
+  bare_quota=("$mkdir" -- "$home" --then "$xfs_quota" -x -c "project -s -p $home $1"
+    -c "limit -p bhard=$bytes $1" -- "$shared"
+    --then "$mount" -o "bind,nodev,nosuid" -- "$home" "$folder")
+}
+
+forget_folder() {
+  umount "$folder"
+  rm -rf "$shared/.flexlocal/volumes/$name" "/var/lib/flexlocal/volumes/$name"
+}
+
+plugin_quota() {
+  volume_name "$1"
+  prepare_plugin_mount "$quota_mib"
+  time_side "${plugin_mount[@]}"
+  ours=$took
+  look_at_mount
+  ours_mounted=$mounted
+  forget_folder
+}
+
+bare_quota() {
+  volume_name "$1"
+  prepare_bare_quota "$((1000000 + $1))"
+  time_side "${bare_quota[@]}"
+  other=$took
+  look_at_mount
+  other_mounted=$mounted
+  forget_folder
+}
+
+# The pool's own folders are made by its very first volume, which is not counted.
+measure_quota() {
+  local pair ours other ours_mounted other_mounted
+  local -a bare_quota
+  mount_shared
+  for ((pair = -1; pair < quota_pairs; pair++)); do
+    plugin_quota $((2 * pair + 12))
+    bare_quota $((2 * pair + 13))
+    expect_same_mount "$ours_mounted" "$other_mounted"
+    ((pair < 0)) || echo "sample plugin.quota.first $ours $other"
+  done
+  count_quota_programs
+}
+
+count_quota_programs() {
+  local -a ours others
+  volume_name 1
+  prepare_bare_quota 1000001
+  others_are_counted "${bare_quota[@]}"
+  forget_folder
+  prepare_plugin_mount "$quota_mib"
+  ours_are_counted "${plugin_mount[@]:1}"
+  forget_folder
+  report_programs plugin.quota.first
+}
+
 "$here/../lab/guest-disk" "$group" 1G >/dev/null
 find_tools
 learn_calls
 forget_volumes
 count_programs
 measure_again
-measure_first
+measure_first bare plugin.mount.first "$first_pairs"
+measure_first usual plugin.mount.first.usual "$usual_pairs"
+measure_quota

@@ -5,11 +5,15 @@
 # NAME | unit | most that the ratio may be, or - | the other side
 readonly rows=(
   "plugin.init|ms|1.5|true"
-  "plugin.mount.first|ms|1.25|lvcreate, mkfs.xfs, mount"
-  "plugin.mount.again|ms|2.0|mount"
-  "plugin.unmount|ms|-|umount"
+  "plugin.verify|ms|3|true"
+  "plugin.mount.first|ms|1.10|lvcreate, mkfs.xfs, mount"
+  "plugin.mount.first.usual|ms|-|vgs, lvs, lvcreate, lvs, blkid, mkfs.xfs, mount"
+  "plugin.mount.again|ms|1.3|mount"
+  "plugin.unmount|ms|1.3|umount"
+  "plugin.quota.first|ms|1.25|mkdir, xfs_quota, mount"
   "plugin.mount.first.programs|programs|-|lvcreate, mkfs.xfs, mount"
   "plugin.mount.again.programs|programs|0|mount"
+  "plugin.quota.first.programs|programs|-|mkdir, xfs_quota, mount"
   "plugin.unmount.programs|programs|-|umount"
 )
 
@@ -44,7 +48,7 @@ write_json() {
     "$2" "$ours" "$3" "$5" "$other" "$ratio" "$limit" "$count" >"$1/$2.json"
 }
 
-print_row() { printf '%-28s %12s %12s %7s %6s  %s\n' "$@"; }
+print_row() { printf '%-29s %12s %12s %7s %6s  %s\n' "$@"; }
 
 # report SAMPLES FOLDER: the table, a JSON file for each of its lines, and what went wrong. Fails
 # when a line has no samples or `problems` has something.

@@ -3,7 +3,8 @@
 //   stopwatch [-n TIMES] [-w TIMES] SIDE [--against SIDE]...
 //   stopwatch -p SIDE
 //
-// A SIDE is COMMAND [--then COMMAND]...: absolute path and arguments, run one after another. Prints
+// A SIDE is COMMAND [--then COMMAND]...: absolute path and arguments, run one after another; with
+// --exits STATUS in front of the path when it is to end with another status than 0. Prints
 // a line for each repetition with the nanoseconds of each side; -w repetitions come first and are
 // not printed. Sides take turns at going first. -p prints the name of each program in the order of
 // its start, what programs start themselves included. The programs read from /dev/null and write
@@ -32,7 +33,10 @@
 
 namespace {
 
-using Command = std::vector<char*>;  // ends in nullptr, as exec wants it
+struct Command {
+  std::vector<char*> argv;  // ends in nullptr, as exec wants it
+  int status = 0;           // what it must exit with
+};
 using Side = std::vector<Command>;
 
 struct Usage : std::runtime_error {
@@ -86,8 +90,8 @@ class SpawnActions {
 };
 
 void expect_success(int status, const Command& command, const Output& output) {
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
-  throw std::runtime_error(std::string(command[0]) + " failed (wait status " +
+  if (WIFEXITED(status) && WEXITSTATUS(status) == command.status) return;
+  throw std::runtime_error(std::string(command.argv[0]) + " failed (wait status " +
                            std::to_string(status) + "): " + output.text());
 }
 
@@ -104,8 +108,8 @@ long long time_side(const Side& side) {
   const long long start = now_ns();
   for (const Command& command : side) {
     pid_t child = 0;
-    check(::posix_spawn(&child, command[0], actions.get(), nullptr, command.data(), environ),
-          command[0]);
+    char* const* argv = command.argv.data();
+    check(::posix_spawn(&child, argv[0], actions.get(), nullptr, argv, environ), argv[0]);
     int status = 0;
     rusage usage{};
     if (::wait4(child, &status, 0, &usage) != child) check(errno, "wait4");
@@ -141,7 +145,7 @@ std::string program_name(pid_t process) {
   ::dup2(output.fd(), STDERR_FILENO);
   ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
   ::raise(SIGSTOP);
-  ::execv(command[0], command.data());
+  ::execv(command.argv[0], command.argv.data());
   ::_exit(127);
 }
 
@@ -182,30 +186,33 @@ void name_programs(const Side& side) {
   }
 }
 
+long parse_count(const char* text) {
+  char* end = nullptr;
+  const long count = std::strtol(text, &end, 10);
+  if (*end != '\0' || count < 0) throw Usage(std::string(text) + " is not a count");
+  return count;
+}
+
 std::vector<Side> parse_sides(char** first, char** last) {
   std::vector<Side> sides(1, Side(1));
   for (char** word = first; word != last; ++word) {
+    Command& command = sides.back().back();
     if (std::strcmp(*word, "--against") == 0)
       sides.emplace_back(1);
     else if (std::strcmp(*word, "--then") == 0)
       sides.back().emplace_back();
+    else if (command.argv.empty() && std::strcmp(*word, "--exits") == 0 && word + 1 != last)
+      command.status = static_cast<int>(parse_count(*++word));
     else
-      sides.back().back().push_back(*word);
+      command.argv.push_back(*word);
   }
   for (Side& side : sides)
     for (Command& command : side) {
-      if (command.empty() || command[0][0] != '/')
+      if (command.argv.empty() || command.argv[0][0] != '/')
         throw Usage("a command is its absolute path and its arguments");
-      command.push_back(nullptr);
+      command.argv.push_back(nullptr);
     }
   return sides;
-}
-
-long parse_count(const char* text) {
-  char* end = nullptr;
-  const long count = std::strtol(text, &end, 10);
-  if (*end != '\0' || count < 0) throw Usage(std::string(text) + " is not a number of times");
-  return count;
 }
 
 void run(int count, char** values) {

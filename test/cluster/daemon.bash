@@ -19,8 +19,43 @@ start_cluster() {
   # shellcheck source=/dev/null
   . "$work/cluster/env"
   export KUBECONFIG PATH
-  kubectl apply -f "$examples/install/namespace.yaml" -f "$examples/install/rbac.yaml" -f "$examples/storageclass.yaml"
+  kubectl apply -f "$examples/install/namespace.yaml" -f "$examples/install/rbac.yaml"
+  # Without a device-mapper nothing can be wiped here: the tests' volumes go as they are.
+  make_class flexlocal 'onDelete: none'
+  write_secret "$first_key"
   eventually 30 service_account_token
+}
+
+# make_class NAME [PARAMETER...] [-- LINE...]: each parameter as `name: value`; lines are fields of
+# the class itself.
+make_class() {
+  local indent='  '
+  cat >"$work/class.yaml" <<END
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: $1}
+provisioner: flexlocal.io
+volumeBindingMode: WaitForFirstConsumer
+parameters:
+END
+  shift
+  while (($#)); do
+    if [ "$1" = -- ]; then indent=''; else echo "$indent$1"; fi
+    shift
+  done >>"$work/class.yaml"
+  kubectl apply -f "$work/class.yaml"
+}
+
+# Any two keys of 32 bytes.
+readonly first_key=00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff
+# shellcheck disable=SC2034 # the tests rotate to it
+readonly second_key=ffeeddccbbaa99887766554433221100ffeeddccbbaa99887766554433221100
+
+# write_secret LINE...: the file that kubelet would make of the Secret flexlocal-grant.
+write_secret() {
+  printf '%s\n' "$@" >"$work/secret.new"
+  chmod 0400 "$work/secret.new"
+  mv "$work/secret.new" "$work/secret"
 }
 
 # The daemon runs with the ServiceAccount that is shipped, so a missing right fails a test.
@@ -42,31 +77,42 @@ stop_cluster() {
     [ ! -e "$name" ] || stop_processes "$work" "$(basename "$name")"
   done
   for name in "$work"/*.loop; do
-    [ ! -e "$name" ] || losetup -d "$(<"$name")"
+    [ ! -e "$name" ] || xargs -n 1 losetup -d <"$name"
   done
   "$BATS_TEST_DIRNAME/../lab/control-plane" down "$work/cluster"
 }
 
-# make_node NAME DISK: a Node object without a kubelet, and a volume group for its daemon.
+# make_node NAME DISK...: a Node object without a kubelet, and a volume group for its daemon, on so
+# many disks.
 make_node() {
-  local name=$1 device
+  local name=$1 disk devices=()
   "$BATS_TEST_DIRNAME/../lab/control-plane" node "$work/cluster" "$name" 16Gi
-  truncate -s "$2" "$work/$name.img"
-  device=$(losetup --find --show "$work/$name.img")
-  echo "$device" >"$work/$name.loop"
-  write_tools "$name" "$device"
-  "$work/$name/vgcreate" -qq "$name" "$device" 2>"$work/last"
+  shift
+  for disk in "$@"; do
+    truncate -s "$disk" "$work/$name.${#devices[@]}.img"
+    devices+=("$(losetup --find --show "$work/$name.${#devices[@]}.img")")
+    printf '%s\n' "${devices[@]}" >"$work/$name.loop"
+  done
+  write_tools "$name" "${devices[@]}"
+  "$work/$name/vgcreate" -qq "$name" "${devices[@]}" 2>"$work/last"
   {
     printf '[pool.default]\nvolume-group = %s\n[tool]\n' "$name"
     for tool in lvs vgs lvremove lvchange; do echo "$tool = $work/$name/$tool"; done
   } >"$work/$name.conf"
 }
 
-# LVM's tools with this node's one disk. An LV that is not active cannot be open; LVM without a
+# pool_says NODE LINE...: more lines about the node's pool.
+pool_says() {
+  local line
+  for line in "${@:2}"; do sed -i "/^volume-group/a $line" "$work/$1.conf"; done
+}
+
+# LVM's tools with this node's disks only. An LV that is not active cannot be open; LVM without a
 # driver says "unknown". A test that wants an open one makes the file `open`.
 write_tools() {
-  local tool config
-  config="devices{filter=[\"a|^$2\$|\",\"r|.*|\"] use_devicesfile=0 obtain_device_list_from_udev=0}"
+  local tool config disks
+  printf -v disks '"a|^%s$|",' "${@:2}"
+  config="devices{filter=[$disks\"r|.*|\"] use_devicesfile=0 obtain_device_list_from_udev=0}"
   mkdir -p "$work/$1"
   for tool in lvs vgs lvremove lvchange lvcreate vgcreate; do
     cat >"$work/$1/$tool" <<END
@@ -89,6 +135,7 @@ start_daemon() {
   start_process "$work" "$name" env -i "$provisioner" node --node-name="$name" \
     --kubeconfig="$work/daemon.kubeconfig" --node-config="$work/$name.conf" \
     --state-dir="$work/$name/state" --lock-dir="$work/$name/locks" \
+    --grant-key="$work/secret" --host-grant-key="$work/$name/grant.key" \
     --retry-interval-start=200ms --retry-interval-max=2s "$@"
 }
 
@@ -126,6 +173,15 @@ delete_claim() {
   kubectl delete pvc "$1" --wait=false --ignore-not-found
 }
 
+# refused TEXT [SIZE [CLASS [EXTRA]]]: the claim `data` stays pending and says why.
+refused() {
+  make_claim data "${@:2}"
+  eventually 30 event_says pvc/data ProvisioningFailed "$1"
+  claim_is data Pending
+  no_volumes
+}
+
+no_volumes() { [ -z "$(kubectl get pv -o name)" ]; }
 pod_is_on() { [ "$(kubectl get pod "$1" -o 'jsonpath={.spec.nodeName}')" = "$2" ]; }
 volume_is() { [ "$(kubectl get pv "$1" -o 'jsonpath={.status.phase}')" = "$2" ]; }
 claim_is() { [ "$(kubectl get pvc "$1" -o 'jsonpath={.status.phase}')" = "$2" ]; }

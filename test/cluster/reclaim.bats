@@ -24,7 +24,7 @@ teardown() {
   delete_claim data
   rm -f "$work/worker/open" "$work/worker/broken"
   eventually 30 is_gone pvc data
-  "$work/worker/lvremove" -qq -y worker || true
+  [ -z "$volume" ] || "$work/worker/lvremove" -qq -y "worker/$volume" || true
 }
 
 @test "deleting the claim removes volume and logical volume, and the space is free again" {
@@ -131,4 +131,30 @@ teardown() {
   start_daemon worker
   eventually 30 is_gone pv "$volume"
   lv_is_gone worker "$volume"
+}
+
+# Wiping needs the volume's device, which is not there in this tier.
+@test "a volume that cannot be wiped stays, and its space with it" {
+  make_class wiped 'onDelete: zero'
+  make_claim secret 512Mi wiped
+  eventually 30 claim_is secret Bound
+  secret=$(volume_of secret)
+  make_lv worker "$secret"
+  delete_claim secret
+  eventually 30 event_says "pv/$secret" VolumeFailedDelete "looking at /dev/mapper/worker-pvc--"
+  lv_exists worker "$secret"
+  kubectl get pv "$secret"
+  [ "$(free_bytes worker)" = $((before - 512 * 1024 * 1024)) ]
+}
+
+@test "whoever keeps a volume whose wiping has begun is told that it is not whole, also by the next daemon" {
+  secret=$(kubectl get pv -o json | jq -r '.items[] | select(.spec.storageClassName == "wiped") | .metadata.name')
+  stop_processes "$work" worker
+  kubectl patch pv "$secret" -p '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'
+  start_daemon worker
+  eventually 75 event_says "pv/$secret" VolumeWiping "the volume is to be kept since its wiping began: part of it is wiped and lost"
+  lv_exists worker "$secret"
+  kubectl patch pv "$secret" -p '{"spec":{"persistentVolumeReclaimPolicy":"Delete"}}'
+  "$work/worker/lvremove" -qq -y "worker/$secret"
+  eventually 30 is_gone pv "$secret"
 }

@@ -19,7 +19,19 @@ start_cluster() {
 
 start_node() {
   "$root/test/lab/node" up "$work" "$node" --cluster "$work/cluster" --image "$image"
-  on_node sh -c 'mkdir -p /etc/flexlocal && printf "[pool.default]\nvolume-group = data\n" >/etc/flexlocal/node.conf'
+  on_node lvcreate -qq -y --type thin-pool -L 400M -n thin data
+  on_node lvcreate -qq -y -L 320M -n shared data
+  on_node sh -c 'mkfs.xfs -q /dev/data/shared && mkdir /srv/shared && mount -o prjquota /dev/data/shared /srv/shared'
+  on_node sh -c 'mkdir -p /etc/flexlocal &&
+    printf "%s\n" "[pool.default]" "volume-group = data" "thin-pool = thin" "quota-path = /srv/shared" >/etc/flexlocal/node.conf'
+}
+
+# As examples/install/kustomization.yaml says.
+install_flexlocal() {
+  kubectl apply -f "$root/examples/install/namespace.yaml"
+  kubectl -n flexlocal-system create secret generic flexlocal-grant \
+    --from-literal=grant.key="$(openssl rand -hex 32)"
+  kubectl apply -k "$root/examples/install"
 }
 
 stop_cluster() {
@@ -47,4 +59,51 @@ show_state() {
   kubectl get events -A --sort-by=.lastTimestamp -o custom-columns=O:.involvedObject.name,R:.reason,M:.message |
     tail -n 12
   kubectl -n flexlocal-system logs daemonset/flexlocal-node --tail=10
+}
+
+# make_pod NAME VOLUME [POD-FIELD [MOUNT]]: a pod that sleeps, with VOLUME at /data; all in YAML's
+# flow style, MOUNT is one more of its mounts.
+make_pod() {
+  kubectl apply -f - <<END
+apiVersion: v1
+kind: Pod
+metadata: {name: $1}
+spec:
+  terminationGracePeriodSeconds: 1
+  ${3:-restartPolicy: Always}
+  containers:
+    - name: c
+      image: registry.local/busybox:1
+      command: [sleep, "1000000"]
+      volumeMounts: [{name: v, mountPath: /data}${4:+, $4}]
+  volumes: [{name: v, $2}]
+END
+}
+
+# make_claim NAME SIZE [PARAMETERS]: with a class of its own, of the same name.
+make_claim() {
+  kubectl apply -f - <<END
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: $1}
+provisioner: flexlocal.io
+parameters: {${3:-}}
+volumeBindingMode: WaitForFirstConsumer
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: $1}
+spec:
+  storageClassName: $1
+  accessModes: [ReadWriteOnce]
+  resources: {requests: {storage: $2}}
+END
+}
+
+claim_volume() { echo "persistentVolumeClaim: {claimName: $1${2:+, $2}}"; }
+
+# event_says NAME TEXT: an event on the object of that name.
+event_says() {
+  kubectl get events -o json | jq -e --arg name "$1" --arg text "$2" \
+    'any(.items[]; .involvedObject.name == $name and (.message | contains($text)))'
 }

@@ -19,9 +19,16 @@ setup() {
 
 @test "the installation is applied and becomes ready" {
   free_bytes >"$work/free-before"
-  kubectl apply -k "$root/examples/install"
+  install_flexlocal
   eventually 60 daemon_is_ready
   on_node /usr/libexec/kubernetes/kubelet-plugins/volume/exec/flexlocal.io~flexlocal/flexlocal --version
+}
+
+@test "the host has the Secret's grant key, for root alone" {
+  eventually 30 on_node test -e /etc/flexlocal/grant.key
+  [ "$(on_node stat -c %a:%u:%g /etc/flexlocal/grant.key | tr -d '\r')" = 600:0:0 ]
+  [ "$(on_node sha256sum </dev/null /etc/flexlocal/grant.key | cut -c 1-64)" = \
+    "$(kubectl -n flexlocal-system get secret flexlocal-grant -o json | jq -r '.data["grant.key"]' | base64 -d | sha256sum | cut -c 1-64)" ]
 }
 
 @test "a StatefulSet's claim becomes an XFS on its own logical volume" {
@@ -39,6 +46,106 @@ setup() {
   kubectl apply -f "$root/examples/pvc.yaml" -f "$root/examples/pod.yaml"
   eventually 90 pod_is_ready writer
   in_pod writer 'echo untouched >/data/file'
+}
+
+# All at once, since most of their time is the emulated processor's.
+@test "two more pods share a volume, and classes of other kinds get theirs" {
+  make_pod user "$(claim_volume data)" 'securityContext: {runAsUser: 1000, runAsGroup: 1000, fsGroup: 2000}' \
+    '{name: v, mountPath: /inner, subPath: inner/part}'
+  make_pod reader "$(claim_volume data 'readOnly: true')"
+  make_claim small 64Mi 'fsType: ext4, onDelete: zero'
+  make_pod small "$(claim_volume small)"
+  make_claim thin 320Mi 'backend: thin'
+  make_pod thin "$(claim_volume thin)"
+  make_claim folder 64Mi 'backend: quota'
+  make_pod folder "$(claim_volume folder)"
+  for pod in user reader small thin folder; do eventually 120 pod_is_ready "$pod"; done
+}
+
+@test "a pod with fsGroup writes as somebody else than root" {
+  [ "$(in_pod user 'id -u')" = 1000 ]
+  in_pod user 'echo mine >/data/by-user'
+  [ "$(in_pod writer 'cat /data/by-user')" = mine ]
+  [ "$(in_pod writer 'stat -c %u:%g /data/by-user')" = 1000:2000 ]
+}
+
+@test "a subPath is a part of the same volume" {
+  in_pod user 'echo part >/inner/file'
+  [ "$(in_pod writer 'cat /data/inner/part/file')" = part ]
+}
+
+@test "a pod that asked for it read-only reads what others write, and cannot write" {
+  [ "$(in_pod reader 'cat /data/by-user')" = mine ]
+  run in_pod reader 'echo no >/data/no'
+  [ "$status" != 0 ]
+  [[ $output == *"Read-only file system"* ]]
+  in_pod writer 'echo still >/data/by-writer'
+  [ "$(in_pod reader 'cat /data/by-writer')" = still ]
+}
+
+@test "an ext4 class gives an ext4 with a hard limit, too" {
+  line=$(in_pod small 'grep " /data " /proc/mounts')
+  [[ $line == /dev/mapper/data-pvc--*" /data ext4 rw,"* && $line == *nosuid* && $line == *nodev* ]]
+  run in_pod small 'dd if=/dev/zero of=/data/fill bs=1M count=80'
+  [ "$status" != 0 ]
+  [[ $output == *"No space left on device"* ]]
+}
+
+@test "a thin class makes a thin volume in the node's thin pool" {
+  [ "$(on_node lvs --noheadings -o pool_lv "data/$(volume_of thin)" | tr -d ' \r\n')" = thin ]
+  in_pod thin 'echo thin >/data/file; sync'
+  [[ $(in_pod thin 'grep " /data " /proc/mounts') == *" /data xfs rw,"* ]]
+}
+
+@test "a quota class makes a folder with a hard limit on the node's shared file system" {
+  [[ $(in_pod folder 'grep " /data " /proc/mounts') == "/dev/mapper/data-shared /data xfs rw,"*prjquota* ]]
+  run in_pod folder 'dd if=/dev/zero of=/data/fill bs=1M count=80'
+  [ "$status" != 0 ]
+  [[ $output == *"No space left on device"* ]]
+  [ "$(in_pod folder 'du -sm /data' | cut -f 1)" -le 64 ]
+}
+
+@test "a FlexVolume without a grant is refused, whatever a pod's author writes, and nothing is made" {
+  forged=pvc-$(</proc/sys/kernel/random/uuid)
+  options=$(kubectl get pv "$(volume_of data)" -o json | jq -c '.spec.flexVolume.options')
+  make_forger none "$(jq -c 'del(."flexlocal.io/grant")' <<<"$options")"
+  make_forger stolen "$options"
+  eventually 60 event_says none "the volume carries no grant"
+  eventually 60 event_says stolen "the volume's grant is not valid for its options"
+  ! pod_is_ready none || false
+  ! lv_exists "$forged" || false
+  ! on_node test -e "/var/lib/flexlocal/volumes/$forged" || false
+  kubectl delete pod none stolen
+}
+
+# make_forger NAME OPTIONS: a pod with an inline volume of the name `forged`.
+make_forger() {
+  jq -n --arg name "$1" --arg volume "$forged" --argjson options "$2" '{apiVersion: "v1", kind: "Pod", metadata: {name: $name},
+    spec: {containers: [{name: "c", image: "registry.local/busybox:1", command: ["sleep", "1000000"],
+      volumeMounts: [{name: $volume, mountPath: "/data"}]}], terminationGracePeriodSeconds: 1,
+      volumes: [{name: $volume, flexVolume: {driver: "flexlocal.io/flexlocal", fsType: "xfs", options: $options}}]}}' |
+    kubectl apply -f -
+}
+
+@test "a PersistentVolume that is made larger grows under its pods" {
+  kubectl patch pv "$(volume_of data)" -p '{"spec":{"capacity":{"storage":"640Mi"}}}'
+  # kubelet looks at a pod again when the pod changes, or after a minute.
+  kubectl annotate pod writer look=again
+  eventually 150 is_larger_than writer 600
+  [ "$(in_pod writer 'cat /data/by-user')" = mine ]
+  [ "$(on_node lvs --noheadings --units m --nosuffix -o lv_size "data/$(volume_of data)" | tr -d ' \r\n')" = 640.00 ]
+}
+
+# is_larger_than POD MIB: its volume.
+is_larger_than() { [ "$(in_pod "$1" 'df -m /data | tail -n 1' | awk '{ print $2 }')" -gt "$2" ]; }
+
+@test "pods and claims of the other classes go, and their volumes with them" {
+  volumes=("$(volume_of small)" "$(volume_of thin)" "$(volume_of folder)")
+  kubectl delete pod user reader small thin folder
+  kubectl delete pvc small thin folder
+  for volume in "${volumes[@]}"; do eventually 60 is_gone pv "$volume"; done
+  [ -z "$(on_node lvs --noheadings -o lv_name --select 'pool_lv=thin' data)" ]
+  [ -z "$(on_node find /srv/shared -name "${volumes[2]}*")" ]
 }
 
 @test "writing past the size is ENOSPC, and the neighbour does not notice" {
@@ -88,7 +195,7 @@ finds() { [[ $(in_pod "$1" 'cat /data/file') == "$2"* ]]; }
   kubectl delete -f "$root/examples/pod.yaml" -f "$root/examples/pvc.yaml" -f "$root/examples/statefulset.yaml"
   kubectl delete pvc data-store-0
   for volume in "${volumes[@]}"; do eventually 60 is_gone pv "$volume"; done
-  [ "$(on_node lvs --noheadings data)" = "" ]
+  [ -z "$(on_node lvs --noheadings -o lv_name --select 'lv_name=~^pvc-' data)" ]
   [ "$(free_bytes)" = "$(<"$work/free-before")" ]
   [ -z "$(on_node ls /var/lib/flexlocal/volumes)" ]
 }

@@ -3,8 +3,9 @@
 # and a function `show_state` that prints what a person would look at when it did not come true.
 
 # eventually SECONDS COMMAND...: until COMMAND succeeds; else shows its last output and the state.
+#   PATIENCE  a machine that is busy with other things may wait so many times as long; 1
 eventually() {
-  local seconds=$1 end=$((SECONDS + $1))
+  local seconds=$(($1 * ${PATIENCE:-1})) end=$((SECONDS + $1 * ${PATIENCE:-1}))
   shift
   until "$@" >"${work:?}/last" 2>&1; do
     if ((SECONDS >= end)); then

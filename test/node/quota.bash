@@ -6,12 +6,13 @@ export group=unused shared=/srv/shared
 . "$BATS_TEST_DIRNAME/volume.bash"
 backend=quota
 
-# Sets `device` to a disk with a new XFS.
+# Sets `device` to a disk with a new XFS, one for each file of tests.
 make_shared_disk() {
+  local image=/run/disks/${BATS_TEST_FILENAME##*/}.img
   mkdir -p /run/disks "$shared"
-  truncate -s 1G /run/disks/shared.img
-  mkfs.xfs -q /run/disks/shared.img
-  device=$(losetup --find --show /run/disks/shared.img)
+  truncate -s 1G "$image"
+  mkfs.xfs -q "$image"
+  device=$(losetup --find --show "$image")
   export device
 }
 

@@ -26,6 +26,15 @@ TEST_CASE("quantities are read as Kubernetes reads them") {
   CHECK(parsed("9223372036854775807") == kMostBytes.count());
 }
 
+TEST_CASE("zeros that change nothing are no reason to refuse, too many decimals are") {
+  CHECK(parsed("000000000000000000000000000001Gi") == kGiB.count());
+  CHECK(parsed("1.00000000000000000000Gi") == kGiB.count());
+  CHECK(parsed("00.0") == 0);
+  const auto fine = parse_quantity("0.0000000000001Ti");
+  REQUIRE_FALSE(fine.ok());
+  CHECK(fine.error().message().find("more than 12 decimals") != std::string::npos);
+}
+
 TEST_CASE("parts of a byte are rounded up, as in Quantity.Value") {
   CHECK(parsed("100m") == 1);
   CHECK(parsed("1001m") == 2);

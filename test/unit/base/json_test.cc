@@ -46,6 +46,15 @@ TEST_CASE("what is not one JSON value in UTF-8 is refused") {
   for (const char* text : {"", " ", "{", "{}x", "{} {}", "{'a':1}", "{\"a\":1,}", "nul",
                            "\"\xff\xfe\"", "\"\xc0\x80\"", "[1e999]"})
     CHECK(refused(text));
+  for (const char* half : {R"("\ud834")", R"("\udd1e")", R"("\ud834\n")", R"("\udd1e\ud834")",
+                           R"("\ud834\udd1e\uDFFF")", R"("\\\udc00")", R"("\udc0)"})
+    CHECK_MESSAGE(refused(half), half);
+  CHECK(parsed(R"("\ud834\udd1e\\udc00\uD7FF\uE000")").root().text() ==
+        "\xf0\x9d\x84\x9e\\udc00\xed\x9f\xbf\xee\x80\x80");
+  // A NUL ends no text: what stands behind it would be passed over.
+  CHECK(refused(std::string("{}\0", 3)));
+  CHECK(refused(std::string("{}\0{\"a\":1}", 10)));
+  CHECK(refused(std::string("\0", 1)));
 }
 
 TEST_CASE("what is too long or too deep is refused before a tree is built") {

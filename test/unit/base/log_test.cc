@@ -18,6 +18,11 @@ TEST_CASE("no value can begin a line or a field of its own") {
   CHECK(line.find('\n') == std::string::npos);
 }
 
+TEST_CASE("a line is UTF-8, whatever its values are") {
+  CHECK(format_log_line(LogLevel::kInfo, "m", {{"a", "\xff"}, {"b", "x \xc3"}, {"c", "\x7f y"}}) ==
+        R"(level=info msg=m a=? b="x ?" c="? y")");
+}
+
 TEST_CASE("levels are read by the words that they are written with, and by no others") {
   for (const LogLevel level :
        {LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarning, LogLevel::kError}) {

@@ -34,6 +34,27 @@ TEST_CASE("foreign text is made safe for one line and cut where it is too long")
   CHECK(printable("abc", 3) == "abc");
 }
 
+TEST_CASE("what comes out is UTF-8, whatever went in: a cut never splits a character") {
+  const std::string_view umlaut = "\xc3\xa4";
+  const std::string_view euro = "\xe2\x82\xac";
+  const std::string_view clef = "\xf0\x9d\x84\x9e";
+  for (const std::string_view whole : {umlaut, euro, clef}) {
+    CHECK(printable(whole) == whole);
+    CHECK(printable(concat("ab", whole), 2 + whole.size()) == concat("ab", whole));
+    for (std::size_t limit = 2; limit < 2 + whole.size(); ++limit)
+      CHECK(printable(concat("ab", whole, "c"), limit) == "ab...");
+    // A character that the text itself cuts short is as many wrong bytes.
+    for (std::size_t left = 1; left < whole.size(); ++left)
+      CHECK(printable(whole.substr(0, left)) == std::string(left, '?'));
+  }
+  CHECK(printable("a\xff\x80 \xc3 b") == "a?? ? b");
+  CHECK(printable("\xc0\xaf|\xe0\x80\xaf|\xf0\x80\x80\xaf") == "??|???|????");  // too long forms
+  CHECK(printable("\xed\xa0\x80") == "???");                                    // a surrogate
+  CHECK(printable("\xf4\x90\x80\x80|\xf8\x88\x80\x80\x80") == "????|?????");    // above U+10FFFF
+  CHECK(printable("\xc2\x85") == "?");  // NEL, a control character of two bytes
+  CHECK(printable("\xc2\xa0") == "\xc2\xa0");
+}
+
 TEST_CASE("a number is digits only, all of them, and within its limit") {
   unsigned long long number = 5;
   CHECK(parse_number("0", 9, number));

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "test/unit/engine/fake_host.h"
 
 namespace flexlocal::engine {
@@ -106,6 +108,27 @@ TEST_CASE("volume groups are named as LVM allows, without a leading hyphen") {
   for (const auto* name : {"data", "my-vg", "A.b_c+1"}) CHECK(is_lvm_name(name));
   for (const auto* name : {"", "-x", ".", "..", "a/b", "a b", "a\n"})
     CHECK_FALSE(is_lvm_name(name));
+}
+
+TEST_CASE("tags that contradict one another are a stranger's, in either order; states are not") {
+  const auto tags = to_tags(example_spec(), "ab");
+  for (const std::string_view other :
+       {"flexlocal.io/owner=somebody", "flexlocal.io/cluster=99999999-9999-4999-8999-999999999999",
+        "flexlocal.io/claim-uid=99999999-9999-4999-8999-999999999999",
+        "flexlocal.io/claim-namespace=thief", "flexlocal.io/pool=other", "flexlocal.io/fs=ext4",
+        "flexlocal.io/on-delete=none", "flexlocal.io/size=1", "flexlocal.io/attempt=cd"}) {
+    std::vector<std::string_view> both(tags.begin(), tags.end());
+    both.push_back(other);
+    CHECK_MESSAGE(!parse_tags(both), other);
+    std::rotate(both.begin(), both.end() - 1, both.end());
+    CHECK_MESSAGE(!parse_tags(both), other);
+  }
+  std::vector<std::string_view> states(tags.begin(), tags.end());
+  states.insert(states.end(), {kReadyTag, kReadyTag, kWipingTag, tags.front()});
+  const auto found = parse_tags(states);
+  REQUIRE(found.has_value());
+  CHECK(found->ready);
+  CHECK(found->wiping);
 }
 
 }  // namespace

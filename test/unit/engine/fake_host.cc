@@ -106,8 +106,12 @@ Result<CommandOutput> FakeHost::run(const Command& command) {
   started.push_back(command.path.substr(command.path.rfind('/') + 1));
   const int number = static_cast<int>(started.size());
   if (number == kill_before) throw Killed{};
-  auto output =
-      started.back() == failing ? failed("fault asked for by the test") : carry_out(command);
+  if (started.back() == hanging) {
+    if (hangs_after_effect) (void)carry_out(command);
+    return Error(ErrorCode::kDeadline, concat(command.path, " did not end and was killed"));
+  }
+  if (started.back() == lying) return CommandOutput{};
+  auto output = started.back() == failing ? failed(words) : carry_out(command);
   if (number == kill_after) throw Killed{};
   return output;
 }

@@ -72,6 +72,12 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   std::string failing;
   std::string other_device;     // what device nodes lead to, when they lead astray
   bool discards_clear = true;  // a discarded device reads as zeros
+  // A program that runs into its deadline, before its effect or after it; one that says that all
+  // went well and does nothing; what a failing one writes to stderr.
+  std::string hanging;
+  bool hangs_after_effect = false;
+  std::string lying;
+  std::string words = "fault asked for by the test";
 
  private:
   CommandOutput carry_out(const Command& command);

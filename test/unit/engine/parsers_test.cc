@@ -157,7 +157,8 @@ TEST_CASE("node.conf: what is wrong is named with its key") {
        {"", "kubelet-dir = relative\n", "[pool.default]\nvolume-group = -x\n", "color = blue\n",
         "[pool.Default]\nvolume-group = data\n", "[pool.default]\nthin-pool = t\n",
         "[tool]\nrm = /bin/rm\n", "[tool]\nlvs = ../lvs\n", "log-level = loud\n", "just words\n",
-        "[pool.default]\nvolume-group = a\nvolume-group"}) {
+        "[pool.default]\nvolume-group = a\nvolume-group", "%invalid_line%\n",
+        "[pool.a]\nvolume-group = a\novercommit = 100.01\n"}) {
     const auto config = parse_node_config(text, "node.conf");
     REQUIRE_FALSE_MESSAGE(config.ok(), text);
     CHECK(config.error().message().starts_with("node.conf"));

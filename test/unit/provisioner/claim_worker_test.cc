@@ -1,5 +1,6 @@
 #include "provisioner/claim_worker.h"
 
+#include "flexvolume/base/fd.h"
 #include "test/unit/provisioner/node_lab.h"
 
 namespace flexlocal::provisioner::test {
@@ -20,6 +21,22 @@ struct Fixture : NodeLab {
     answers[kCreate] = {{201, volume_text(sample_spec(), "Pending")}};
   }
   Status work() { return wait_for(worker.work(key)); }
+  Bytes free_for_others() {
+    const Promise wanted{"pvc-other", engine::Backend::kLvm, "default", kGiB};
+    const auto room = ledger.room(wanted, "shop/other");
+    REQUIRE(room.ok());
+    return room->free;
+  }
+  // The spec that was written, and its grant.
+  std::pair<engine::VolumeSpec, std::string> provisioned() const {
+    const auto document = JsonDocument::parse(body_of(kube::Method::kPost, kVolumes));
+    REQUIRE(document.ok());
+    const auto volume = decode_volume(document->root());
+    REQUIRE(volume.has_value());
+    const auto spec = spec_of(*volume);
+    REQUIRE(spec.ok());
+    return {*spec, volume->options.at(std::string(engine::kGrantKey))};
+  }
   ErrorCode failure() {
     const Status worked = work();
     REQUIRE_FALSE(worked.ok());
@@ -32,14 +49,9 @@ struct Fixture : NodeLab {
 TEST_CASE_FIXTURE(Fixture, "a claim gets its volume with one write, and an event says so") {
   CHECK(work().ok());
   CHECK(journal == Calls{kCreate});
-  const auto document = JsonDocument::parse(body_of(kube::Method::kPost, kVolumes));
-  REQUIRE(document.ok());
-  const auto volume = decode_volume(document->root());
-  REQUIRE(volume.has_value());
-  const auto spec = spec_of(*volume);
-  REQUIRE(spec.ok());
-  CHECK(spec->cluster_id == kCluster);
-  CHECK(spec->size == kGiB);
+  const auto [spec, grant] = provisioned();
+  CHECK(spec.cluster_id == kCluster);
+  CHECK(spec.size == kGiB);
   CHECK(events_written().find("ProvisioningSucceeded") != std::string::npos);
 }
 
@@ -121,8 +133,7 @@ TEST_CASE_FIXTURE(Fixture, "a refused write is an event and an error, and gives 
   answers[kCreate] = {{403, refused("Forbidden")}};
   CHECK(failure() == ErrorCode::kDenied);
   CHECK(volumes.size() == 0);
-  REQUIRE(ledger.room("default", "shop/other").ok());
-  CHECK(ledger.room("default", "shop/other")->free == kGiB + kGiB);
+  CHECK(free_for_others() == kGiB + kGiB);
   CHECK(events_written().find("creating the PersistentVolume") != std::string::npos);
 }
 
@@ -155,8 +166,8 @@ TEST_CASE_FIXTURE(Fixture, "two claims at once never both get the last room") {
   know_claim(second);
   SlowHttp slow(http);
   kube::ApiClient slow_api(slow, clock, kube::ApiOptions{.limit = {}});
-  NodeParts slow_parts{slow_api, events, claims, volumes,    classes,
-                       storage,  ledger, log,    parts.node, kCluster};
+  NodeParts slow_parts{slow_api, events, claims, volumes, classes,    storage,
+                       ledger,   grants, manual, log,     parts.node, kCluster};
   ClaimWorker both(slow_parts);
   const std::string other_key = second.key();
   std::optional<Status> one, two;
@@ -195,11 +206,50 @@ TEST_CASE_FIXTURE(Fixture,
                   "a create without an answer may have been carried out: its room stays taken") {
   broken[kCreate] = ErrorCode::kDeadline;
   CHECK(failure() == ErrorCode::kDeadline);
-  CHECK(ledger.room("default", "shop/other")->free == kGiB);
+  CHECK(free_for_others() == kGiB);
   // It is not in its own way when it is tried again.
   broken.clear();
   CHECK(work().ok());
-  CHECK(ledger.room("default", "shop/other")->free == kGiB);
+  CHECK(free_for_others() == kGiB);
+}
+
+TEST_CASE_FIXTURE(Fixture, "what the class says is in the volume, and the grant is for all of it") {
+  put(classes, with(class_text(), "{",
+                    R"({"mountOptions":["noatime","noexec"],"parameters":)"
+                    R"({"fsType":"ext4","onDelete":"zero","readIOPS":"100",)"
+                    R"("writeBandwidth":"1Mi","ioLimits":"required"},)"));
+  CHECK(work().ok());
+  const auto [spec, grant] = provisioned();
+  CHECK(spec.fs_type == engine::FsType::kExt4);
+  CHECK(spec.on_delete == engine::OnDelete::kZero);
+  CHECK(spec.limits == engine::IoLimits{100, 0, Bytes(0), kMiB, true});
+  CHECK(spec.mount_options == std::vector<std::string>{"noatime", "noexec"});
+  CHECK(sample_keys().verify(spec, grant).ok());
+  engine::VolumeSpec other = spec;
+  other.limits.required = false;
+  CHECK_FALSE(sample_keys().verify(other, grant).ok());
+}
+
+TEST_CASE_FIXTURE(Fixture, "without a grant key nothing is looked at, written or handed back") {
+  REQUIRE(remove_file(grant_files.secret).ok());
+  CHECK(failure() == ErrorCode::kNotFound);
+  CHECK(journal.empty());
+  CHECK(storage.looks == 0);
+  have_secret(kGrantLine);
+  CHECK(work().ok());
+  CHECK(journal == Calls{kCreate});
+  const std::string told = events_written();
+  CHECK(told.find("no grant key: create the Secret flexlocal-grant: kubectl") !=
+        std::string::npos);
+  CHECK(told.find("ProvisioningSucceeded") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a thin class without a thin pool hands the claim back, with the reason") {
+  put(classes, with(class_text(), "{", R"({"parameters":{"backend":"thin"},)"));
+  CHECK(work().ok());
+  CHECK(journal == Calls{kHandBack});
+  CHECK(events_written().find("has no thin-pool in this node's node.conf") != std::string::npos);
 }
 
 }  // namespace flexlocal::provisioner::test

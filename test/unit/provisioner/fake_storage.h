@@ -1,6 +1,7 @@
 // A node's disks as plain values: what is asked of them is written down in order.
 #pragma once
 
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -13,13 +14,18 @@ class FakeStorage final : public Storage {
  public:
   explicit FakeStorage(std::vector<std::string>& journal) : journal_(journal) {}
 
-  engine::Inventory present{{{"vg", kGiB + kGiB, kGiB + kGiB, Bytes(4 * kMiB.count())}}, {}};
+  // A volume group of 2 GiB that is empty.
+  engine::Inventory present{
+      {}, {}, {{"group:vg", kGiB + kGiB, kGiB + kGiB, Bytes(4 * kMiB.count()), {}}}, {}};
+  std::deque<engine::Removal> slices;  // what the next removals come to, before one that is done
   Status inventory_status;
   Status remove_status;
   Status settle_status;
+  Status limits_status;
   int looks = 0;
+  int limit_refreshes = 0;
 
-  Bytes& free() { return present.groups.front().free; }
+  Bytes& free() { return present.spaces.front().free; }
 
   Task<Result<engine::Inventory>> inventory() override {
     ++looks;
@@ -29,11 +35,20 @@ class FakeStorage final : public Storage {
   Task<Result<engine::Removal>> remove(const engine::VolumeSpec& spec) override {
     journal_.push_back(concat("remove ", spec.name.text()));
     if (!remove_status) co_return remove_status.error();
-    co_return engine::Removal{};
+    engine::Removal removal;
+    if (!slices.empty()) {
+      removal = slices.front();
+      slices.pop_front();
+    }
+    co_return removal;
   }
   Task<Status> settle(const engine::Inventory&) override {
     journal_.push_back("settle");
     co_return settle_status;
+  }
+  Task<Status> refresh_io_limits() override {
+    ++limit_refreshes;
+    co_return limits_status;
   }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "flexvolume/base/fd.h"
 #include "test/unit/provisioner/node_lab.h"
 
 namespace flexlocal::provisioner::test {
@@ -56,13 +57,22 @@ struct Fixture : kube::test::Lab {
   QuietServer server{journal};
   kube::ApiClient api{server, clock, kube::ApiOptions{.limit = {}}};
   engine::NodeConfig config;
+  kube::test::Folder folder;
+  const GrantFiles grants{folder.path("secret"), folder.path("host")};
   std::unique_ptr<NodeRole> role;
   bool ended = false;
+  kube::BackoffOptions retry{std::chrono::milliseconds(1), std::chrono::milliseconds(5)};
+  std::chrono::seconds tidy_interval{60};
 
-  Fixture() { config.pools["default"].volume_group = "vg"; }
+  Fixture() {
+    config.pools["default"].volume_group = "vg";
+    have_secret();
+  }
   ~Fixture() {
     stop();  // before the role goes: its tasks refer to it
   }
+
+  void have_secret() { REQUIRE(write_file_atomically(grants.secret, kGrantLine, 0400).ok()); }
 
   static kube::Task<void> run(NodeRole& role, bool& ended) {
     co_await role.run();
@@ -70,7 +80,10 @@ struct Fixture : kube::test::Lab {
   }
   void start() {
     NodeRoleOptions options;
-    options.retry = {std::chrono::milliseconds(1), std::chrono::milliseconds(5)};
+    options.retry = retry;
+    options.tidy_interval = tidy_interval;
+    options.limits_interval = std::chrono::milliseconds(1);
+    options.grants = grants;
     role = std::make_unique<NodeRole>(io, api, storage, config, clock, log,
                                       Membership{{kNode, "host-a"}, kCluster}, options);
     tasks.spawn(run(*role, ended));
@@ -90,6 +103,14 @@ TEST_CASE_FIXTURE(Fixture, "a claim that was there before the daemon gets its vo
   server.claims = {claim_text(sample_claim())};
   start();
   CHECK(run_until([&] { return did("POST " + kVolumes); }));
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "pods' I/O limits are looked after again and again, also after trouble") {
+  storage.limits_status = Error(ErrorCode::kUnavailable, "no such cgroup");
+  start();
+  CHECK(run_until([&] { return storage.limit_refreshes >= 3; }));
   CHECK(stop());
 }
 
@@ -166,6 +187,56 @@ TEST_CASE_FIXTURE(Fixture, "told to stop, it begins nothing more of what waits")
 TEST_CASE_FIXTURE(Fixture, "told to stop before it has begun, it ends all the same") {
   start();
   CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture, "the host has the grant key before anything is provisioned") {
+  start();
+  CHECK(run_until([&] { return log.has("grant key copied to the host"); }));
+  CHECK(*read_file(grants.host) == kGrantLine);
+  CHECK_FALSE(did("POST " + kVolumes));
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "without a grant key it runs, reclaims, and provisions once there is one") {
+  REQUIRE(remove_file(grants.secret).ok());
+  server.claims = {claim_text(sample_claim())};
+  server.volumes = {volume_text(sample_spec(kOtherUid), "Released")};
+  start();
+  REQUIRE(run_until([&] { return log.has("nothing is provisioned"); }));
+  REQUIRE(run_until([&] { return did("remove pvc-" + kOtherUid); }));
+  CHECK_FALSE(did("POST " + kVolumes));
+  have_secret();
+  CHECK(run_until([&] { return did("POST " + kVolumes); }));
+  CHECK(std::count_if(log.lines.begin(), log.lines.end(), [](const std::string& line) {
+          return line.find("nothing is provisioned") != std::string::npos;
+        }) == 1);
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture, "claims do not wait for their back-off once there is a grant key") {
+  REQUIRE(remove_file(grants.secret).ok());
+  retry = {std::chrono::hours(1), std::chrono::hours(1)};
+  tidy_interval = std::chrono::seconds(0);
+  server.claims = {claim_text(sample_claim())};
+  start();
+  REQUIRE(run_until([&] { return log.has("will be tried again"); }));
+  have_secret();
+  CHECK(run_until([&] { return did("POST " + kVolumes); }));
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a long wipe lets others come in between, and stops with the daemon") {
+  server.volumes = {volume_text(sample_spec(), "Released")};
+  storage.slices.assign(1000, {false, kGiB, kGiB + kGiB});
+  start();
+  const auto slices = [&] {
+    return std::count(journal.begin(), journal.end(), "remove pvc-" + kUid);
+  };
+  REQUIRE(run_until([&] { return slices() >= 2; }));
+  CHECK_FALSE(did("DELETE " + kVolumePath));
+  CHECK(stop());
+  CHECK(slices() < 100);
 }
 
 TEST_CASE("a node is known by its hostname label and its cluster by kube-system's uid") {

@@ -99,9 +99,9 @@ TEST_CASE("a class is ours by its provisioner, and what it asks for beyond us is
   REQUIRE(found.has_value());
   CHECK(found->name == "local");
   CHECK(found->reclaim_policy == "Delete");
-  CHECK_FALSE(found->has_mount_options);
-  CHECK(decode(decode_storage_class, with(text, "{", R"({"mountOptions":["noatime"],)"))
-            ->has_mount_options);
+  CHECK(found->mount_options.empty());
+  CHECK(decode(decode_storage_class, with(text, "{", R"({"mountOptions":["noatime",7],)"))
+            ->mount_options == std::vector<std::string>{"noatime", ""});
   CHECK(decode(decode_storage_class, with(text, "{", R"({"parameters":{"pool":"fast"},)"))
             ->parameters.at("pool") == "fast");
   CHECK_FALSE(decode(decode_storage_class, with(text, "flexlocal.io", "flexlocal.io.evil")));
@@ -130,6 +130,16 @@ TEST_CASE("a volume whose name and claim do not fit each other has no spec") {
     CHECK(spec.error().message() ==
           "PersistentVolume pvc-" + kUid + " is for another claim than its name says");
   }
+}
+
+TEST_CASE("the grant among the options does not keep a volume from being removed, valid or not") {
+  Volume volume = decoded_volume(volume_text(sample_spec(), "Released"));
+  const std::string key(engine::kGrantKey);
+  REQUIRE(sample_keys().verify(*spec_of(volume), volume.options.at(key)).ok());
+  volume.options[key] = "1-forged";
+  CHECK(spec_of(volume).ok());
+  volume.options.erase(key);
+  CHECK(spec_of(volume).ok());
 }
 
 TEST_CASE("a volume that does not say enough has no spec") {

@@ -46,6 +46,8 @@ TEST_CASE("a role and a node's name are enough, and the rest is as the help says
   CHECK(options->host_proc.empty());
   CHECK(options->state_dir == "/var/lib/flexlocal");
   CHECK(options->lock_dir == "/run/flexlocal");
+  CHECK(options->grant_key == "/etc/flexlocal-grant/grant.key");
+  CHECK(options->host_grant_key == "/etc/flexlocal/grant.key");
   CHECK(options->kube_api_qps == 20);
   CHECK(options->kube_api_burst == 30);
   CHECK(options->worker_threads == 4);
@@ -58,9 +60,10 @@ TEST_CASE("a role and a node's name are enough, and the rest is as the help says
 TEST_CASE("every flag reaches its option") {
   const auto options =
       parse({"--kubeconfig=/k", "--context=c", "--node-config=/n", "--host-proc=/proc/1",
-             "--state-dir=/s", "--lock-dir=/l", "--kube-api-qps=0", "--kube-api-burst=1",
-             "--worker-threads=64", "--retry-interval-start=500ms", "--retry-interval-max=2m",
-             "--timeout=5s", "--log-level=debug"});
+             "--state-dir=/s", "--lock-dir=/l", "--grant-key=/g", "--host-grant-key=/h",
+             "--kube-api-qps=0", "--kube-api-burst=1", "--worker-threads=64",
+             "--retry-interval-start=500ms", "--retry-interval-max=2m", "--timeout=5s",
+             "--log-level=debug"});
   REQUIRE(options.ok());
   CHECK(options->kubeconfig == "/k");
   CHECK(options->context == "c");
@@ -68,6 +71,8 @@ TEST_CASE("every flag reaches its option") {
   CHECK(options->host_proc == "/proc/1");
   CHECK(options->state_dir == "/s");
   CHECK(options->lock_dir == "/l");
+  CHECK(options->grant_key == "/g");
+  CHECK(options->host_grant_key == "/h");
   CHECK(options->kube_api_qps == 0);
   CHECK(options->kube_api_burst == 1);
   CHECK(options->worker_threads == 64);
@@ -127,10 +132,10 @@ TEST_CASE("an unknown log level is refused with those that are known") {
 
 TEST_CASE("help names every flag, and version one line, whatever else is missing") {
   const std::string help = said({"--help"});
-  for (const char* flag :
-       {"kubeconfig", "context", "kube-api-qps", "kube-api-burst", "timeout", "node-name",
-        "node-config", "host-proc", "state-dir", "lock-dir", "worker-threads",
-        "retry-interval-start", "retry-interval-max", "log-level", "help", "version"})
+  for (const char* flag : {"kubeconfig", "context", "kube-api-qps", "kube-api-burst", "timeout",
+                           "node-name", "node-config", "host-proc", "state-dir", "lock-dir",
+                           "grant-key", "host-grant-key", "worker-threads", "retry-interval-start",
+                           "retry-interval-max", "log-level", "help", "version"})
     CHECK(help.find(std::string("--") + flag) != std::string::npos);
   CHECK(help.starts_with("flexlocal-provisioner: "));
   const std::string version = said({"--version"});

@@ -45,6 +45,8 @@ engine::VolumeSpec sample_spec(const std::string& uid, Bytes size) {
           size};
 }
 
+engine::GrantKeys sample_keys(const std::string& lines) { return *engine::GrantKeys::parse(lines); }
+
 std::string with(std::string text, const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
   if (at == std::string::npos) throw std::logic_error("the sample does not hold " + from);
@@ -54,7 +56,8 @@ std::string with(std::string text, const std::string& from, const std::string& t
 std::string volume_text(const engine::VolumeSpec& spec, const std::string& phase) {
   Claim claim = sample_claim();
   claim.uid = spec.name.claim_uid();
-  const std::string written = volume_json(spec, claim, sample_class(), {kNode, "host-a"});
+  const std::string written =
+      volume_json(spec, sample_keys().sign(spec), claim, sample_class(), {kNode, "host-a"});
   const std::string meta =
       concat(R"("metadata":{"uid":"uid-of-pv","resourceVersion":")", next_version(), R"(",)");
   const std::string status = concat(R"({"status":{"phase":")", phase, R"("},)");

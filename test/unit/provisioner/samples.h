@@ -4,6 +4,7 @@
 #include <string>
 
 #include "flexvolume/base/bytes.h"
+#include "flexvolume/engine/grant.h"
 #include "provisioner/objects.h"
 #include "provisioner/volume_object.h"
 
@@ -18,6 +19,13 @@ inline const std::string kNode = "node-a";
 Claim sample_claim();
 StorageClass sample_class();
 engine::VolumeSpec sample_spec(const std::string& uid = kUid, Bytes size = kGiB);
+
+// Lines of a grant key file, and the keys of the first.
+inline const std::string kGrantLine =
+    "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\n";
+inline const std::string kOtherGrantLine =
+    "ffeeddccbbaa99887766554433221100ffeeddccbbaa99887766554433221100\n";
+engine::GrantKeys sample_keys(const std::string& lines = kGrantLine);
 
 // A PersistentVolume as sample_spec() gives it, after the API server and the controllers have
 // added theirs. `resource_version` rises with every call, as an informer expects it.

@@ -10,28 +10,44 @@ namespace {
 
 JsonDocument written(const engine::VolumeSpec& spec = sample_spec(),
                      const StorageClass& storage_class = sample_class()) {
-  return std::move(
-      *JsonDocument::parse(volume_json(spec, sample_claim(), storage_class, {kNode, "host-a"})));
+  return std::move(*JsonDocument::parse(
+      volume_json(spec, "1-grant", sample_claim(), storage_class, {kNode, "host-a"})));
 }
 
 }  // namespace
 
-TEST_CASE("a volume that is written reads back as the same volume") {
-  for (const Bytes size : {Bytes(300 * kMiB.count()), kGiB, kGiB + Bytes(1)}) {
-    const engine::VolumeSpec spec = sample_spec(kUid, size);
-    const auto volume = decode_volume(written(spec).root());
+TEST_CASE("a volume that is written reads back as the same volume, whatever it asks for") {
+  std::vector<engine::VolumeSpec> specs = {sample_spec(kUid, Bytes(300 * kMiB.count())),
+                                           sample_spec(kUid, kGiB + Bytes(1))};
+  engine::VolumeSpec all = sample_spec();
+  all.pool = "fast-1";
+  all.backend = engine::Backend::kThin;
+  all.fs_type = engine::FsType::kExt4;
+  all.on_delete = engine::OnDelete::kZero;
+  all.limits = {1, 2, Bytes(3), kMostBytes, true};
+  all.mount_options = {"noatime", "discard"};
+  specs.push_back(all);
+  for (const engine::VolumeSpec& spec : specs) {
+    const JsonDocument document = written(spec);
+    const auto volume = decode_volume(document.root());
     REQUIRE(volume.has_value());
     const auto back = spec_of(*volume);
     REQUIRE(back.ok());
     CHECK(back->name == spec.name);
-    CHECK(back->cluster_id == spec.cluster_id);
-    CHECK(back->claim_namespace == spec.claim_namespace);
-    CHECK(back->pool == spec.pool);
-    CHECK(back->backend == spec.backend);
     CHECK(back->fs_type == spec.fs_type);
-    CHECK(back->size == spec.size);
+    CHECK(engine::to_options(*back) == engine::to_options(spec));
     CHECK(*parse_quantity(volume->capacity) == spec.size);
   }
+}
+
+TEST_CASE("the grant is an option, and class mount options are one, too: kubelet refuses others") {
+  engine::VolumeSpec spec = sample_spec();
+  spec.mount_options = {"noatime", "noexec"};
+  const JsonDocument document = written(spec);
+  const JsonView options = document.root()["spec"]["flexVolume"]["options"];
+  CHECK(options["flexlocal.io/grant"].text() == "1-grant");
+  CHECK(options["flexlocal.io/mountOptions"].text() == "noatime,noexec");
+  CHECK_FALSE(document.root()["spec"]["mountOptions"].exists());
 }
 
 TEST_CASE("affinity goes by the hostname label's value, our own label by the Node's name") {

@@ -19,9 +19,20 @@ struct Fixture : NodeLab {
   VolumeWorker worker{parts};
   const std::string name = "pvc-" + kUid;
 
-  Status work() { return wait_for(worker.work(name)); }
+  Result<Pass> work() { return wait_for(worker.work(name)); }
+  bool done() {
+    const auto worked = work();
+    return worked.ok() && *worked == Pass::kDone;
+  }
+  // One slice of a wipe that has come to `wiped` GiB of 100.
+  void slice(std::uint64_t wiped) {
+    storage.slices = {{false, Bytes(wiped * kGiB.count()), Bytes(100 * kGiB.count())}};
+    const auto worked = work();
+    REQUIRE(worked.ok());
+    CHECK(*worked == Pass::kAgain);
+  }
   ErrorCode failure() {
-    const Status worked = work();
+    const auto worked = work();
     REQUIRE_FALSE(worked.ok());
     return worked.error().code();
   }
@@ -46,7 +57,7 @@ TEST_CASE_FIXTURE(Fixture, "a released volume is removed, then deleted by uid, t
   have_volume(text("Released"));
   const std::string after = deleting(text("Released"));
   answers[kDelete] = {{200, after}};
-  CHECK(work().ok());
+  CHECK(done());
   CHECK(journal == Calls{kGet, kRemove, kDelete, kPatch});
   const auto options = JsonDocument::parse(body_of(kube::Method::kDelete, kVolumePath));
   REQUIRE(options.ok());
@@ -62,7 +73,7 @@ TEST_CASE_FIXTURE(Fixture, "the finalizers of others stay, in their order") {
            R"("finalizers":["a.io/x","flexlocal.io/reclaim","kubernetes.io/pv-protection"])");
   const std::string volume = deleting(others);
   have_volume(volume);
-  CHECK(work().ok());
+  CHECK(done());
   CHECK(journal == Calls{kGet, kRemove, kPatch});
   CHECK(body_of(kube::Method::kPatch, kVolumePath) ==
         R"({"metadata":{"resourceVersion":")" + version_of(volume) +
@@ -89,7 +100,7 @@ TEST_CASE_FIXTURE(Fixture, "nothing is destroyed on the informer's word alone") 
   for (const Answer& now : {Answer{200, retained}, Answer{200, another}, Answer{200, text("Bound")},
                             Answer{404, refused("NotFound")}}) {
     answers[kGet] = {now};
-    CHECK(work().ok());
+    CHECK(done());
   }
   answers[kGet] = {{503, refused("ServiceUnavailable")}};
   CHECK(failure() == ErrorCode::kUnavailable);
@@ -112,18 +123,18 @@ TEST_CASE_FIXTURE(Fixture, "a deletion that is refused leaves the finalizer, and
   answers[kDelete] = {{409, refused("Conflict")}, {200, deleting(text("Released"))}};
   CHECK(failure() == ErrorCode::kConflict);
   CHECK(journal == Calls{kGet, kRemove, kDelete});
-  CHECK(work().ok());
+  CHECK(done());
   CHECK(journal == Calls{kGet, kRemove, kDelete, kGet, kRemove, kDelete, kPatch});
 }
 
 TEST_CASE_FIXTURE(Fixture, "an object that is gone when it is deleted or let go is success") {
   have_volume(text("Released"));
   answers[kDelete] = {{404, refused("NotFound")}};
-  CHECK(work().ok());
+  CHECK(done());
   CHECK(journal == Calls{kGet, kRemove, kDelete});
   answers[kDelete] = {{200, deleting(text("Released"))}};
   answers[kPatch] = {{404, refused("NotFound")}};
-  CHECK(work().ok());
+  CHECK(done());
 }
 
 TEST_CASE_FIXTURE(Fixture,
@@ -135,21 +146,21 @@ TEST_CASE_FIXTURE(Fixture,
 
 TEST_CASE_FIXTURE(Fixture, "what the policy keeps is let go of without a look at the disks") {
   have_volume(deleting(with(text("Released"), R"("Delete")", R"("Retain")")));
-  CHECK(work().ok());
+  CHECK(done());
   CHECK(journal == Calls{kPatch});
 }
 
 TEST_CASE_FIXTURE(Fixture,
                   "a deleted volume of a living claim keeps its data, and a person is told") {
   have_volume(deleting(text("Bound")));
-  CHECK(work().ok());
+  CHECK(done());
   CHECK(journal.empty());
   CHECK(events_written().find("its data stays until the claim is deleted") != std::string::npos);
 }
 
 TEST_CASE_FIXTURE(Fixture, "a bound volume, or one that is not known, causes no call at all") {
   have_volume(text("Bound"));
-  CHECK(work().ok());
+  CHECK(done());
   CHECK(wait_for(worker.work("pvc-unknown")).ok());
   CHECK(journal.empty());
 }
@@ -157,8 +168,67 @@ TEST_CASE_FIXTURE(Fixture, "a bound volume, or one that is not known, causes no 
 TEST_CASE_FIXTURE(Fixture, "after a removal the disks are looked at anew") {
   REQUIRE(wait_for(ledger.refresh(true)).ok());
   have_volume(text("Released"));
-  CHECK(work().ok());
+  CHECK(done());
   CHECK_FALSE(ledger.inventory().has_value());
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a wipe goes on in slices, asked for before each, and then it is let go") {
+  have_volume(text("Released"));
+  answers[kDelete] = {{200, deleting(text("Released"))}};
+  REQUIRE(wait_for(ledger.refresh(true)).ok());
+  slice(1);
+  slice(2);
+  CHECK(journal == Calls{kGet, kRemove, kGet, kRemove});
+  CHECK(ledger.inventory().has_value());  // nothing is free yet
+  CHECK(done());
+  CHECK(journal == Calls{kGet, kRemove, kGet, kRemove, kGet, kRemove, kDelete, kPatch});
+}
+
+TEST_CASE_FIXTURE(Fixture, "a wipe says how far it is, once in a while") {
+  have_volume(text("Released"));
+  slice(1);
+  slice(12);  // too soon
+  manual.advance(std::chrono::minutes(1));
+  slice(13);
+  const std::string told = events_written();
+  CHECK(told.find("wiping: 1 GiB of 100 GiB") != std::string::npos);
+  CHECK(told.find("wiping: 12 GiB") == std::string::npos);
+  CHECK(told.find("wiping: 13 GiB of 100 GiB") != std::string::npos);
+  CHECK(told.find(R"("reason":"VolumeWiping")") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a person who keeps the volume in mid-wipe stops it and is told the truth") {
+  have_volume(text("Released"));
+  slice(12);
+  // The informer does not know it yet: the slice is not begun all the same.
+  const std::string kept = with(text("Released"), R"("Delete")", R"("Retain")");
+  answers[kGet] = {{200, kept}};
+  CHECK(done());
+  CHECK(journal == Calls{kGet, kRemove, kGet});
+  know_volume(kept);
+  CHECK(done());
+  CHECK(done());
+  CHECK(journal == Calls{kGet, kRemove, kGet});
+  const std::string told = events_written();
+  const std::string truth = "12 GiB of 100 GiB are wiped and lost";
+  REQUIRE(told.find(truth) != std::string::npos);
+  CHECK(told.find(truth, told.find(truth) + 1) == std::string::npos);
+  CHECK(told.find(R"("count":2)") == std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a wipe that an earlier daemon began is known by the volume's tags") {
+  engine::LogicalVolume lv;
+  lv.name = name;
+  lv.ownership.emplace();
+  lv.ownership->wiping = true;
+  storage.present.volumes = {lv};
+  REQUIRE(wait_for(ledger.refresh(true)).ok());
+  know_volume(with(text("Released"), R"("Delete")", R"("Retain")"));
+  CHECK(done());
+  CHECK(journal.empty());
+  CHECK(events_written().find("part of it is wiped and lost") != std::string::npos);
 }
 
 }  // namespace flexlocal::provisioner::test

@@ -1,0 +1,57 @@
+// /proc/<pid>/mountinfo: paths in it are whatever anybody mounted.
+#include <algorithm>
+
+#include "flexvolume/base/text.h"
+#include "flexvolume/engine/mount_table.h"
+#include "test/fuzz/property.h"
+
+namespace flexlocal::fuzz {
+namespace {
+
+// As the kernel writes a path (fs/proc_namespace.c, mangle()).
+std::string escaped(std::string_view path) {
+  std::string out;
+  for (const char c : path) {
+    const std::size_t found = std::string_view(" \t\n\\").find(c);
+    constexpr std::string_view kOctal[] = {"\\040", "\\011", "\\012", "\\134"};
+    if (found == std::string_view::npos)
+      out += c;
+    else
+      out += kOctal[found];
+  }
+  return out;
+}
+
+std::string line_of(const engine::MountEntry& entry) {
+  return concat("36 35 ", entry.device, ' ', escaped(entry.root), ' ', escaped(entry.mount_point),
+                " rw shared:1 - ", entry.fs_type, ' ', escaped(entry.source), ' ',
+                entry.super_options, '\n');
+}
+
+bool same(const engine::MountEntry& a, const engine::MountEntry& b) {
+  return a.device == b.device && a.root == b.root && a.mount_point == b.mount_point &&
+         a.fs_type == b.fs_type && a.source == b.source && a.super_options == b.super_options;
+}
+
+}  // namespace
+}  // namespace flexlocal::fuzz
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace flexlocal;  // NOLINT: the one function outside the namespace
+  const std::string_view text = fuzz::as_text(data, size);
+  const auto table = engine::parse_mount_table(text);
+  const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) + 1;
+  fuzz::require(table.size() <= lines, "a line is one mount at most");
+  std::string rewritten;
+  for (const engine::MountEntry& entry : table) {
+    rewritten += fuzz::line_of(entry);
+    const auto there = engine::mounts_at(table, entry.mount_point);
+    fuzz::require(std::any_of(there.begin(), there.end(),
+                              [&](const auto& found) { return fuzz::same(found, entry); }),
+                  "a mount is found at its mount point");
+  }
+  const auto again = engine::parse_mount_table(rewritten);
+  fuzz::require(std::equal(table.begin(), table.end(), again.begin(), again.end(), fuzz::same),
+                "a table that is written as the kernel does reads back as itself");
+  return 0;
+}

@@ -1,0 +1,123 @@
+# Volumes that somebody or something damaged, copied or took: a person must look, so the plugin
+# says at what, and changes nothing.
+
+setup_file() {
+  export group=damage
+  "$BATS_TEST_DIRNAME/../lab/guest-disk" "$group" 1500M >/dev/null
+}
+
+setup() {
+  . "$BATS_TEST_DIRNAME/volume.bash"
+  configure "$group"
+}
+
+teardown() {
+  umount /run/copy 2>/dev/null || true
+  forget_volumes
+}
+
+# A volume of ours, unmounted; sets `device`.
+make_volume() {
+  volume_name 1 && mount_volume "$name" && expect_success
+  echo precious >"$folder/file"
+  sync -f "$folder"
+  call unmount "$folder" && expect_success
+  device_of "$name"
+}
+
+# expect_untouched TEXT: the mount fails with TEXT, and not a byte of the device changes.
+expect_untouched() {
+  local before
+  before=$(md5sum <"$device")
+  call mount "$folder" "$options"
+  expect_failure "$1"
+  expect_unmounted "$folder"
+  [ "$(md5sum <"$device")" = "$before" ] || fail "the device was written to"
+}
+
+@test "a superblock with a wrong checksum" {
+  make_volume
+  printf 'garbage!' | dd of="$device" bs=1 seek=8 conv=notrunc,fsync status=none # sb_dblocks
+  expect_untouched "Structure needs cleaning; the volume is not formatted again"
+  [[ $answer == *"xfs_repair -n $device"* ]]
+}
+
+@test "a log that cannot be read" {
+  make_volume
+  start=$(xfs_db -r -c "sb 0" -c "print logstart" "$device")
+  sector=$(xfs_db -r -c "convert fsblock ${start##* } daddr" "$device")
+  sector=${sector#*(} sector=${sector%)*}
+  dd if=/dev/urandom of="$device" bs=512 seek="$sector" count=2048 conv=notrunc,fsync status=none
+  expect_untouched "the volume is not formatted again"
+}
+
+@test "a copy of the volume that is mounted elsewhere is named as the reason" {
+  make_volume
+  lvcreate -qq -y -n copy -L 320M "$group"
+  dd if="$device" of="/dev/$group/copy" bs=4M conv=fsync status=none
+  mkdir -p /run/copy
+  mount "/dev/$group/copy" /run/copy
+  expect_untouched 'if the log says \"duplicate UUID\", a copy of the volume is mounted: unmount that'
+  umount /run/copy
+  call mount "$folder" "$options" && expect_success
+  [ "$(<"$folder/file")" = precious ]
+}
+
+@test "a volume of our name that another cluster made" {
+  make_volume
+  other=99999999-9999-4999-8999-999999999999
+  rm "/var/lib/flexlocal/volumes/$name"
+  lvchange -qq --addtag "flexlocal.io/cluster=$other" --deltag "flexlocal.io/cluster=$cluster_id" "$group/$name"
+  expect_untouched "its tags do not say that it belongs to this claim"
+}
+
+@test "a volume whose tags name two claims is nobody's" {
+  make_volume
+  rm "/var/lib/flexlocal/volumes/$name"
+  lvchange -qq --addtag flexlocal.io/claim-uid=99999999-9999-4999-8999-999999999999 "$group/$name"
+  expect_untouched "its tags do not say that it belongs to this claim"
+}
+
+@test "a volume that was replaced by a stranger's of the same name" {
+  make_volume
+  lvremove -qq -f "$group/$name"
+  lvcreate -qq -y -n "$name" -L 320M "$group"
+  mkfs.ext4 -q "$device"
+  expect_untouched "is not the device of logical volume $group/$name"
+}
+
+@test "a ready volume that is gone is not made anew" {
+  make_volume
+  lvremove -qq -f "$group/$name"
+  call mount "$folder" "$options"
+  expect_failure "held data and is gone; is a disk missing?"
+  [ -z "$(lvs --noheadings "$group")" ]
+}
+
+@test "a record that cannot be read stops the mount" {
+  make_volume
+  for record in '' '{' 'null' '{"version":1}' $'\xff'; do
+    printf %s "$record" >"/var/lib/flexlocal/volumes/$name"
+    expect_untouched "record /var/lib/flexlocal/volumes/$name"
+  done
+}
+
+@test "something else that is mounted on the folder stays there" {
+  make_volume
+  mount -t tmpfs stale "$folder"
+  call mount "$folder" "$options"
+  expect_failure "stale is mounted on $folder already; unmount it first"
+  expect_mounted "$folder"
+  call unmount "$folder" && expect_success
+  call mount "$folder" "$options" && expect_success
+}
+
+@test "a folder that vanished: nothing is made for it, and unmounting it is done" {
+  volume_name 1 && folder_for "$name" && options_for "$name"
+  rmdir "$folder"
+  call mount "$folder" "$options"
+  expect_failure "No such file or directory"
+  [ -z "$(lvs --noheadings "$group")" ]
+  [ ! -e "/var/lib/flexlocal/volumes/$name" ]
+  call unmount "$folder" && expect_success
+}
