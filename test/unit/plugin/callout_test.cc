@@ -64,7 +64,7 @@ std::string without_duration(const std::string& line) {
 }
 
 TEST_CASE_FIXTURE(Fixture, "each call leaves one line that says for whom, what and how long") {
-  const std::string volume = example_spec().name.text();
+  const std::string volume = engine::example_spec().name.text();
   const std::string mounted =
       options_json({{"kubernetes.io/pod.name", "web-0"}, {"kubernetes.io/pod.uid", "77aa"}});
   call({"mount", folder(), mounted});
@@ -81,8 +81,9 @@ TEST_CASE_FIXTURE(Fixture, "what the engine does along the way is logged with th
   call({"mount", folder(), options_json()});
   REQUIRE(fake.log_lines.size() > 1);
   for (const std::string& line : fake.log_lines)
-    CHECK_MESSAGE(line.find(concat(" volume=", example_spec().name.text())) != std::string::npos,
-                  line);
+    CHECK_MESSAGE(
+        line.find(concat(" volume=", engine::example_spec().name.text())) != std::string::npos,
+        line);
 }
 
 TEST_CASE_FIXTURE(Fixture, "refusals are logged with what the caller claims, on one short line") {
