@@ -12,10 +12,10 @@ readonly phase=${STEPS:-exit}
 # at_every_step BACKEND FSTYPE OPERATION: for n = 1, 2, ... the call killed at n, then repeated once.
 at_every_step() { at_steps 1 "$@"; }
 
-# at_some_steps, the same: only one place in three, unless all are asked for: what most kinds of
+# at_some_steps, the same: only one place in five, unless all are asked for: what most kinds of
 # volumes have in common is tried at every place with one of them.
 at_some_steps() {
-  if [ "$phase" = both ]; then at_steps 1 "$@"; else at_steps 3 "$@"; fi
+  if [ "$phase" = both ]; then at_steps 1 "$@"; else at_steps 5 "$@"; fi
 }
 
 at_steps() {
