@@ -126,7 +126,8 @@ Result<std::vector<Space>> LvBackend::spaces(const NodeConfig& config,
     return std::find_if(spaces.begin(), spaces.end(),
                         [&](const Space& space) { return space.id == id; });
   };
-  for (const auto& [name, pool] : config.pools) {
+  for (const auto& [name, defined] : config.pools) {
+    const Pool& pool = defined;  // clang 14 lets no lambda name a part of a binding
     const auto group = std::find_if(groups.begin(), groups.end(), [&](const VolumeGroup& g) {
       return g.name == pool.volume_group;
     });

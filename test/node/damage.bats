@@ -98,8 +98,10 @@ expect_untouched() {
   make_volume
   for record in '' '{' 'null' '{"version":1}' $'\xff'; do
     printf %s "$record" >"/var/lib/flexlocal/volumes/$name"
-    expect_untouched "record /var/lib/flexlocal/volumes/$name"
+    call mount "$folder" "$options"
+    expect_failure "record /var/lib/flexlocal/volumes/$name"
   done
+  expect_untouched "record /var/lib/flexlocal/volumes/$name"
 }
 
 @test "something else that is mounted on the folder stays there" {
