@@ -239,8 +239,7 @@ TEST_CASE_FIXTURE(Fixture, "without a grant key nothing is looked at, written or
   CHECK(work().ok());
   CHECK(journal == Calls{kCreate});
   const std::string told = events_written();
-  CHECK(told.find("no grant key: create the Secret flexlocal-grant: kubectl") !=
-        std::string::npos);
+  CHECK(told.find("no grant key: create the Secret flexlocal-grant: kubectl") != std::string::npos);
   CHECK(told.find("ProvisioningSucceeded") != std::string::npos);
 }
 
