@@ -76,7 +76,7 @@ C
     expect_clean
   done
   call uninstall relative
-  [ "$status" = 1 ]
+  [ "$status" = 2 ]
   expect_clean
   call install /run/work/exec
   [ "$status" = 0 ]
