@@ -1,9 +1,14 @@
 // Calls the engine's operations that only the node daemon makes, for the tests of the node tier:
 //
-//   engine-call [--host-proc=DIR] remove JSON        JSON: the options as kubelet hands them to
-//   mount engine-call [--host-proc=DIR] grow JSON BYTES engine-call [--host-proc=DIR] inventory
+//   engine-call [--host-proc=DIR] remove JSON
+//
+//   engine-call [--host-proc=DIR] grow JSON BYTES
+//
+//   engine-call [--host-proc=DIR] inventory
+//
 //   engine-call [--host-proc=DIR] refresh-io-limits
 //
+// JSON: the options as kubelet hands them to mount.
 // It reads /etc/flexlocal/node.conf and works on the real host. --host-proc: as the node daemon's.
 // Prints one JSON object on one line: {"status":"Success",...} or {"status":"Failure","code":...,
 // "message":...}. Exit status: 0 on success, 1 on failure, 2 on wrong usage.
