@@ -42,7 +42,20 @@ stop_cluster() {
 on_node() { "$root/test/lab/node" exec "$work" "$node" -- "$@"; }
 
 # in_pod POD SCRIPT: in the pod's first container.
-in_pod() { kubectl exec "$1" -- sh -c "$2"; }
+#
+# The lab's kubelet collects dead containers every few seconds, and sometimes one that it is only
+# just starting: another takes its place at once. What had no container to run in is tried again.
+in_pod() {
+  local tries status errors=$work/in-pod-errors
+  for ((tries = 0; tries < 30; tries++)); do
+    status=0
+    kubectl exec "$1" -- sh -c "$2" 2>"$errors" || status=$?
+    grep -q 'container not found' "$errors" || break
+    kubectl wait --for=condition=Ready "pod/$1" --timeout=5s >/dev/null 2>&1 || true
+  done
+  cat "$errors" >&2
+  return "$status"
+}
 
 free_bytes() { on_node vgs --noheadings --units b --nosuffix -o vg_free data | tr -d ' \r\n'; }
 lv_exists() { on_node lvs --noheadings -o lv_name --select "lv_name=$1" data | grep -q "$1"; }
