@@ -136,8 +136,9 @@ make_forger() {
   [ "$(on_node lvs --noheadings --units m --nosuffix -o lv_size "data/$(volume_of data)" | tr -d ' \r\n')" = 640.00 ]
 }
 
-# is_larger_than POD MIB: what its volume offers, which is less than its size by 64 MiB of log.
-is_larger_than() { [ "$(in_pod "$1" 'df -m /data | tail -n 1' | awk '{ print $2 }')" -gt "$2" ]; }
+# is_larger_than POD MIB: what its volume offers, which is less than its size by 64 MiB of log. df
+# gives a long name of a device a line of its own.
+is_larger_than() { [ "$(in_pod "$1" 'df -m /data | tail -n 1' | awk '{ print $(NF - 4) }')" -gt "$2" ]; }
 
 @test "pods and claims of the other classes go, and their volumes with them" {
   volumes=("$(volume_of small)" "$(volume_of thin)" "$(volume_of folder)")
