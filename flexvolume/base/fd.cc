@@ -79,6 +79,9 @@ Status write_file_atomically(const std::string& path, std::string_view content, 
   {
     const auto fd = open_file(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode);
     if (!fd) return fd.error();
+    // One left behind by a killed process keeps the mode it has.
+    if (::fchmod(fd->get(), mode) != 0)
+      return Error::from_errno(errno, concat("setting the mode of ", temporary));
     if (auto written = write_all(fd->get(), content, temporary); !written) return written;
     if (::fsync(fd->get()) != 0) return Error::from_errno(errno, concat("syncing ", temporary));
   }

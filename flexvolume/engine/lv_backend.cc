@@ -148,7 +148,7 @@ Result<std::vector<Space>> LvBackend::spaces(const NodeConfig& config,
       return thin.error();
     if (!thin) continue;
     const Bytes all = promisable(*thin, pool);
-    const bool open = check_thin_room(*thin, pool, Bytes(0)).ok();
+    const bool open = check_promise(*thin, pool, Bytes(0)).ok();
     spaces.push_back({thin_id, all, open ? all - thin->promised : Bytes(0), group->extent, {}});
   }
   return spaces;

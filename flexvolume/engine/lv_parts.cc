@@ -36,7 +36,7 @@ Status check_thin_room(Lvm& lvm, const std::string& pool_name, const Pool& pool,
                         "\" has no thin-pool in node.conf, so that it has no thin volumes"));
   const auto thin = lvm.thin_pool(pool.volume_group, pool.thin_pool);
   if (!thin) return thin.error().context(concat("pool \"", pool_name, '"'));
-  auto room = check_thin_room(*thin, pool, more);
+  auto room = check_promise(*thin, pool, more);
   if (!room) return room.error().context(concat("pool \"", pool_name, '"'));
   return {};
 }

@@ -21,9 +21,9 @@ struct LvParts {
   Log& log;
 };
 
-// kNoSpace or kInvalid when the thin pool cannot promise `more`; the lock of the volume group is
-// held, so that two calls do not promise the same. Success for a pool without a thin pool's name
-// is not given: kInvalid.
+// kNoSpace or kInvalid when the thin pool cannot promise `more`, kInvalid also when node.conf names
+// none for the pool. The lock of the volume group is held, so that two calls do not promise the
+// same.
 Status check_thin_room(Lvm& lvm, const std::string& pool_name, const Pool& pool, Bytes more);
 
 // Why the group cannot give what a command of LVM's was refused: kNoSpace with figures where that

@@ -51,7 +51,9 @@ Result<VolumeGroup> Lvm::group(std::string_view name) {
   const auto found =
       std::find_if(all->begin(), all->end(), [&](const VolumeGroup& g) { return g.name == name; });
   if (found == all->end())
-    return Error(ErrorCode::kNotFound, concat("volume group \"", name, "\" is not on this node"));
+    return Error(ErrorCode::kNotFound, concat("volume group \"", name,
+                                              "\" is not on this node, or its disks do not "
+                                              "answer: see `vgs` and `pvs` there"));
   return *found;
 }
 

@@ -2,51 +2,18 @@
 
 #include <algorithm>
 
-#include "flexvolume/base/json.h"
 #include "flexvolume/base/text.h"
+#include "flexvolume/engine/lvm_rows.h"
 
 namespace flexlocal::engine {
 namespace {
 
-Result<Bytes> bytes_of(JsonView row, std::string_view column) {
-  unsigned long long count = 0;
-  if (!parse_number(row[column].text(), kMostBytes.count(), count))
-    return Error(ErrorCode::kCorrupt, concat("LVM's report: column ", column, " is \"",
-                                             printable(row[column].text(), 40), '"'));
-  return Bytes(count);
-}
-
-// {"report":[{"vg":[{...}]}]}: the rows of the one table.
-template <typename Row>
-Result<std::vector<Row>> rows_of(const JsonDocument& document, std::string_view table,
-                                 Result<Row> (*parse_row)(JsonView)) {
-  const JsonView rows = document.root()["report"].at(0)[table];
-  if (!rows.is_array())
-    return Error(ErrorCode::kCorrupt, concat("LVM's report has no table ", table));
-  std::vector<Row> parsed;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    auto row = parse_row(rows.at(i));
-    if (!row) return row.error();
-    parsed.push_back(std::move(*row));
-  }
-  return parsed;
-}
-
-template <typename Row>
-Result<std::vector<Row>> parse_report(std::string_view report, std::string_view table,
-                                      Result<Row> (*parse_row)(JsonView)) {
-  const auto document = JsonDocument::parse(report);
-  if (!document)
-    return Error(ErrorCode::kCorrupt, concat("LVM's report: ", document.error().message()));
-  return rows_of<Row>(*document, table, parse_row);
-}
-
 Result<VolumeGroup> parse_group(JsonView row) {
-  const auto size = bytes_of(row, "vg_size");
+  const auto size = bytes_in(row, "vg_size");
   if (!size) return size.error();
-  const auto free = bytes_of(row, "vg_free");
+  const auto free = bytes_in(row, "vg_free");
   if (!free) return free.error();
-  const auto extent = bytes_of(row, "vg_extent_size");
+  const auto extent = bytes_in(row, "vg_extent_size");
   if (!extent) return extent.error();
   const std::string name(row["vg_name"].text());
   if (name.empty()) return Error(ErrorCode::kCorrupt, "LVM's report: a group without name");
@@ -60,7 +27,7 @@ std::string without_hyphens(std::string_view uuid) {
 }
 
 Result<LogicalVolume> parse_volume(JsonView row) {
-  const auto size = bytes_of(row, "lv_size");
+  const auto size = bytes_in(row, "lv_size");
   if (!size) return size.error();
   LogicalVolume volume;
   volume.group = row["vg_name"].text();
@@ -81,57 +48,56 @@ Result<LogicalVolume> parse_volume(JsonView row) {
   return volume;
 }
 
-// "12.34" -> 13; an empty column, as of an inactive pool, is no percentage.
-Result<unsigned> percent_of(JsonView row, std::string_view column) {
-  const std::string_view text = row[column].text();
-  const std::size_t dot = text.find('.');
-  unsigned long long whole = 0;
-  if (!parse_number(text.substr(0, dot), 100, whole))
-    return Error(ErrorCode::kUnavailable, concat("LVM's report: column ", column, " is \"",
-                                                 printable(text, 40), "\"; is the pool active?"));
-  const bool more = dot != std::string_view::npos &&
-                    text.find_first_not_of('0', dot + 1) != std::string_view::npos;
-  return static_cast<unsigned>(whole) + (more ? 1 : 0);
-}
-
+// A thin pool, or a volume in one.
 struct ThinRow {
   std::string name;
   std::string pool;
   Bytes size;
-  JsonView row;
+  bool zeroing = false;
+  std::optional<unsigned> data_percent;
+  std::optional<unsigned> metadata_percent;
 };
 
 Result<ThinRow> parse_thin_row(JsonView row) {
-  const auto size = bytes_of(row, "lv_size");
+  const auto size = bytes_in(row, "lv_size");
   if (!size) return size.error();
-  return ThinRow{std::string(row["lv_name"].text()), std::string(row["pool_lv"].text()), *size,
-                 row};
+  const auto data = percent_in(row, "data_percent");
+  if (!data) return data.error();
+  const auto metadata = percent_in(row, "metadata_percent");
+  if (!metadata) return metadata.error();
+  return ThinRow{std::string(row["lv_name"].text()),
+                 std::string(row["pool_lv"].text()),
+                 *size,
+                 !row["zero"].text().empty(),
+                 *data,
+                 *metadata};
 }
 
 Result<ThinPool> pool_of(const ThinRow& found) {
-  const auto data = percent_of(found.row, "data_percent");
-  if (!data) return data.error();
-  const auto metadata = percent_of(found.row, "metadata_percent");
-  if (!metadata) return metadata.error();
-  return ThinPool{found.size, *data, *metadata, !found.row["zero"].text().empty(), Bytes(0)};
+  if (!found.data_percent || !found.metadata_percent)
+    return Error(ErrorCode::kUnavailable,
+                 concat("LVM does not say how full the thin pool \"", printable(found.name, 80),
+                        "\" is; is it active?"));
+  return ThinPool{found.size, *found.data_percent, *found.metadata_percent, found.zeroing,
+                  Bytes(0)};
 }
 
-Result<Bytes> parse_disk(JsonView row) { return bytes_of(row, "pv_free"); }
+Result<Bytes> parse_disk(JsonView row) { return bytes_in(row, "pv_free"); }
 
 }  // namespace
 
 Result<std::vector<VolumeGroup>> parse_volume_groups(std::string_view report) {
-  return parse_report<VolumeGroup>(report, "vg", parse_group);
+  return parse_rows<VolumeGroup>(report, "vg", parse_group);
 }
 
 Result<std::vector<LogicalVolume>> parse_logical_volumes(std::string_view report) {
-  return parse_report<LogicalVolume>(report, "lv", parse_volume);
+  return parse_rows<LogicalVolume>(report, "lv", parse_volume);
 }
 
 Result<Inventory> parse_inventory(std::string_view report) {
-  auto groups = parse_report<VolumeGroup>(report, "vg", parse_group);
+  auto groups = parse_rows<VolumeGroup>(report, "vg", parse_group);
   if (!groups) return groups.error();
-  auto volumes = parse_report<LogicalVolume>(report, "vg", parse_volume);
+  auto volumes = parse_rows<LogicalVolume>(report, "vg", parse_volume);
   if (!volumes) return volumes.error();
   Inventory inventory;
   for (VolumeGroup& group : *groups)
@@ -143,14 +109,11 @@ Result<Inventory> parse_inventory(std::string_view report) {
 }
 
 Result<std::vector<Bytes>> parse_disks(std::string_view report) {
-  return parse_report<Bytes>(report, "vg", parse_disk);
+  return parse_rows<Bytes>(report, "vg", parse_disk);
 }
 
 Result<ThinPool> parse_thin_pool(std::string_view report, std::string_view name) {
-  const auto document = JsonDocument::parse(report);
-  if (!document)
-    return Error(ErrorCode::kCorrupt, concat("LVM's report: ", document.error().message()));
-  const auto rows = rows_of<ThinRow>(*document, "lv", parse_thin_row);
+  const auto rows = parse_rows<ThinRow>(report, "lv", parse_thin_row);
   if (!rows) return rows.error();
   Result<ThinPool> pool =
       Error(ErrorCode::kNotFound, concat("there is no thin pool \"", name, '"'));

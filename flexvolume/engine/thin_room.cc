@@ -19,7 +19,7 @@ Bytes promisable(const ThinPool& thin, const Pool& pool) {
   return all > kMostBytes.count() ? kMostBytes : Bytes(static_cast<std::uint64_t>(all));
 }
 
-Status check_thin_room(const ThinPool& thin, const Pool& pool, Bytes more) {
+Status check_promise(const ThinPool& thin, const Pool& pool, Bytes more) {
   const std::string name = concat(pool.volume_group, '/', pool.thin_pool);
   if (!thin.zeroing)
     return Error(ErrorCode::kInvalid,

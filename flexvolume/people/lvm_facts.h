@@ -25,7 +25,7 @@ struct LogicalVolumeFact {
   std::string name;
   std::string kind;     // "linear", "thin", "thin-pool", "raid1", ...
   bool zeroes = false;  // of a thin pool: new blocks are zeroed before they are handed out
-  // Of a thin pool: what is written to already. Whole percent, rounded down; nothing when it is
+  // Of a thin pool: what is written to already. Whole percent, rounded up; nothing when it is
   // not active.
   std::optional<unsigned> data_percent{};
   std::optional<unsigned> metadata_percent{};

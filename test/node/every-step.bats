@@ -14,7 +14,7 @@ setup() {
 }
 
 teardown() {
-  forget_mounts
+  unmount_pods
   forget_shared
   forget_volumes
 }
@@ -86,6 +86,13 @@ teardown() {
   at_some_steps thin xfs first_mount
   at_some_steps thin xfs expandfs
   at_some_steps thin xfs delete
+}
+
+@test "invariant 2: a first mount, growth and removal, killed and repeated (thin, ext4)" {
+  make_thin_pool 1000
+  at_some_steps thin ext4 first_mount
+  at_some_steps thin ext4 expandfs
+  at_some_steps thin ext4 delete
 }
 
 @test "invariant 2: a first mount of a quota folder, killed and repeated" {

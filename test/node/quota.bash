@@ -28,16 +28,6 @@ configure_quota() {
   printf '%s\n' "[pool.default]" "quota-path = $shared" "$@" >/etc/flexlocal/node.conf
 }
 
-unmount_pods() {
-  local line mounts
-  mapfile -t mounts </proc/self/mountinfo
-  for line in "${mounts[@]}"; do
-    # shellcheck disable=SC2086 # the line's fields
-    set -- $line
-    case $5 in "$kubelet"/pods/*) umount "$5" ;; esac
-  done
-}
-
 # As if nothing had been, but for the counter of project ids.
 forget_quota_volumes() {
   local id commands=()

@@ -17,7 +17,7 @@ setup() {
 }
 
 teardown() {
-  forget_mounts
+  unmount_pods
   forget_shared
   forget_volumes
 }

@@ -11,6 +11,8 @@ declare -gA backend_of fs_type_of mebibytes_of
 declare -gA lv_mebibytes_of
 # Logical volumes and devices that are the node's own: of its thin pool.
 own_lvs=() own_devices=() pool_lines=()
+# device-mapper's devices for one volume: a mirror has an image and its metadata on each disk, too.
+devices_each=1
 
 # declare_volume NAME BACKEND FSTYPE MIB
 declare_volume() {
@@ -54,16 +56,6 @@ configure_shared() {
 }
 
 readonly shared=/var/lib/flexlocal/pools/default
-
-forget_mounts() {
-  local line mounts
-  mapfile -t mounts </proc/self/mountinfo
-  for line in "${mounts[@]}"; do
-    # shellcheck disable=SC2086 # the line's fields
-    set -- $line
-    case $5 in "$kubelet"/pods/*) umount "$5" ;; esac
-  done
-}
 
 forget_shared() {
   local mounts
@@ -235,7 +227,7 @@ expect_devices() {
     device_of "$name"
     [[ $names == *" ${device##*/} "* ]] || fail "no device of $name:$names"
   done
-  [ "$count" = $((${#on_lvm[@]} + ${#own_devices[@]})) ] || fail "devices:$names"
+  [ "$count" = $((${#on_lvm[@]} * devices_each + ${#own_devices[@]})) ] || fail "devices:$names"
 }
 
 # Invariant 3 for killed calls: what is mounted is so with its flags, at any instant. ACCESS: ro

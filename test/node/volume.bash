@@ -124,8 +124,8 @@ wrap_tool() {
   chmod +x "/run/wrapped-$name"
 }
 
-# Leaves the group as if nothing had been: called after each test.
-forget_volumes() {
+# Takes away what calls have mounted for pods.
+unmount_pods() {
   local line mounts
   mapfile -t mounts </proc/self/mountinfo
   for line in "${mounts[@]}"; do
@@ -133,6 +133,11 @@ forget_volumes() {
     set -- $line
     case $5 in "$kubelet"/pods/*) umount "$5" ;; esac
   done
+}
+
+# Leaves the group as if nothing had been: called after each test.
+forget_volumes() {
+  unmount_pods
   lvremove -qq -f "$group" >/dev/null 2>&1 || lvremove -f "$group"
   rm -rf "$kubelet/pods" /var/lib/flexlocal/volumes
 }

@@ -139,7 +139,9 @@ TEST_CASE("files are written whole or not at all") {
       std::filesystem::temp_directory_path() / concat("flexlocal-file-", ::getpid());
   REQUIRE(write_file_atomically(path, "one", 0600).ok());
   std::ofstream(path + ".new") << "left by a kill, and longer than what comes";
+  std::filesystem::permissions(path + ".new", std::filesystem::perms(0666));
   REQUIRE(write_file_atomically(path, "two", 0600).ok());
+  CHECK(std::filesystem::status(path).permissions() == std::filesystem::perms(0600));
   CHECK(*read_file(path) == "two");
   CHECK_FALSE(std::filesystem::exists(path + ".new"));
   CHECK_FALSE(read_file(path, Bytes(2)).ok());

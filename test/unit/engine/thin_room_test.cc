@@ -12,17 +12,17 @@ Bytes gib(std::uint64_t count) { return Bytes(count * kGiB.count()); }
 ThinPool thin(std::uint64_t promised) { return {gib(10), 10, 5, true, gib(promised)}; }
 
 TEST_CASE("promises add up to the pool's size times its overcommit, to the byte") {
-  CHECK(check_thin_room(thin(4), pool(100), gib(6)).ok());
-  CHECK_FALSE(check_thin_room(thin(4), pool(100), gib(6) + Bytes(1)).ok());
-  CHECK(check_thin_room(thin(4), pool(150), gib(11)).ok());
-  CHECK_FALSE(check_thin_room(thin(4), pool(150), gib(11) + Bytes(1)).ok());
-  CHECK(check_thin_room(thin(4), pool(100), gib(7)).error().message() ==
+  CHECK(check_promise(thin(4), pool(100), gib(6)).ok());
+  CHECK_FALSE(check_promise(thin(4), pool(100), gib(6) + Bytes(1)).ok());
+  CHECK(check_promise(thin(4), pool(150), gib(11)).ok());
+  CHECK_FALSE(check_promise(thin(4), pool(150), gib(11) + Bytes(1)).ok());
+  CHECK(check_promise(thin(4), pool(100), gib(7)).error().message() ==
         "thin pool data/tp of 10 GiB may promise 10 GiB (overcommit 1.00), has promised 4 GiB, and "
         "7 GiB more are asked");
 }
 
 TEST_CASE("a sum that does not fit 64 bits is no way around the limit") {
-  CHECK_FALSE(check_thin_room(thin(4), pool(100), Bytes(UINT64_MAX)).ok());
+  CHECK_FALSE(check_promise(thin(4), pool(100), Bytes(UINT64_MAX)).ok());
   ThinPool huge = thin(0);
   huge.size = kMostBytes;
   CHECK(promisable(huge, pool(10000)) == kMostBytes);
@@ -31,17 +31,17 @@ TEST_CASE("a sum that does not fit 64 bits is no way around the limit") {
 TEST_CASE("a pool whose data or metadata is nearly full takes nothing, however much is promised") {
   ThinPool full = thin(0);
   full.data_percent = kMostThinPercent;
-  CHECK(check_thin_room(full, pool(1000), Bytes(1)).error().code() == ErrorCode::kNoSpace);
+  CHECK(check_promise(full, pool(1000), Bytes(1)).error().code() == ErrorCode::kNoSpace);
   full = thin(0);
   full.metadata_percent = 100;
-  CHECK(check_thin_room(full, pool(1000), Bytes(1)).error().message().find("metadata is 100 %") !=
+  CHECK(check_promise(full, pool(1000), Bytes(1)).error().message().find("metadata is 100 %") !=
         std::string::npos);
 }
 
 TEST_CASE("a pool that shows old blocks is refused before anything else") {
   ThinPool showing = thin(0);
   showing.zeroing = false;
-  const auto refused = check_thin_room(showing, pool(100), Bytes(1));
+  const auto refused = check_promise(showing, pool(100), Bytes(1));
   CHECK(refused.error().code() == ErrorCode::kInvalid);
   CHECK(refused.error().message().find("lvchange --zero y data/tp") != std::string::npos);
 }

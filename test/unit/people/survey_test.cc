@@ -63,7 +63,7 @@ TEST_CASE("thin pools are read from LVM's report, as lvs printed them") {
   CHECK_FALSE((*volumes)[0].zeroes);
   CHECK_FALSE((*volumes)[0].data_percent.has_value());
   CHECK_FALSE((*volumes)[1].zeroes);
-  CHECK((*volumes)[1].data_percent == 99U);
+  CHECK((*volumes)[1].data_percent == 100U);
   CHECK((*volumes)[2].zeroes);
   CHECK((*volumes)[2].data_percent == 100U);
 }
