@@ -88,6 +88,14 @@ Task<Status> ClaimWorker::provision(const Claim& claim, const StorageClass& stor
 
 Task<Status> ClaimWorker::create(const Claim& claim, const StorageClass& storage_class,
                                  const engine::VolumeSpec& spec, const std::string& grant) {
+  // Before the object: a pod may be here the moment that it is.
+  auto promised = co_await parts_.storage.promise(spec);
+  if (!promised) {
+    parts_.ledger.release(claim.key());
+    const Error error = promised.error().context("promising the volume on this node");
+    say(claim, kube::EventType::kWarning, "ProvisioningFailed", error.message());
+    co_return error;
+  }
   const std::string path = kube::object_path("v1", "persistentvolumes", "", "");
   const std::string body = volume_json(spec, grant, claim, storage_class, parts_.node);
   auto answer = co_await parts_.api.create(path, body);
@@ -96,7 +104,7 @@ Task<Status> ClaimWorker::create(const Claim& claim, const StorageClass& storage
     co_return adopted;
   }
   if (!answer) {
-    if (certainly_refused(answer.error().code())) parts_.ledger.release(claim.key());
+    if (certainly_refused(answer.error().code())) co_await take_back_promise(claim, spec);
     const Error error = answer.error().context("creating the PersistentVolume");
     say(claim, kube::EventType::kWarning, "ProvisioningFailed", error.message());
     co_return error;
@@ -115,6 +123,14 @@ Task<Status> ClaimWorker::create(const Claim& claim, const StorageClass& storage
   co_return Status();
 }
 
+Task<void> ClaimWorker::take_back_promise(const Claim& claim, const engine::VolumeSpec& spec) {
+  parts_.ledger.release(claim.key());
+  auto withdrawn = co_await parts_.storage.withdraw(spec);
+  if (!withdrawn)
+    parts_.log.warning("the promise of a volume that was not made stays on this node",
+                       {{"volume", spec.name.text()}, {"error", withdrawn.error().message()}});
+}
+
 // There already: most often an earlier try of ours whose answer was lost. Whether it is, is asked.
 Task<Status> ClaimWorker::adopt(const Claim& claim, const engine::VolumeSpec& spec) {
   const std::string path = kube::object_path("v1", "persistentvolumes", "", spec.name.text());
@@ -128,6 +144,7 @@ Task<Status> ClaimWorker::adopt(const Claim& claim, const engine::VolumeSpec& sp
     parts_.volumes.put(answer->root());
     co_return Status();
   }
+  co_await take_back_promise(claim, spec);
   const Error error(ErrorCode::kExists, concat("PersistentVolume ", spec.name.text(),
                                                " exists already and is not this "
                                                "claim's on node ",

@@ -22,6 +22,7 @@ class ClaimWorker {
   Task<Status> create(const Claim& claim, const StorageClass& storage_class,
                       const engine::VolumeSpec& spec, const std::string& grant);
   Task<Status> adopt(const Claim& claim, const engine::VolumeSpec& spec);
+  Task<void> take_back_promise(const Claim& claim, const engine::VolumeSpec& spec);
   Task<Status> hand_back(const Claim& claim, const std::string& why);
   Error no_grant(const Claim& claim, const Error& why);
   void say(const Claim& claim, kube::EventType type, std::string_view reason,

@@ -92,6 +92,7 @@ constexpr std::array<Parameter, 9> kParameters = {
 
 std::string accepted_names() {
   std::vector<std::string> names;
+  names.reserve(std::size(kParameters));
   for (const Parameter& parameter : kParameters) names.emplace_back(parameter.name);
   return join(names, ", ");
 }

@@ -33,6 +33,20 @@ Task<Result<engine::Inventory>> EngineStorage::inventory() {
   co_return std::move(*result);
 }
 
+Task<Status> EngineStorage::promise(const engine::VolumeSpec& spec) {
+  Status result;
+  const std::function<void()> work = [&] { result = engine_.promise(spec); };
+  co_await run(work);
+  co_return result;
+}
+
+Task<Status> EngineStorage::withdraw(const engine::VolumeSpec& spec) {
+  Status result;
+  const std::function<void()> work = [&] { result = engine_.withdraw(spec); };
+  co_await run(work);
+  co_return result;
+}
+
 Task<Result<engine::Removal>> EngineStorage::remove(const engine::VolumeSpec& spec) {
   std::optional<Result<engine::Removal>> result;
   const std::function<void()> work = [&] { result.emplace(engine_.remove(spec)); };

@@ -68,6 +68,44 @@ Wide scaled(Wide value, Scale scale) {
   return value + (remainder ? 1 : 0);
 }
 
+// What a quantity is written with; nothing when it is none.
+struct Notation {
+  std::string_view whole;     // without leading zeros
+  std::string_view fraction;  // without trailing zeros
+  Scale scale;
+};
+
+std::optional<Notation> parse_notation(std::string_view text) {
+  const std::size_t number_end = std::min(text.find_first_not_of("0123456789."), text.size());
+  const std::string_view number = text.substr(0, number_end);
+  const std::size_t dot = number.find('.');
+  const std::string_view decimals =
+      dot == std::string_view::npos ? std::string_view() : number.substr(dot + 1);
+  const auto scale = parse_scale(text.substr(number_end));
+  if (!scale || number.empty() || number == "." || decimals.find('.') != std::string_view::npos)
+    return std::nullopt;
+  return Notation{without_leading_zeros(number.substr(0, dot)), without_trailing_zeros(decimals),
+                  *scale};
+}
+
+// Nothing when it does not fit 63 bits. The number has few enough digits for 128.
+std::optional<Bytes> value_of(const Notation& written) {
+  Wide value = 0;
+  for (const std::string_view part : {written.whole, written.fraction})
+    for (const char digit : part) value = value * 10 + static_cast<unsigned>(digit - '0');
+  // The fraction's digits are taken off last, in base ten, whatever the unit's base is.
+  int exponent = -static_cast<int>(written.fraction.size());
+  if (written.scale.base == 2) {
+    if (value > (~Wide{0} >> written.scale.exponent)) return std::nullopt;
+    value <<= written.scale.exponent;
+  } else {
+    exponent += written.scale.exponent;
+  }
+  value = scaled(value, {10, exponent});
+  if (value >= kOverflow) return std::nullopt;
+  return Bytes(static_cast<std::uint64_t>(value));
+}
+
 }  // namespace
 
 std::string to_string(Bytes size) {
@@ -90,47 +128,21 @@ std::string to_string(Bytes size) {
 }
 
 Result<Bytes> parse_quantity(std::string_view text) {
-  const Error invalid(ErrorCode::kInvalid, concat('"', printable(text, 40),
-                                                  "\" is not a quantity such as 512Mi or 10Gi"));
+  const std::string shown = concat('"', printable(text, 40), '"');
   // Long inputs are refused before they are looked at: ours is never longer than 20 digits.
-  if (text.empty() || text.size() > 64) return invalid;
-  std::string_view rest = text;
-  if (rest[0] == '-')
-    return Error(ErrorCode::kInvalid,
-                 concat('"', printable(text, 40), "\" is negative; a size is not"));
-  if (rest[0] == '+') rest.remove_prefix(1);
-  const std::size_t number_end = std::min(rest.find_first_not_of("0123456789."), rest.size());
-  const std::string_view number = rest.substr(0, number_end);
-  const std::size_t dot = number.find('.');
-  const std::string_view whole = without_leading_zeros(number.substr(0, dot));
-  const std::string_view decimals =
-      dot == std::string_view::npos ? std::string_view() : number.substr(dot + 1);
-  const std::string_view fraction = without_trailing_zeros(decimals);
-  const auto scale = parse_scale(rest.substr(number_end));
-  if (!scale || number.empty() || number == "." || decimals.find('.') != std::string_view::npos)
-    return invalid;
-
-  const Error too_large(ErrorCode::kInvalid,
-                        concat('"', printable(text, 40), "\" does not fit 63 bits"));
+  const bool readable = !text.empty() && text.size() <= 64;
+  if (readable && text[0] == '-')
+    return Error(ErrorCode::kInvalid, concat(shown, " is negative; a size is not"));
+  const auto written =
+      readable ? parse_notation(text.substr(text[0] == '+' ? 1 : 0)) : std::nullopt;
+  if (!written)
+    return Error(ErrorCode::kInvalid, concat(shown, " is not a quantity such as 512Mi or 10Gi"));
   // 24 digits with a fraction of 12 leave room for the largest unit in 128 bits.
-  if (whole.size() > 24) return too_large;
-  if (fraction.size() > 12)
-    return Error(ErrorCode::kInvalid,
-                 concat('"', printable(text, 40), "\" has more than 12 decimals"));
-  Wide mantissa = 0;
-  for (const std::string_view part : {whole, fraction})
-    for (const char digit : part) mantissa = mantissa * 10 + static_cast<unsigned>(digit - '0');
-  // The fraction's digits are taken off last, in base ten, whatever the unit's base is.
-  Wide value = mantissa;
-  if (scale->base == 2) {
-    if (mantissa > (~Wide{0} >> scale->exponent)) return too_large;
-    value = mantissa << scale->exponent;
-    value = scaled(value, {10, -static_cast<int>(fraction.size())});
-  } else {
-    value = scaled(value, {10, scale->exponent - static_cast<int>(fraction.size())});
-  }
-  if (value >= kOverflow) return too_large;
-  return Bytes(static_cast<std::uint64_t>(value));
+  if (written->fraction.size() > 12)
+    return Error(ErrorCode::kInvalid, concat(shown, " has more than 12 decimals"));
+  const auto value = written->whole.size() > 24 ? std::nullopt : value_of(*written);
+  if (!value) return Error(ErrorCode::kInvalid, concat(shown, " does not fit 63 bits"));
+  return *value;
 }
 
 std::string format_quantity(Bytes size) {

@@ -64,6 +64,29 @@ Result<Engine::Subject> Engine::subject(const VolumeSpec& spec) {
   return Subject{spec, std::move(*pool), backend, std::move(*lock)};
 }
 
+Status Engine::promise(const VolumeSpec& spec) {
+  const auto lock = lock_volume(host_.lock_folder, spec.name);
+  if (!lock) return lock.error();
+  const auto record = records_.load(spec.name);
+  if (!record) return record.error();
+  if (!*record) return records_.save(promised_record(spec));
+  if ((*record)->cluster_id == spec.cluster_id &&
+      (*record)->claim_namespace == spec.claim_namespace && (*record)->size == spec.size)
+    return {};
+  return Error(ErrorCode::kDenied, concat("this node's record of volume ", spec.name.text(),
+                                          " is of another claim or size; nothing is changed"));
+}
+
+Status Engine::withdraw(const VolumeSpec& spec) {
+  const auto lock = lock_volume(host_.lock_folder, spec.name);
+  if (!lock) return lock.error();
+  const auto record = records_.load(spec.name);
+  if (!record) return record.error();
+  const bool only_promised = *record && (*record)->state == RecordState::kPromised &&
+                             (*record)->cluster_id == spec.cluster_id;
+  return only_promised ? records_.remove(spec.name) : Status();
+}
+
 Status Engine::mount(const MountRequest& request) {
   // Before anything else, so that a forged call learns nothing of this node.
   if (auto granted = check_grant(request.spec, request.grant); !granted) return granted;

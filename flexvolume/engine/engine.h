@@ -52,13 +52,20 @@ class Engine {
  public:
   Engine(const Host& host, const NodeConfig& config);
 
-  // Makes the volume if it is not there yet, and mounts it with nodev, nosuid. Mounting what is
-  // mounted there already is success. After a failure nothing is mounted and nothing that this
-  // call made is left.
+  // For the daemon, before it offers the volume to anybody: from now on the first mount makes it.
+  // What is promised or there already is success; kDenied when it is another's.
+  Status promise(const VolumeSpec& spec);
+  // The promise of what nobody was offered after all; a volume that was begun is left alone.
+  Status withdraw(const VolumeSpec& spec);
+
+  // Makes the volume if it is promised and not there yet, and mounts it with nodev, nosuid.
+  // Mounting what is mounted there already is success. After a failure nothing is mounted and
+  // nothing that this call made is left.
   //   kDenied: no valid grant, another claim's volume, or a pod of another namespace
   //   kNoSpace: with what is free and what was asked
   //   kBusy: something else is mounted there
   //   kCorrupt: a person must look; nothing was formatted
+  //   kNotFound: neither there nor promised
   //   kUnavailable: the class requires I/O limits that this host cannot set
   Status mount(const MountRequest& request);
 

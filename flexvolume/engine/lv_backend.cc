@@ -15,7 +15,8 @@ namespace {
 enum class Settlement { kNone, kTagReady, kRestoreRecord };
 
 Settlement plan_settlement(const std::optional<Record>& record, const LogicalVolume& volume) {
-  if (!record) return volume.ownership->ready ? Settlement::kRestoreRecord : Settlement::kNone;
+  if (!record || record->state == RecordState::kPromised)
+    return volume.ownership->ready ? Settlement::kRestoreRecord : Settlement::kNone;
   const bool newly_ready = record->state == RecordState::kReady && !volume.ownership->ready &&
                            record->device_uuid == volume.device_uuid;
   return newly_ready ? Settlement::kTagReady : Settlement::kNone;
@@ -95,7 +96,8 @@ Result<std::optional<LogicalVolume>> LvBackend::find_to_remove(const VolumeSpec&
   for (const LogicalVolume& volume : *found)
     if (volume.ownership && owns(*volume.ownership, spec))
       return other_group(spec, group, volume.group);
-  if (*record && (*record)->volume_group != group)
+  const bool on_lvm = *record && (*record)->state != RecordState::kPromised;
+  if (on_lvm && (*record)->volume_group != group)
     return other_group(spec, group, (*record)->volume_group);
   if (auto seen = lvm_.group(group); !seen)
     return Error(ErrorCode::kUnavailable,

@@ -42,7 +42,7 @@ Status LvGrower::grow_file_system(Record record, const std::string& mount_point)
 Result<Record> LvGrower::load_record() const {
   auto record = parts_.records.load(spec_.name);
   if (!record) return record.error();
-  if (!*record || (*record)->state == RecordState::kIntent || (*record)->state == RecordState::kNew)
+  if (!*record || (*record)->state < RecordState::kReady)
     return Error(ErrorCode::kNotFound,
                  "the volume is not there yet, so it cannot grow: its first mount makes it");
   if ((*record)->state == RecordState::kWiping)

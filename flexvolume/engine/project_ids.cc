@@ -47,7 +47,7 @@ Result<std::optional<std::uint32_t>> ProjectIdCounter::load() const {
 Result<std::uint32_t> ProjectIdCounter::take(const std::vector<ProjectQuota>& quotas) const {
   const auto counter = load();
   if (!counter) return counter.error();
-  const auto id = next_project_id(*counter, quotas);
+  auto id = next_project_id(*counter, quotas);
   if (!id) return id;
   if (auto saved = write_file_atomically(path_, concat(*id + 1, '\n'), 0600); !saved)
     return saved.error();

@@ -105,10 +105,10 @@ Result<MountSource> QuotaBackend::make(const VolumeSpec& spec, const Pool& pool,
   if (*record && (*record)->state == RecordState::kWiping) return being_removed(spec);
   auto opened = open(spec.pool, pool, Absent::kMake);
   if (!opened) return opened.error();
-  const auto folder = find_or_make(**opened, spec, record->has_value(), lock);
+  const auto folder = find_or_make(**opened, spec, *record, lock);
   if (!folder) return folder.error();
   if (auto checked = (*opened)->check(*folder, spec); !checked) return checked.error();
-  if (!*record)
+  if (!*record || (*record)->state == RecordState::kPromised)
     if (auto saved = save_record(spec, folder->mark->project_id, RecordState::kReady); !saved)
       return saved.error();
   const SharedFileSystem& shared = (*opened)->shared();
@@ -120,7 +120,7 @@ Result<MountSource> QuotaBackend::make(const VolumeSpec& spec, const Pool& pool,
 }
 
 Result<QuotaFolder> QuotaBackend::find_or_make(QuotaPool& pool, const VolumeSpec& spec,
-                                               bool recorded, int lock) {
+                                               const std::optional<Record>& record, int lock) {
   const std::string& name = spec.name.text();
   auto found = pool.find(Area::kVolumes, name);
   if (!found) return found.error();
@@ -129,7 +129,8 @@ Result<QuotaFolder> QuotaBackend::find_or_make(QuotaPool& pool, const VolumeSpec
   const auto buried = QuotaRemoval(removal_parts(), pool, spec).is_buried();
   if (!buried) return buried.error();
   if (*buried) return being_removed(spec);
-  if (recorded)
+  if (!record) return unpromised(spec);
+  if (record->state != RecordState::kPromised)
     return Error(
         ErrorCode::kCorrupt,
         concat("folder ", path, " held data and is gone; is another file system mounted at ",

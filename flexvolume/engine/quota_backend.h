@@ -54,8 +54,8 @@ class QuotaBackend final : public VolumeBackend {
                                             Absent absent);
   Result<std::optional<Record>> load_record(const VolumeSpec& spec) const;
   Status save_record(const VolumeSpec& spec, std::uint32_t project_id, RecordState state) const;
-  Result<QuotaFolder> find_or_make(QuotaPool& pool, const VolumeSpec& spec, bool recorded,
-                                   int lock);
+  Result<QuotaFolder> find_or_make(QuotaPool& pool, const VolumeSpec& spec,
+                                   const std::optional<Record>& record, int lock);
   Result<Removal> remove_from(QuotaPool& pool, const VolumeSpec& spec);
   Status prove_gone(const VolumeSpec& spec) const;
   QuotaRemovalParts removal_parts() const;

@@ -13,14 +13,15 @@ namespace {
 constexpr std::int64_t kVersion = 1;
 
 std::optional<RecordState> parse_state(std::string_view text) {
-  for (const RecordState state :
-       {RecordState::kIntent, RecordState::kNew, RecordState::kReady, RecordState::kWiping})
+  for (const RecordState state : {RecordState::kPromised, RecordState::kIntent, RecordState::kNew,
+                                  RecordState::kReady, RecordState::kWiping})
     if (text == to_string(state)) return state;
   return std::nullopt;
 }
 
 bool is_whole(const Record& record) {
   if (!is_uuid(record.cluster_id) || !is_dns_label(record.claim_namespace)) return false;
+  if (record.state == RecordState::kPromised) return true;
   if (record.backend == Backend::kQuota) return record.project_id != 0;
   return is_lvm_name(record.volume_group) &&
          (record.state == RecordState::kIntent || record.device_uuid.starts_with("LVM-"));
@@ -54,6 +55,8 @@ Status read_later_fields(JsonView root, Record& record) {
 
 std::string_view to_string(RecordState state) {
   switch (state) {
+    case RecordState::kPromised:
+      return "promised";
     case RecordState::kIntent:
       return "intent";
     case RecordState::kNew:
@@ -64,6 +67,24 @@ std::string_view to_string(RecordState state) {
       return "wiping";
   }
   return "intent";
+}
+
+Record promised_record(const VolumeSpec& spec) {
+  return {.name = spec.name,
+          .state = RecordState::kPromised,
+          .cluster_id = spec.cluster_id,
+          .claim_namespace = spec.claim_namespace,
+          .fs_type = spec.fs_type,
+          .size = spec.size,
+          .backend = spec.backend};
+}
+
+Error unpromised(const VolumeSpec& spec) {
+  return Error(ErrorCode::kNotFound,
+               concat("volume ", spec.name.text(),
+                      " is not on this node, and the node daemon has not promised it here; it is "
+                      "not made anew and empty: was this node set up again? If the data is gone "
+                      "for good, delete the claim"));
 }
 
 std::string to_json(const Record& record) {

@@ -14,11 +14,13 @@ namespace flexlocal::engine {
 
 inline constexpr std::string_view kRecordFolder = "/var/lib/flexlocal/volumes";
 
+// In the order of a volume's life.
 enum class RecordState {
-  kIntent,  // lvcreate is about to run; an LV tagged with `attempt` was made by that very call
-  kNew,     // the LV is there and wiped, the file system is not proven complete
-  kReady,   // the file system was complete; from now on nothing may format it
-  kWiping   // its removal has begun; from now on nothing may mount it
+  kPromised,  // the node daemon decided that the volume is to be here; nothing is made yet
+  kIntent,    // lvcreate is about to run; an LV tagged with `attempt` was made by that very call
+  kNew,       // the LV is there and wiped, the file system is not proven complete
+  kReady,     // the file system was complete; from now on nothing may format it
+  kWiping     // its removal has begun; from now on nothing may mount it
 };
 std::string_view to_string(RecordState state);
 
@@ -37,6 +39,12 @@ struct Record {
   bool grow_file_system = false;  // the device has grown and the file system has not yet
   Bytes wiped{};                  // kWiping: how much of the device is zero by now
 };
+
+// The promise of a volume. Without one, or a later record, nothing makes a volume: what is neither
+// promised nor there was lost with its host, or removed, and must not come back empty.
+Record promised_record(const VolumeSpec& spec);
+// The refusal to make it: kNotFound.
+Error unpromised(const VolumeSpec& spec);
 
 std::string to_json(const Record& record);
 // kCorrupt when it is not a whole record of a version that is known.

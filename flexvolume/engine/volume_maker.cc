@@ -99,6 +99,10 @@ Status VolumeMaker::load_record() {
   if (record.cluster_id != spec_.cluster_id || record.claim_namespace != spec_.claim_namespace)
     return Error(ErrorCode::kDenied, "the volume on this node belongs to another claim");
   if (record.size != spec_.size) return other_size(record.size);
+  if (record.state == RecordState::kPromised) {
+    now_.record = record.state;
+    return {};
+  }
   if (record.volume_group != group_)
     return Error(ErrorCode::kInvalid,
                  concat("the volume is on volume group \"", record.volume_group, "\", but pool \"",
@@ -262,6 +266,8 @@ Error VolumeMaker::refusal(Step step) const {
                    concat("logical volume ", lv,
                           " exists, but its tags do not say that it "
                           "belongs to this claim; rename or remove it if nobody needs it"));
+    case Step::kRefuseUnknown:
+      return unpromised(spec_);
     case Step::kRefuseGone:
       return Error(ErrorCode::kCorrupt,
                    concat("logical volume ", lv, " held data and is gone; is a disk missing?"));
@@ -290,7 +296,7 @@ void VolumeMaker::undo() {
       if (!lock) return lock.error();
       if (auto removed = parts_.lvm.remove(*found_); !removed) return removed;
     }
-    return parts_.records.remove(spec_.name);
+    return parts_.records.save(promised_record(spec_));
   }();
   if (!undone)
     parts_.log.warning("what a failed call made could not be removed; the next call will",

@@ -56,11 +56,11 @@ Step next_step(const Situation& now) {
     return step_with_device(now);
   switch (now.lv) {
     case LvState::kUnknown:
-      // Without a record lvcreate itself finds out whether the name is free: one program less.
+      // With a promise lvcreate itself finds out whether the name is free: one program less.
       // An `intent` is looked up first, since a new attempt would forget whose leftover it is.
-      return now.record ? Step::kLookUp : Step::kCreate;
+      return now.record == RecordState::kPromised ? Step::kCreate : Step::kLookUp;
     case LvState::kAbsent:
-      return Step::kCreate;
+      return now.record ? Step::kCreate : Step::kRefuseUnknown;
     case LvState::kCreated:
       return Step::kConfirm;
     case LvState::kOurs:

@@ -1,8 +1,9 @@
 // What to do next to make a volume mountable: a pure decision over what is known, so that every
 // way a killed call can leave things is a row in a test and not a branch in a program.
 //
-// The order of a first mount is: record `intent` with a fresh random attempt, lvcreate with that
-// attempt as a tag, record `new` with the device's uuid, mkfs, record `ready`, mount.
+// A first mount finds the record `promised`. Its order is: record `intent` with a fresh random
+// attempt, lvcreate with that attempt as a tag, record `new` with the device's uuid, mkfs, record
+// `ready`, mount.
 #pragma once
 
 #include <optional>
@@ -52,6 +53,7 @@ enum class Step {
   kRemoveOwn,      // remove what a killed lvcreate of ours left unwiped
   kRefuseWiping,   // its removal has begun
   kRefuseForeign,  // the name is a stranger's
+  kRefuseUnknown,  // no LV, no record, no promise
   kRefuseGone,     // a `ready` volume has lost its LV
   kRefuseNode,     // the device node is not the volume's
   kRefuseContent   // what is on the device must be looked at by a person

@@ -199,6 +199,7 @@ int run_for_people(const std::vector<std::string>& arguments, std::ostream& out,
 
 std::vector<std::string_view> words_for_people() {
   std::vector<std::string_view> words;
+  words.reserve(std::size(kCommands));
   for (const Command& command : kCommands) words.push_back(command.word);
   return words;
 }

@@ -11,7 +11,6 @@
 namespace flexlocal::people {
 namespace {
 
-using engine::NodeConfig;
 using engine::Pool;
 
 // The first with --reportformat json (lvm2's WHATS_NEW).
@@ -77,6 +76,7 @@ std::vector<Finding> check_tools(const NodeFacts& facts) {
       packages.push_back(tool.package);
   std::sort(packages.begin(), packages.end());
   std::vector<Finding> findings;
+  findings.reserve(packages.size());
   for (const std::string& package : packages) findings.push_back(check_package(package, facts));
   return findings;
 }

@@ -37,7 +37,7 @@ Finding missing_volume(const VolumeView& view) {
   if (!view.looked)
     return {"volume", Level::kWarning, "could not be looked for",
             "see that `vgs` works on this node as root, and `flexlocal doctor`"};
-  if (view.record->state == RecordState::kIntent)
+  if (view.record->state <= RecordState::kIntent)
     return {"volume", Level::kOk, "not made yet: the next mount makes it"};
   if (view.record->state == RecordState::kWiping)
     return {"volume", Level::kOk, "gone: the node daemon removes the record as well"};
@@ -77,7 +77,7 @@ void check_agreement(const VolumeView& view, std::vector<Finding>& findings) {
                         "record and tags name different clusters or namespaces",
                         "neither mounts nor removes it: find out whose it is; the tags were "
                         "written when it was made (`lvs -o +lv_tags`)"});
-  if (record.state != RecordState::kIntent && record.device_uuid != view.lv->device_uuid)
+  if (record.state > RecordState::kIntent && record.device_uuid != view.lv->device_uuid)
     findings.push_back({"device", Level::kError,
                         "this is not the logical volume that the record was written for",
                         "it was replaced or restored by hand: nothing is formatted; if its data is "

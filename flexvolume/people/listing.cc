@@ -10,7 +10,7 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-std::string or_dash(std::string text) { return text.empty() ? "-" : printable(text); }
+std::string or_dash(std::string_view text) { return text.empty() ? "-" : printable(text); }
 
 std::string mounted_text(const VolumeView& view) {
   std::vector<std::string> places;

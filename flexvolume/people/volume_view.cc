@@ -103,8 +103,8 @@ std::string_view state_of(const VolumeView& view) {
   if (view.lv && !view.lv->ownership) return "foreign";
   const bool there = view.lv || view.folder;
   if (!view.record) return there ? "no-record" : "mount-only";
-  // The record of an intent is written before there is anything.
-  if (!there && view.looked && view.record->state != engine::RecordState::kIntent)
+  // The records of a promise and an intent are written before there is anything.
+  if (!there && view.looked && view.record->state > engine::RecordState::kIntent)
     return "no-volume";
   return to_string(view.record->state);
 }

@@ -12,6 +12,8 @@ readonly stopwatch=${STOPWATCH:?the program that measures}
 
 mount --bind "$1" /etc
 configure "$group"
+# A forged call is refused before anybody looks for a promise: none is left on this machine.
+promise() { :; }
 volume_name 1
 options_for "$name"
 # Right but for its last digit: the whole proof is computed before it can be refused.

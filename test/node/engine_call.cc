@@ -1,5 +1,9 @@
 // Calls the engine's operations that only the node daemon makes, for the tests of the node tier:
 //
+//   engine-call [--host-proc=DIR] promise JSON
+//
+//   engine-call [--host-proc=DIR] withdraw JSON
+//
 //   engine-call [--host-proc=DIR] remove JSON
 //
 //   engine-call [--host-proc=DIR] grow JSON BYTES
@@ -28,7 +32,8 @@ namespace flexlocal::engine {
 namespace {
 
 constexpr std::string_view kUsage =
-    "usage: engine-call [--host-proc=DIR] remove JSON | grow JSON BYTES | inventory |"
+    "usage: engine-call [--host-proc=DIR] promise JSON | withdraw JSON | remove JSON | grow JSON "
+    "BYTES | inventory |"
     " refresh-io-limits";
 constexpr std::string_view kHostProc = "--host-proc=";
 
@@ -77,6 +82,8 @@ Status carry_out(Engine& engine, const std::vector<std::string>& words, JsonWrit
   if (!options) return options.error();
   const auto spec = parse_options(*options);
   if (!spec) return spec.error();
+  if (words[0] == "promise") return engine.promise(*spec);
+  if (words[0] == "withdraw") return engine.withdraw(*spec);
   if (words[0] == "remove") return print_removal(engine, *spec, json);
   unsigned long long size = 0;
   if (!parse_number(words[2], kMostBytes.count(), size))
@@ -88,6 +95,8 @@ bool is_usage(const std::vector<std::string>& words) {
   if (words.empty()) return false;
   const std::size_t wanted = words[0] == "inventory"           ? 1
                              : words[0] == "refresh-io-limits" ? 1
+                             : words[0] == "promise"           ? 2
+                             : words[0] == "withdraw"          ? 2
                              : words[0] == "remove"            ? 2
                              : words[0] == "grow"              ? 3
                                                                : 0;

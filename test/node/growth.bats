@@ -52,7 +52,7 @@ size_of() { lvs --noheadings --units m --nosuffix -o lv_size "$group/$name" | se
   [ "$(size_of)" = 640 ]
   call mount "$folder" "$options" && expect_success
   [ "$(offers)" -gt $((before + 250)) ]
-  [[ $(<"/var/lib/flexlocal/volumes/$name") != *growFileSystem* ]]
+  [[ $(<"$records/$name") != *growFileSystem* ]]
   call unmount "$folder"
   configure "$group" '[tool]' 'xfs_growfs = /bin/false'
   call mount "$folder" "$options" && expect_success

@@ -33,8 +33,7 @@ expect_answers() {
 
 expect_nothing_done() {
   expect_unmounted "$folder"
-  [ -z "$(lvs --noheadings "$group")" ]
-  [ ! -e /var/lib/flexlocal/volumes ]
+  expect_unmade
 }
 
 @test "arguments as long as the kernel takes them, and as many" {
@@ -78,7 +77,7 @@ expect_nothing_done() {
   "$plugin" mount "$folder" "$options" <&- >&- 2>&- || status=$?
   [ "$status" = 0 ]
   expect_mounted "$folder"
-  [ "$(jq -r .state "/var/lib/flexlocal/volumes/$name")" = ready ]
+  [ "$(jq -r .state "$records/$name")" = ready ]
   [ ! -s /run/flexlocal/volume-"$name" ]
   "$plugin" unmount "$folder" <&- >&- 2>&-
   expect_unmounted "$folder"
@@ -113,7 +112,7 @@ expect_nothing_done() {
   volume_name 1 && mount_volume "$name" && expect_success
   call unmount "$folder"
   vgchange -qq -an "$group"
-  rm "/var/lib/flexlocal/volumes/$name"
+  rm "$records/$name"
   configure "$group" "[tool]" "lvs = /run/wrapped-lvs"
   wrap_tool lvs 'exec head -c 40000000 /dev/zero'
   expect_refused mount "$folder" "$options"

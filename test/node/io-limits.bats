@@ -155,8 +155,7 @@ expect_count() {
   expect_failure "ioLimits: required"
   expect_unmounted "$folder"
   expect_count 0
-  [ -z "$(lv_of "$name")" ]
-  [ ! -e "/var/lib/flexlocal/volumes/$name" ]
+  expect_unmade
 }
 
 @test "a kernel that has the controller elsewhere is said to be so" {

@@ -27,8 +27,8 @@ killed_at() {
   call mount "$folder" "$options" && expect_success
   echo works >"$folder/file"
   [ "$(lvs --noheadings -o lv_name "$group" | wc -l)" = 1 ]
-  [ "$(echo /var/lib/flexlocal/volumes/*)" = "/var/lib/flexlocal/volumes/$name" ]
-  [[ $(<"/var/lib/flexlocal/volumes/$name") == *'"state":"ready"'* ]]
+  [ "$(echo "$records"/*)" = "$records/$name" ]
+  [[ $(<"$records/$name") == *'"state":"ready"'* ]]
 }
 
 @test "killed before lvcreate" {

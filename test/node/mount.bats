@@ -33,7 +33,7 @@ teardown() {
   for tag in owner=flexlocal "cluster=$cluster_id" "claim-uid=${name#pvc-}" claim-namespace=shop; do
     [[ $tags == *"flexlocal.io/$tag"* ]]
   done
-  [[ $(</var/lib/flexlocal/volumes/"$name") == *'"state":"ready"'* ]]
+  [[ $(<"$records/$name") == *'"state":"ready"'* ]]
 }
 
 @test "the size is a hard limit, and a neighbour does not notice" {

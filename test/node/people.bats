@@ -165,13 +165,13 @@ of_list() { expect_json "(.volumes | map(select(.name == \"$name\"))) as \$v | (
   call unmount "$folder" && expect_success
   ask list --output json
   of_list '.state == "ready" and .usedBytes == null and .mounts == []'
-  mv /var/lib/flexlocal/volumes/"$name" /run/record
+  mv "$records/$name" /run/record
   ask list --output json
   of_list '.state == "no-record"'
   ask status "$name"
   expect_status 0
   expect_finding warning record 'none on this host'
-  mv /run/record /var/lib/flexlocal/volumes/"$name"
+  mv /run/record "$records/$name"
   lvremove -qq -y "$group/$name"
   ask list --output json
   of_list '.state == "no-volume"'
@@ -199,7 +199,7 @@ of_list() { expect_json "(.volumes | map(select(.name == \"$name\"))) as \$v | (
 @test "a record that cannot be read is said by all three" {
   volume_name 1 && mount_volume "$name" && expect_success
   call unmount "$folder"
-  echo '{"version":1,' >"/var/lib/flexlocal/volumes/$name"
+  echo '{"version":1,' >"$records/$name"
   doctor
   expect_status 1
   expect_finding error records "record /var/lib/flexlocal/volumes/$name" 'move the file away'
@@ -208,7 +208,7 @@ of_list() { expect_json "(.volumes | map(select(.name == \"$name\"))) as \$v | (
   ask status "$name"
   expect_status 1
   # The advice is true: without the file the volume is taken up again by what is on it.
-  mv "/var/lib/flexlocal/volumes/$name" /run/torn
+  mv "$records/$name" /run/torn
   call mount "$folder" "$options" && expect_success
 }
 

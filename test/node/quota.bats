@@ -228,7 +228,7 @@ killed_at() {
   volume_name 1 && made "$name"
   echo precious >"$folder/file"
   call unmount "$folder"
-  rm -r /var/lib/flexlocal/volumes
+  rm -r "$records"
   call mount "$folder" "$options" && expect_success
   [ "$(<"$folder/file")" = precious ]
 }

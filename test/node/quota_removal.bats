@@ -102,11 +102,14 @@ remove_whole() {
   call mount "$folder" "$options"
   expect_failure "is being removed"
   configure_quota
-  rm -r /var/lib/flexlocal/volumes
+  rm -r "$records"
   call mount "$folder" "$options"
   expect_failure "is being removed"
   remove_whole
   expect_no_volume
+  call mount "$folder" "$options"
+  expect_failure "has not promised it here"
+  promise "$name" $((32 << 20))
   call mount "$folder" "$options" && expect_success
 }
 

@@ -169,4 +169,5 @@ settle_removal() {
   has_data[$name]='' asked[$name]=''
   declared_growth "$name" "${mebibytes_of[$name]}"
   [ ! -e "$records/$name" ] || fail "removed, and its record is there: $(<"$records/$name")"
+  declared_options "$name" # for the next one
 }

@@ -16,8 +16,7 @@ teardown() {
 
 expect_nothing_left() {
   expect_unmounted "$folder"
-  [ -z "$(lvs --noheadings "$group")" ]
-  [ ! -e "/var/lib/flexlocal/volumes/$name" ]
+  expect_unmade
 }
 
 @test "a full volume group is refused with figures" {
@@ -77,7 +76,7 @@ expect_nothing_left() {
   mount_volume "$name"
   expect_failure "its tags do not say that it belongs to this claim"
   [ "$(md5sum <"$device")" = "$before" ]
-  [ ! -e "/var/lib/flexlocal/volumes/$name" ]
+  expect_only_promises
 }
 
 @test "a ready volume with a destroyed superblock is an error for a person, never formatted" {
@@ -88,7 +87,7 @@ expect_nothing_left() {
   before=$(md5sum <"$device")
   call mount "$folder" "$options"
   expect_failure "the volume is not formatted again"
-  rm "/var/lib/flexlocal/volumes/$name" # even when the host forgot it, once the tags say ready
+  rm "$records/$name" # even when the host forgot it, once the tags say ready
   lvchange -qq --addtag flexlocal.io/state=ready --deltag flexlocal.io/state=new "$group/$name"
   call mount "$folder" "$options"
   expect_failure "it is not formatted"
@@ -100,9 +99,45 @@ expect_nothing_left() {
   volume_name 1 && mount_volume "$name" && expect_success
   echo precious >"$folder/file"
   call unmount "$folder"
-  rm -r /var/lib/flexlocal/volumes
+  rm -r "$records"
   call mount "$folder" "$options" && expect_success
   [ "$(<"$folder/file")" = precious ]
+}
+
+@test "on a host that lost volume and records, or was set up anew, nothing is made in its place" {
+  volume_name 1 && mount_volume "$name" && expect_success
+  call unmount "$folder"
+  lvremove -qq -f "$group/$name"
+  rm -r "$records"
+  call mount "$folder" "$options"
+  expect_failure "is not made anew and empty"
+  expect_nothing_left
+}
+
+@test "a volume that was removed does not come back by its old grant" {
+  volume_name 1 && mount_volume "$name" && expect_success
+  call unmount "$folder"
+  engine_call remove "$options"
+  expect_success
+  call mount "$folder" "$options"
+  expect_failure "has not promised it here"
+  expect_nothing_left
+}
+
+@test "a promise is kept, may be made again, and goes when it is withdrawn" {
+  volume_name 1 && folder_for "$name" && options_for "$name"
+  rm -r "$records"
+  engine_call promise "$options" && expect_success
+  engine_call promise "$options" && expect_success
+  expect_unmade
+  [ "$(stat -c %a "$records/$name")" = 600 ]
+  engine_call withdraw "$options" && expect_success
+  call mount "$folder" "$options"
+  expect_failure "has not promised it here"
+  engine_call promise "$options" && expect_success
+  call mount "$folder" "$options" && expect_success
+  engine_call withdraw "$options" && expect_success
+  [[ $(<"$records/$name") == *'"state":"ready"'* ]]
 }
 
 @test "another namespace's pod is refused" {

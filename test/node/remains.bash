@@ -4,7 +4,7 @@
 
 # The test's own lvs inherits bats's descriptors (man lvm).
 export LVM_SUPPRESS_FD_WARNINGS=1
-readonly records=/var/lib/flexlocal/volumes locks=/run/flexlocal
+readonly locks=/run/flexlocal
 # What a volume was asked to be, by its name.
 declare -gA backend_of fs_type_of mebibytes_of
 # What its logical volume has grown to.

@@ -29,7 +29,7 @@ make_full() {
 
 # Not one byte of it on the same extents, made into a raw volume by somebody else.
 expect_wiped() {
-  [ -z "$(lv_of "$name")" ] && [ ! -e "/var/lib/flexlocal/volumes/$name" ]
+  [ -z "$(lv_of "$name")" ] && [ ! -e "$records/$name" ]
   lvcreate -qq -y -Zn -Wn -n raw -L 320M "$group"
   [ "$(lvs --noheadings -o seg_pe_ranges "$group/raw" | xargs)" = "$first_extent" ]
   if grep -q -a -m 1 "$secret" "/dev/$group/raw"; then fail "the pattern can be read"; fi
@@ -75,11 +75,11 @@ remove() {
   engine_call remove "$options"
   [ "$status" = 137 ]
   [[ $(lv_of "$name") == *flexlocal.io/state=wiping* ]]
-  [[ $(<"/var/lib/flexlocal/volumes/$name") == *'"state":"wiping"'* ]]
+  [[ $(<"$records/$name") == *'"state":"wiping"'* ]]
   configure "$group"
   call mount "$folder" "$options"
   expect_failure 'is being removed and its blocks are wiped'
-  rm "/var/lib/flexlocal/volumes/$name" # by its tags, too
+  rm "$records/$name" # by its tags, too
   call mount "$folder" "$options"
   expect_failure 'is being removed and its blocks are wiped'
   remove

@@ -41,11 +41,39 @@ options_for() {
     lines+=("$line")
   done
   grant_for "$1" "${lines[@]}"
+  promise "$1" "$size"
   for line in "${lines[@]}" "grant=$grant"; do
     [ -z "$line" ] || body+="\"flexlocal.io/${line%%=*}\":\"${line#*=}\","
   done
   printf -v options '{%s"kubernetes.io/fsType":"%s","kubernetes.io/pod.name":"web-0","kubernetes.io/pod.namespace":"%s","kubernetes.io/pod.uid":"%s","kubernetes.io/pvOrVolumeName":"%s","kubernetes.io/readwrite":"%s","kubernetes.io/serviceAccount.name":"default"}' \
     "$body" "$fs_type" "${3:-shop}" "${pod_uid:-1}" "$1" "${4:-rw}"
+}
+
+readonly records=/var/lib/flexlocal/volumes
+
+# promise NAME MIB: the record that the node daemon writes before it offers the volume, when there
+# is none yet: test/node/volume.bash is the node daemon here, too.
+promise() {
+  [ ! -e "$records/$1" ] || return 0
+  mkdir -p "$records"
+  (umask 077 && printf '{"version":1,"name":"%s","state":"promised","clusterID":"%s","claimNamespace":"shop","fsType":"%s","size":"%s","backend":"%s"}\n' \
+    "$1" "$cluster_id" "$fs_type" "$2" "$backend" >"$records/$1")
+}
+
+# expect_only_promises: no volume is recorded as made, or begun.
+expect_only_promises() {
+  local record
+  for record in "$records"/*; do
+    [ -e "$record" ] || continue
+    [[ $(<"$record") == *'"state":"promised"'* ]] ||
+      fail "$record says more than a promise: $(<"$record")"
+  done
+}
+
+# expect_unmade: no volume is made, or begun.
+expect_unmade() {
+  [ -z "$(lvs --noheadings "$group")" ] || fail "there is a logical volume: $(lvs "$group")"
+  expect_only_promises
 }
 
 # grant_for NAME OPTION=VALUE...: sets `grant`, as flexvolume/engine/grant.h describes it.
@@ -139,5 +167,5 @@ unmount_pods() {
 forget_volumes() {
   unmount_pods
   lvremove -qq -f "$group" >/dev/null 2>&1 || lvremove -f "$group"
-  rm -rf "$kubelet/pods" /var/lib/flexlocal/volumes
+  rm -rf "$kubelet/pods" "$records"
 }

@@ -20,6 +20,7 @@ struct Fixture {
   VolumeSpec spec = example_spec();
   std::string key = "data/" + spec.name.text();
 
+  Fixture() { REQUIRE(engine.promise(spec).ok()); }
   MountRequest request() {
     return {spec, grant_for(spec), fake.volume_folder(spec.name), "shop", "4f0e", false};
   }
@@ -30,7 +31,7 @@ struct Fixture {
     REQUIRE(record->has_value());
     return (*record)->state;
   }
-  bool has_record() { return RecordStore(fake.folder + "/records").load(spec.name)->has_value(); }
+  bool has_record() { return was_begun(fake, spec); }
   int formats() const {
     return static_cast<int>(std::count(fake.started.begin(), fake.started.end(), "mkfs.xfs"));
   }
@@ -42,6 +43,42 @@ TEST_CASE_FIXTURE(Fixture, "a first mount runs lvcreate and mkfs, nothing else")
   CHECK(recorded() == RecordState::kReady);
   REQUIRE(fake.mounts.size() == 1);
   CHECK(fake.mounts[0].mount_point == std::filesystem::canonical(request().folder).string());
+}
+
+TEST_CASE_FIXTURE(Fixture, "what was never promised here, or is lost with its host, is not made") {
+  std::filesystem::remove_all(fake.folder + "/records");
+  const auto mounted = mount();
+  REQUIRE_FALSE(mounted.ok());
+  CHECK(mounted.error().code() == ErrorCode::kNotFound);
+  CHECK(fake.volumes.empty());
+  CHECK(fake.mounts.empty());
+  CHECK_FALSE(RecordStore(fake.folder + "/records").load(spec.name)->has_value());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a volume that was removed does not come back by its old grant") {
+  REQUIRE(mount().ok());
+  fake.mounts.clear();
+  REQUIRE(engine.remove(spec)->done);
+  CHECK(mount().error().code() == ErrorCode::kNotFound);
+  CHECK(fake.volumes.empty());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a promise is kept through failures, may be repeated and withdrawn") {
+  fake.failing = "lvcreate";
+  CHECK_FALSE(mount().ok());
+  CHECK(recorded() == RecordState::kPromised);
+  fake.failing.clear();
+  REQUIRE(engine.promise(spec).ok());
+  VolumeSpec other = spec;
+  other.claim_namespace = "elsewhere";
+  CHECK(engine.promise(other).error().code() == ErrorCode::kDenied);
+  REQUIRE(engine.withdraw(spec).ok());
+  CHECK(mount().error().code() == ErrorCode::kNotFound);
+  REQUIRE(engine.promise(spec).ok());
+  REQUIRE(mount().ok());
+  REQUIRE(engine.promise(spec).ok());
+  REQUIRE(engine.withdraw(spec).ok());
+  CHECK(recorded() == RecordState::kReady);
 }
 
 TEST_CASE_FIXTURE(Fixture, "mounting again starts no program at all") {

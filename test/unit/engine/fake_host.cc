@@ -298,6 +298,11 @@ VolumeSpec example_spec() {
                     Bytes(512 * kMiB.count())};
 }
 
+bool was_begun(const FakeHost& host, const VolumeSpec& spec) {
+  const auto record = RecordStore(host.folder + "/records").load(spec.name);
+  return record.ok() && record->has_value() && (*record)->state > RecordState::kPromised;
+}
+
 std::string grant_for(const VolumeSpec& spec) { return GrantKeys::parse(kTestKey)->sign(spec); }
 
 }  // namespace flexlocal::engine

@@ -70,7 +70,7 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   int kill_after = 0;
   std::string unwiped_start;
   std::string failing;
-  std::string other_device;     // what device nodes lead to, when they lead astray
+  std::string other_device;    // what device nodes lead to, when they lead astray
   bool discards_clear = true;  // a discarded device reads as zeros
   // A program that runs into its deadline, before its effect or after it; one that says that all
   // went well and does nothing; what a failing one writes to stderr.
@@ -95,5 +95,7 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
 VolumeSpec example_spec();
 // By the key that a FakeHost has.
 std::string grant_for(const VolumeSpec& spec);
+// Whether the volume has a record that says more than that it is promised.
+bool was_begun(const FakeHost& host, const VolumeSpec& spec);
 
 }  // namespace flexlocal::engine

@@ -15,10 +15,11 @@ struct Faulty {
   Engine engine{fake.host(), config};
   VolumeSpec spec = example_spec();
 
+  Faulty() { REQUIRE(engine.promise(spec).ok()); }
   Status mount() {
     return engine.mount({spec, grant_for(spec), fake.volume_folder(spec.name), "shop", "4f0e"});
   }
-  bool has_record() { return RecordStore(fake.folder + "/records").load(spec.name)->has_value(); }
+  bool has_record() { return was_begun(fake, spec); }
   int formats() const {
     return static_cast<int>(std::count(fake.started.begin(), fake.started.end(), "mkfs.xfs"));
   }

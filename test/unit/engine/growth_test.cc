@@ -18,6 +18,7 @@ struct Fixture {
   VolumeSpec spec = example_spec();
   std::string key = "data/" + spec.name.text();
 
+  Fixture() { REQUIRE(engine.promise(spec).ok()); }
   Status mount() {
     return engine.mount(
         {spec, grant_for(spec), fake.volume_folder(spec.name), "shop", "4f0e", false});

@@ -128,6 +128,7 @@ TEST_CASE("a cgroup's file that is a link is not written through") {
 struct Fixture {
   explicit Fixture(CgroupVersion version = CgroupVersion::kV2) : cgroups(version) {
     spec.limits = kAll;
+    REQUIRE(engine.promise(spec).ok());
     fake.mounts.push_back(cgroups.mount_entry());
   }
 

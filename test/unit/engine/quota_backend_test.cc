@@ -90,6 +90,7 @@ struct Fixture {
     fake.mounts.push_back({"7:0", "/", "/shared", "xfs", "/dev/loop0", "rw,prjquota"});
     spec.backend = Backend::kQuota;
     pool.quota_path = "/shared";
+    REQUIRE(records.save(promised_record(spec)).ok());
   }
 
   Result<MountSource> make() { return backend.make(spec, pool, 0); }
@@ -171,6 +172,7 @@ TEST_CASE_FIXTURE(Fixture, "no volume is made beyond the pool, and none grows be
   VolumeSpec second = spec;
   second.name = *VolumeName::of_claim("0b1c2d3e-0000-4000-8000-00000000000b");
   second.size = Bytes(513 << 20U);
+  REQUIRE(records.save(promised_record(second)).ok());
   const auto refused = backend.make(second, pool, 0);
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().code() == ErrorCode::kNoSpace);
@@ -243,6 +245,8 @@ TEST_CASE("a removal that is killed anywhere goes on, and is never mounted in be
     CHECK(f.is_clean());
     CHECK(f.remove()->done);  // what is gone is done
     const auto first = f.quotas.lines.rbegin()->first;
+    CHECK(f.make().error().code() == ErrorCode::kNotFound);
+    REQUIRE(f.records.save(promised_record(f.spec)).ok());
     REQUIRE(f.make().ok());
     CHECK(f.quotas.lines.rbegin()->first > first);  // its project id is never used again
   }

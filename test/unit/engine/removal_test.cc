@@ -18,6 +18,7 @@ struct Fixture {
 
   void make(OnDelete on_delete) {
     spec.on_delete = on_delete;
+    REQUIRE(engine.promise(spec).ok());
     REQUIRE(mount().ok());
     fake.mounts.clear();
     fake.started.clear();

@@ -7,8 +7,9 @@
 namespace flexlocal::engine {
 namespace {
 
-constexpr std::array<std::optional<RecordState>, 4> kRecords = {
-    std::nullopt, RecordState::kIntent, RecordState::kNew, RecordState::kReady};
+constexpr std::array<std::optional<RecordState>, 6> kRecords = {
+    std::nullopt,      RecordState::kPromised, RecordState::kIntent,
+    RecordState::kNew, RecordState::kReady,    RecordState::kWiping};
 constexpr std::array kLvs = {LvState::kUnknown, LvState::kAbsent, LvState::kCreated, LvState::kOurs,
                              LvState::kForeign};
 constexpr std::array kNodes = {NodeState::kUnknown, NodeState::kAbsent, NodeState::kMatches,
@@ -64,6 +65,14 @@ TEST_CASE("mounts only a ready volume through the device that its record names")
     CHECK(now.record == RecordState::kReady);
     CHECK(now.node == NodeState::kMatches);
     CHECK(now.lv != LvState::kForeign);
+  });
+}
+
+TEST_CASE("makes only what is promised, or was begun and never held data") {
+  for_every_situation([](const Situation& now) {
+    if (next_step(now) != Step::kCreate) return;
+    REQUIRE(now.record.has_value());
+    CHECK(*now.record < RecordState::kReady);
   });
 }
 

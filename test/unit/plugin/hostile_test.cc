@@ -29,7 +29,9 @@ struct Hostile : KubeletCall {
     CHECK(document->root()["status"].text() == "Failure");
     CHECK_FALSE(document->root()["message"].text().empty());
     CHECK(untouched());
-    CHECK_FALSE(std::filesystem::exists(fake.folder + "/records"));
+    // The promise, and nothing else.
+    CHECK_FALSE(engine::was_begun(fake, engine::example_spec()));
+    CHECK(engine::RecordStore(fake.folder + "/records").names()->size() == 1);
   }
   void refuses_options(const std::string& json) { refuses({"mount", folder(), json}); }
   void refuses_option(const std::string& key, const std::string& value) {

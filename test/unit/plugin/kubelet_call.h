@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,10 @@ struct KubeletCall : Node {
   engine::Engine real{fake.host(), config};
   int asked = 0;
 
+  KubeletCall() {
+    const auto promised = real.promise(engine::example_spec());
+    if (!promised) throw std::runtime_error(promised.error().message());
+  }
   Result<engine::Engine*> engine() override {
     ++asked;
     return &real;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ class FakeStorage final : public Storage {
   engine::Inventory present{
       {}, {}, {{"group:vg", kGiB + kGiB, kGiB + kGiB, Bytes(4 * kMiB.count()), {}}}, {}};
   std::deque<engine::Removal> slices;  // what the next removals come to, before one that is done
+  std::set<std::string> promised;      // and not withdrawn
+  Status promise_status;
   Status inventory_status;
   Status remove_status;
   Status settle_status;
@@ -31,6 +34,14 @@ class FakeStorage final : public Storage {
     ++looks;
     if (!inventory_status) co_return inventory_status.error();
     co_return present;
+  }
+  Task<Status> promise(const engine::VolumeSpec& spec) override {
+    if (promise_status) promised.insert(spec.name.text());
+    co_return promise_status;
+  }
+  Task<Status> withdraw(const engine::VolumeSpec& spec) override {
+    promised.erase(spec.name.text());
+    co_return Status();
   }
   Task<Result<engine::Removal>> remove(const engine::VolumeSpec& spec) override {
     journal_.push_back(concat("remove ", spec.name.text()));
