@@ -105,8 +105,3 @@ nothing_is_left() {
   drop_claims 10
   eventually 60 all_is_right
 }
-
-@test "the node daemon asked for nothing that was forbidden" {
-  [ -z "$(jq -r 'select(.user.username == "system:serviceaccount:flexlocal-system:flexlocal-node"
-    and .responseStatus.code == 403) | .requestURI' "$work/cluster/audit.log")" ]
-}
