@@ -16,6 +16,7 @@ class Storage {
   virtual ~Storage() = default;
   // As Engine's operations of the same names. Arguments must live until the task has ended.
   virtual Task<Result<engine::Inventory>> inventory() = 0;
+  virtual Task<Status> grow(const engine::VolumeSpec& spec, Bytes size) = 0;
   virtual Task<Result<engine::Removal>> remove(const engine::VolumeSpec& spec) = 0;
   virtual Task<Status> settle(const engine::Inventory& inventory) = 0;
   virtual Task<Status> refresh_io_limits() = 0;
@@ -30,6 +31,7 @@ class EngineStorage final : public Storage {
   ~EngineStorage() override { threads_.join(); }
 
   Task<Result<engine::Inventory>> inventory() override;
+  Task<Status> grow(const engine::VolumeSpec& spec, Bytes size) override;
   Task<Result<engine::Removal>> remove(const engine::VolumeSpec& spec) override;
   Task<Status> settle(const engine::Inventory& inventory) override;
   Task<Status> refresh_io_limits() override;
