@@ -8,19 +8,25 @@
 
 namespace flexlocal::provisioner {
 
-// The volume is to offer `asked`, at least. The PersistentVolume may say so already, when a growth
-// was killed half-way: then it is begun anew, since every step of it may be repeated.
+// The volume is to offer `asked`, at least. What of it is done already shows on the disks: a growth
+// that was killed half-way is begun anew, since every step of it may be repeated.
 struct Growth {
   engine::VolumeSpec spec;
-  Bytes offered;  // what the PersistentVolume says
+  Bytes granted;  // what this node has given its word for: the first size, or what it granted since
+  Bytes capacity;  // what the PersistentVolume says, by whoever's hand
   Bytes asked;
 };
 
 using GrowthPlan = std::variant<LeaveAlone, Growth, Refuse>;
 
+// The PersistentVolume's capacity proves nothing: for a FlexVolume the expand controller raises it
+// at once, without asking anybody, and puts FileSystemResizePending on the claim
+// (pkg/volume/noop_expandable_plugin.go, pkg/controller/volume/expand). So a growth is done when
+// the claim's status says as much as the claim asks for.
+//
 // `volume`: the one that the claim names, nullptr when it is none of this node's. Only a bound pair
 // of ours on this node grows, never one that is on its way out; a claim that asks for less, or for
-// what it has, is left alone, and so is what only kubelet has still to do at the next mount.
+// what it has, is left alone.
 GrowthPlan plan_growth(const Claim& claim, const Volume* volume, const std::string& node,
                        const std::string& cluster_id);
 
@@ -31,6 +37,15 @@ Promise promise_of(const Growth& growth, Bytes size);
 // volume of today; else kNoSpace with figures. `room`: room_for() what promise_of() `asked` says.
 // Never less than the disks hold already: what an earlier try extended is not taken back.
 Result<Bytes> fit_growth(const Growth& growth, const std::string& node, const PoolRoom& room);
+
+// Whether all is done and said but what the next mount will do. `size`: what fit_growth() said;
+// `held`: what the volume offers, 0 when it is not made.
+bool awaits_mount(const Growth& growth, const Claim& claim, Bytes size, Bytes held,
+                  const engine::Inventory& inventory);
+
+// Whether the PersistentVolume must be told: its capacity, when that is another, and what is
+// granted, when no disk shows it yet.
+bool must_tell_volume(const Growth& growth, Bytes size, bool made);
 
 // Who still has to do what, once the disks hold the size and the PersistentVolume says so.
 enum class GrowthEnd {

@@ -15,8 +15,10 @@ void write_version(JsonWriter& json, const std::string& version) {
 
 std::string capacity_body(const Volume& volume, Bytes size) {
   JsonWriter json;
-  json.begin_object();
-  write_version(json, volume.resource_version);
+  json.begin_object().key("metadata").begin_object();
+  json.member("resourceVersion", volume.resource_version);
+  json.key("annotations").begin_object().member(kGranted, format_quantity(size)).end_object();
+  json.end_object();
   json.key("spec").begin_object().key("capacity").begin_object();
   json.member("storage", format_quantity(size)).end_object().end_object().end_object();
   return json.take();
@@ -74,60 +76,65 @@ Task<Status> GrowthWorker::work(const std::string& key) {
 
 Task<Status> GrowthWorker::grow(const Claim& claim, const Volume& volume, const Growth& growth) {
   const std::string ticket = ticket_of(claim.key());
-  auto size = co_await find_room(growth, ticket);
-  if (!size) co_return refuse(claim, size.error());
+  auto fit = co_await find_room(growth, ticket);
+  if (!fit) co_return refuse(claim, fit.error());
+  const Bytes size = fit->size;
+  if (awaits_mount(growth, claim, size, fit->held, *parts_.ledger.inventory())) {
+    parts_.ledger.release(ticket);
+    co_return Status();
+  }
   // Nothing may be awaited between the look at the room and this: see Ledger.
-  const Promise promise = promise_of(growth, *size);
+  const Promise promise = promise_of(growth, size);
   parts_.ledger.reserve(ticket, promise);
-  auto made = co_await grow_disks(claim, growth, *size);
+  auto made = co_await grow_disks(claim, growth, size);
   parts_.ledger.forget();
   if (!made) {
     parts_.ledger.release(ticket);  // what was taken all the same, the next look at the disks shows
     co_return refuse(claim, made.error());
   }
-  if (*size > growth.offered) {
+  if (must_tell_volume(growth, size, *made)) {
     // Without an answer it stays reserved: the PersistentVolume may promise it by now.
-    auto raised = co_await raise_capacity(volume, *size);
-    if (!raised) co_return raised;
+    auto told = co_await tell_volume(volume, size);
+    if (!told) co_return told;
   }
   parts_.ledger.release(ticket);
-  auto concluded = co_await conclude(claim, growth, *size, *made);
+  auto concluded = co_await conclude(claim, growth, size, *made);
   co_return concluded;
 }
 
 // kNoSpace and kNotFound: not now. Two looks: what others freed in the last seconds counts.
-Task<Result<Bytes>> GrowthWorker::find_room(const Growth& growth, const std::string& ticket) {
-  Result<Bytes> size = Error(ErrorCode::kUnavailable, "not looked yet");
+Task<Result<GrowthWorker::Fit>> GrowthWorker::find_room(const Growth& growth,
+                                                        const std::string& ticket) {
+  Error refusal(ErrorCode::kUnavailable, "not looked yet");
   const Promise wanted = promise_of(growth, growth.asked);
   for (const bool anew : {false, true}) {
     auto refreshed = co_await parts_.ledger.refresh(anew);
     if (!refreshed) co_return refreshed.error().context("looking at this node's disks");
     const auto room = parts_.ledger.room(wanted, ticket);
-    size = room ? fit_growth(growth, parts_.node.name, *room) : room.error();
-    if (size) break;
+    const auto size = room ? fit_growth(growth, parts_.node.name, *room) : room.error();
+    if (size) co_return Fit{*size, room->held};
+    refusal = size.error();
   }
-  co_return size;
+  co_return refusal;
 }
 
 Task<Result<bool>> GrowthWorker::grow_disks(const Claim& claim, const Growth& growth, Bytes size) {
   auto grown = co_await parts_.storage.grow(growth.spec, size);
   if (!grown && grown.error().code() == ErrorCode::kNotFound) co_return false;
   if (!grown) co_return grown.error();
-  if (size == growth.offered) co_return true;  // an earlier try has said it
   parts_.log.info("volume grown", {{"namespace", claim.namespace_name},
                                    {"claim", claim.name},
                                    {"volume", growth.spec.name.text()},
                                    {"pool", growth.spec.pool},
-                                   {"offered", to_string(growth.offered)},
                                    {"size", to_string(size)}});
   co_return true;
 }
 
-Task<Status> GrowthWorker::raise_capacity(const Volume& volume, Bytes size) {
+Task<Status> GrowthWorker::tell_volume(const Volume& volume, Bytes size) {
   const std::string path = kube::object_path("v1", "persistentvolumes", "", volume.name);
   const std::string body = capacity_body(volume, size);
   auto answer = co_await parts_.api.merge_patch(path, body);
-  if (!answer) co_return answer.error().context("raising the PersistentVolume's capacity");
+  if (!answer) co_return answer.error().context("telling the PersistentVolume its capacity");
   parts_.volumes.put(answer->root());
   co_return Status();
 }

@@ -8,10 +8,11 @@
 
 namespace flexlocal::provisioner {
 
-// The order is external-resizer's: the capacity is raised only when the disks have it, and the
-// claim's status says so only when the file system has it, too. A kill at any step leaves what the
-// next pass completes. kubelet calls expandfs on its own for a claim whose status says less than
-// its volume's capacity (pkg/kubelet/volumemanager), which is then done already.
+// The order is external-resizer's: the capacity says so when the disks have it (unless somebody
+// else was faster, see plan_growth), and the claim's status when the file system has it, too. A
+// kill at any step leaves what the next pass completes. kubelet may call expandfs on its own for a
+// claim whose status says less than its volume's capacity (pkg/kubelet/volumemanager): the same
+// work.
 class GrowthWorker {
  public:
   explicit GrowthWorker(NodeParts& parts) : parts_(parts) {}
@@ -22,10 +23,14 @@ class GrowthWorker {
 
  private:
   Task<Status> grow(const Claim& claim, const Volume& volume, const Growth& growth);
-  Task<Result<Bytes>> find_room(const Growth& growth, const std::string& ticket);
+  struct Fit {
+    Bytes size;
+    Bytes held;
+  };
+  Task<Result<Fit>> find_room(const Growth& growth, const std::string& ticket);
   // Whether the volume was there to be grown; one that was not is made at its first mount.
   Task<Result<bool>> grow_disks(const Claim& claim, const Growth& growth, Bytes size);
-  Task<Status> raise_capacity(const Volume& volume, Bytes size);
+  Task<Status> tell_volume(const Volume& volume, Bytes size);
   Task<Status> conclude(const Claim& claim, const Growth& growth, Bytes size, bool made);
   Task<Status> write_status(const Claim& claim, const std::string& body);
   Error refuse(const Claim& claim, const Error& why);

@@ -10,12 +10,12 @@ Promise promise_of(const engine::VolumeSpec& spec) {
   return {spec.name.text(), spec.backend, spec.pool, spec.size};
 }
 
-// A volume that has grown promises what its PersistentVolume says now; the size among its options
-// stays the first one for ever.
+// The size among its options stays the first one for ever. Its capacity is not asked: the expand
+// controller raises that to whatever a claim asks for, whether there is room or not.
 Promise promise_of(const engine::VolumeSpec& spec, const Volume& volume) {
   Promise promise = promise_of(spec);
-  if (const auto capacity = parse_quantity(volume.capacity); capacity && *capacity > promise.size)
-    promise.size = *capacity;
+  if (const auto granted = parse_quantity(volume.granted); granted && *granted > promise.size)
+    promise.size = *granted;
   return promise;
 }
 

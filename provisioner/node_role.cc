@@ -195,6 +195,7 @@ Task<void> NodeRole::tidy_loop() {
       log_.warning("records and tags could not be brought together",
                    {{"error", tidied.error().message()}});
     enqueue_volumes();
+    enqueue_growths();
     auto slept = co_await kube::sleep_for(options_.tidy_interval);
     if (!slept) co_return;
   }
@@ -238,6 +239,14 @@ Task<void> NodeRole::grant_loop() {
 void NodeRole::enqueue_claims() {
   claims_.for_each(
       [this](const std::string& key, const Claim&) { queue_.add(concat(kClaimKey, key)); });
+}
+
+// What waits for a mount is concluded when the disks show one.
+void NodeRole::enqueue_growths() {
+  claims_.for_each([this](const std::string& name, const Claim& claim) {
+    const std::string key = concat(kClaimKey, name);
+    if (claim.file_system_pending && queue_.failures(key) == 0) queue_.add(key);
+  });
 }
 
 void NodeRole::enqueue_volumes() {

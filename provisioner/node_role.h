@@ -62,6 +62,7 @@ class NodeRole {
   Task<void> limits_loop();
   void enqueue_volumes();
   void enqueue_claims();
+  void enqueue_growths();
   void report(const std::string& key, const Result<Pass>& pass);
 
   boost::asio::io_context& io_;

@@ -86,6 +86,7 @@ std::optional<Volume> decode_volume(JsonView object) {
   volume.claim_name = text(spec["claimRef"]["name"]);
   volume.claim_uid = text(spec["claimRef"]["uid"]);
   volume.capacity = text(spec["capacity"]["storage"]);
+  volume.granted = text(annotations[kGranted]);
   volume.options = spec["flexVolume"]["options"].string_map();
   volume.finalizers = texts(meta["finalizers"]);
   volume.deleting = meta["deletionTimestamp"].exists();

@@ -20,6 +20,8 @@ inline constexpr std::string_view kHostnameLabel = "kubernetes.io/hostname";
 inline constexpr std::string_view kFinalizer = "flexlocal.io/reclaim";
 // Uid of the Node that a volume was made on: a Node made anew under its name is another node.
 inline constexpr std::string_view kNodeUid = "flexlocal.io/node-uid";
+// A quantity: what the node has granted a volume beyond its first size. Anybody may raise capacity.
+inline constexpr std::string_view kGranted = "flexlocal.io/granted";
 // A claim's condition: the volume has grown, its file system follows when kubelet mounts it next.
 inline constexpr std::string_view kFileSystemResizePending = "FileSystemResizePending";
 
@@ -60,6 +62,7 @@ struct Volume {
   std::string claim_name;
   std::string claim_uid;
   std::string capacity;
+  std::string granted;  // our annotation; empty: the first size
   engine::Options options;
   std::vector<std::string> finalizers;
   bool deleting = false;

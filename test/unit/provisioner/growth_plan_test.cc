@@ -28,7 +28,7 @@ Growth growth_of(const Claim& claim, const Volume& volume) {
   return std::get<Growth>(planned);
 }
 
-Growth growth_to(Bytes asked) { return {sample_spec(), kGiB, asked}; }
+Growth growth_to(Bytes asked) { return {sample_spec(), kGiB, kGiB, asked}; }
 
 PoolRoom room_with(Bytes free, Bytes held) {
   PoolRoom room;
@@ -57,7 +57,8 @@ engine::Inventory inventory_with(bool open) {
 
 TEST_CASE("a bound claim that asks for more than its volume has makes it grow") {
   const Growth growth = growth_of(bound_claim("2Gi"), bound_volume());
-  CHECK(growth.offered == kGiB);
+  CHECK(growth.granted == kGiB);
+  CHECK(growth.capacity == kGiB);
   CHECK(growth.asked == kGiB + kGiB);
   CHECK(growth.spec.name.text() == "pvc-" + kUid);
 }
@@ -67,16 +68,26 @@ TEST_CASE("a claim that asks for as much as it has, or for less, is left alone")
     CHECK(left_alone(bound_claim(requested), bound_volume()));
 }
 
-TEST_CASE("a growth that was killed behind the PersistentVolume is concluded, once") {
+TEST_CASE("what somebody else has raised is asked for until the claim's status says it, too") {
   const Volume grown = bound_volume(kGiB + kGiB);
   CHECK(growth_of(bound_claim("2Gi", "1Gi"), grown).asked == kGiB + kGiB);
-  CHECK(growth_of(bound_claim("1500Mi", "1Gi"), grown).asked == kGiB + kGiB);
+  CHECK(left_alone(bound_claim("1Gi", "1Gi"), grown));
   CHECK(left_alone(bound_claim("2Gi", "2Gi"), grown));
-  Claim pending = bound_claim("2Gi", "1Gi");
+  Claim pending = bound_claim("3Gi", "1Gi");
   pending.file_system_pending = true;
-  CHECK(left_alone(pending, grown));
-  pending.requested = "3Gi";  // and more is asked meanwhile
   CHECK(growth_of(pending, grown).asked == Bytes(3 * kGiB.count()));
+  CHECK(growth_of(pending, grown).capacity == kGiB + kGiB);
+}
+
+TEST_CASE("what is granted is the first size, or what an annotation of ours says since") {
+  Volume volume = bound_volume();
+  volume.capacity = "9Gi";
+  for (const char* nothing : {"", "1Mi", "-2Gi", "much"}) {
+    volume.granted = nothing;
+    CHECK(growth_of(bound_claim("9Gi"), volume).granted == kGiB);
+  }
+  volume.granted = "2Gi";
+  CHECK(growth_of(bound_claim("9Gi"), volume).granted == kGiB + kGiB);
 }
 
 TEST_CASE("a claim whose status is not written yet is not taken for half-grown") {
@@ -160,6 +171,34 @@ TEST_CASE("disks that do not suffice for the layout refuse a growth, but not a c
   CHECK(words(fit_growth(growth_to(kGiB + kGiB), kNode, room)).find("on 2 different disks") !=
         std::string::npos);
   CHECK(fit_growth(growth_to(kGiB), kNode, room).ok());
+}
+
+TEST_CASE("only a mount is waited for when disks, capacity and claim say all that they can") {
+  Claim pending = bound_claim("2Gi");
+  pending.file_system_pending = true;
+  const Bytes two = kGiB + kGiB;
+  const Growth raised{sample_spec(), kGiB, two, two};
+  CHECK(awaits_mount(raised, pending, two, two, inventory_with(false)));
+  CHECK_FALSE(awaits_mount(raised, bound_claim("2Gi"), two, two, inventory_with(false)));
+  CHECK_FALSE(awaits_mount(raised, pending, two, two, inventory_with(true)));
+  CHECK_FALSE(awaits_mount(raised, pending, two, kGiB, inventory_with(false)));
+  CHECK_FALSE(awaits_mount(growth_to(two), pending, two, two, inventory_with(false)));
+  // Not made yet: it must have been granted.
+  CHECK_FALSE(awaits_mount(raised, pending, two, Bytes(0), {}));
+  CHECK(awaits_mount({sample_spec(), two, two, two}, pending, two, Bytes(0), {}));
+  // A folder's quota has no mount to wait for.
+  Growth folder = raised;
+  folder.spec.backend = engine::Backend::kQuota;
+  CHECK_FALSE(awaits_mount(folder, pending, two, two, {}));
+}
+
+TEST_CASE("the PersistentVolume is told its capacity, and what no disk shows") {
+  const Bytes two = kGiB + kGiB;
+  CHECK(must_tell_volume({sample_spec(), kGiB, kGiB, two}, two, true));
+  CHECK_FALSE(must_tell_volume({sample_spec(), kGiB, two, two}, two, true));
+  CHECK(must_tell_volume({sample_spec(), kGiB, Bytes(9 * kGiB.count()), two}, two, true));
+  CHECK(must_tell_volume({sample_spec(), kGiB, two, two}, two, false));
+  CHECK_FALSE(must_tell_volume({sample_spec(), two, two, two}, two, false));
 }
 
 TEST_CASE("the status is told when the file system has grown, which an open device shows") {

@@ -27,6 +27,11 @@ struct Fixture : NodeLab {
     answers[kTell] = {{200, claim_text(bound_claim("2Gi", "2Gi"))}};
   }
   static std::string grown_volume() {
+    return with(raised_volume(), R"("annotations":{)",
+                R"("annotations":{"flexlocal.io/granted":"2Gi",)");
+  }
+  // By the expand controller, which asks nobody.
+  static std::string raised_volume() {
     return with(volume_text(sample_spec(), "Bound"), R"("storage":"1Gi")", R"("storage":"2Gi")");
   }
   void set_open(bool open) {
@@ -59,7 +64,8 @@ TEST_CASE_FIXTURE(Fixture, "disks, then capacity, then status, each guarded by i
   CHECK(journal == Calls{kGrow, kRaise, kTell});
   CHECK(body_of(kube::Method::kPatch, kVolumePath) ==
         R"({"metadata":{"resourceVersion":")" + volume_version +
-            R"("},"spec":{"capacity":{"storage":"2Gi"}}})");
+            R"(","annotations":{"flexlocal.io/granted":"2Gi"}},)" +
+            R"("spec":{"capacity":{"storage":"2Gi"}}})");
   CHECK(body_of(kube::Method::kPatch, kClaimPath + "/status") ==
         R"({"metadata":{"resourceVersion":")" + claim_version +
             R"("},"status":{"capacity":{"storage":"2Gi"},"conditions":[]}})");
@@ -100,6 +106,40 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(work().ok());
   CHECK(journal == Calls{kGrow, kRaise, kTell});
   CHECK(free_for_others() == Bytes(0));
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a capacity that was raised without room is refused, and takes no room") {
+  storage.free() = Bytes(512 * kMiB.count());
+  know_volume(raised_volume());
+  Claim pending = bound_claim("2Gi");
+  pending.file_system_pending = true;
+  know_claim(pending);
+  CHECK(failure() == ErrorCode::kNoSpace);
+  CHECK(journal.empty());
+  CHECK(free_for_others() == Bytes(512 * kMiB.count()));
+  const std::string told = events_written();
+  CHECK(told.find("from 1 GiB to 2 GiB on node node-a") != std::string::npos);
+  CHECK(told.find("has 512 MiB free for backend lvm, 1 GiB more asked") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "behind a raised capacity the disks grow all the same, then the status") {
+  know_volume(raised_volume());
+  Claim pending = bound_claim("2Gi");
+  pending.file_system_pending = true;
+  know_claim(pending);
+  answers[kTell] = {{200, claim_text(bound_claim("2Gi", "2Gi"))}};
+  set_open(false);
+  CHECK(work().ok());
+  CHECK(journal == Calls{kGrow});
+  CHECK(work().ok());
+  CHECK(journal == Calls{kGrow});  // only a mount is waited for
+  set_open(true);
+  REQUIRE(wait_for(ledger.refresh(true)).ok());
+  CHECK(work().ok());
+  CHECK(journal == Calls{kGrow, kGrow, kTell});
+  CHECK(claims.get(key)->capacity == "2Gi");
 }
 
 TEST_CASE_FIXTURE(Fixture, "without room nothing is touched, and the event has the figures") {
