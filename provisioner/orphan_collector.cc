@@ -85,9 +85,10 @@ Task<Status> OrphanCollector::take(const OrphanStep& step) {
     auto claimed = co_await has_claim(suspect);
     if (!claimed) co_return claimed.error();
     if (*claimed) co_return Status();
-    parts_.log.info(
-        "orphaned volume is being removed",
-        {{"volume", suspect.name()}, {"group", suspect.group}, {"size", to_string(suspect.size)}});
+    if (!troubles_.contains(suspect.place()))  // else it has been said
+      parts_.log.info("orphaned volume is being removed", {{"volume", suspect.name()},
+                                                           {"group", suspect.group},
+                                                           {"size", to_string(suspect.size)}});
     removing_.emplace(suspect.place(), suspect);
   }
   register_.done(step);

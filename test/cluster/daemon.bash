@@ -207,6 +207,7 @@ make_lv() {
     --addtag flexlocal.io/owner=flexlocal --addtag "flexlocal.io/claim-uid=$uid" \
     --addtag "flexlocal.io/cluster=$(jq -r '."flexlocal.io/clusterID"' <<<"$options")" \
     --addtag "flexlocal.io/claim-namespace=${3:-default}" --addtag flexlocal.io/pool=default \
+    --addtag "flexlocal.io/on-delete=$(jq -r '."flexlocal.io/onDelete" // "discard"' <<<"$options")" \
     --addtag flexlocal.io/fs=xfs --addtag "flexlocal.io/state=${4:-new}" "$node"
 }
 

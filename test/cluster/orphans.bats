@@ -38,7 +38,7 @@ teardown() {
 # make_orphan CLUSTER: an LV of a claim that nobody has heard of; its name is $orphan.
 make_orphan() {
   local uid
-  uid=$(uuidgen)
+  uid=$(</proc/sys/kernel/random/uuid)
   orphan=pvc-$uid
   "$work/worker/lvcreate" -qq -an -Zn -Wn -n "$orphan" -L 300m \
     --addtag flexlocal.io/size=314572800 --addtag flexlocal.io/owner=flexlocal \
@@ -47,6 +47,8 @@ make_orphan() {
     --addtag flexlocal.io/fs=xfs --addtag flexlocal.io/on-delete=none \
     --addtag flexlocal.io/state=ready worker
 }
+
+not_said() { ! event_says "$@"; }
 
 lose_volume() {
   kubectl delete pv "$volume" --wait=false
@@ -66,8 +68,8 @@ lose_volume() {
   make_lv worker "$volume"
   make_orphan "$cluster"
   ours=$orphan
-  make_orphan "$(uuidgen)"
-  "$work/worker/lvcreate" -qq -an -Zn -Wn -n "pvc-$(uuidgen)" -L 8m worker
+  make_orphan "$(</proc/sys/kernel/random/uuid)"
+  "$work/worker/lvcreate" -qq -an -Zn -Wn -n "pvc-$(</proc/sys/kernel/random/uuid)" -L 8m worker
   strangers=$("$work/worker/lvs" --noheadings -o lv_name worker | grep -cv -e "$ours")
   start_daemon worker --orphan-grace=2s --orphan-policy=delete
   eventually 30 lv_is_gone worker "$ours"
@@ -83,7 +85,7 @@ lose_volume() {
   make_claim data 512Mi
   eventually 30 claim_is data Bound
   lv_exists worker "$orphan"
-  run ! event_says node/worker OrphanedVolume "$orphan"
+  not_said node/worker OrphanedVolume "$orphan"
 }
 
 @test "an orphan that is open waits, says so, and goes once it is closed" {

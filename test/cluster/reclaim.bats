@@ -92,7 +92,7 @@ only_volumes_of() {
 
 # A create that arrives late is a PersistentVolume for a claim that has gone.
 @test "a volume that was made for a claim that is gone is taken back" {
-  late=pvc-$(uuidgen)
+  late=pvc-$(</proc/sys/kernel/random/uuid)
   kubectl get pv "$volume" -o json | jq --arg name "$late" '
     del(.status, .metadata.uid, .metadata.resourceVersion, .metadata.creationTimestamp)
     | .metadata.name = $name | .spec.claimRef.uid = $name[4:] | .spec.claimRef.name = "late"
