@@ -10,6 +10,13 @@ bool certainly_refused(ErrorCode code) {
   return code == ErrorCode::kInvalid || code == ErrorCode::kDenied;
 }
 
+// Whether what was decided for `then` is still what `now` asks for.
+bool asks_the_same(const Claim& now, const Claim& then) {
+  return now.uid == then.uid && now.deleting == then.deleting &&
+         now.selected_node == then.selected_node && now.volume_name == then.volume_name &&
+         now.requested == then.requested;
+}
+
 engine::VolumeSpec spec_for(const Order& order, const Claim& claim, const std::string& cluster_id,
                             Bytes size) {
   const ClassParameters& parameters = order.parameters;
@@ -76,6 +83,13 @@ Task<Status> ClaimWorker::provision(const Claim& claim, const StorageClass& stor
     parts_.ledger.release(claim.key());
     auto handed = co_await hand_back(claim, size.error().message());
     co_return handed;
+  }
+  // The disks may have taken seconds to answer. A claim that has changed meanwhile comes again by
+  // itself: whatever changed it has put it into the queue.
+  const Claim* now = parts_.claims.get(claim.key());
+  if (now == nullptr || !asks_the_same(*now, claim)) {
+    parts_.ledger.release(claim.key());
+    co_return Status();
   }
   // Nothing may be awaited between the look at the room and this: see Ledger.
   const engine::VolumeSpec spec = spec_for(order, claim, parts_.cluster_id, *size);

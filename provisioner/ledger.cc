@@ -10,6 +10,15 @@ Promise promise_of(const engine::VolumeSpec& spec) {
   return {spec.name.text(), spec.backend, spec.pool, spec.size};
 }
 
+// The size among its options stays the first one for ever. Its capacity is not asked: the expand
+// controller raises that to whatever a claim asks for, whether there is room or not.
+Promise promise_of(const engine::VolumeSpec& spec, const Volume& volume) {
+  Promise promise = promise_of(spec);
+  if (const auto granted = parse_quantity(volume.granted); granted && *granted > promise.size)
+    promise.size = *granted;
+  return promise;
+}
+
 }  // namespace
 
 Task<Status> Ledger::refresh(bool anew) {
@@ -28,7 +37,7 @@ Result<PoolRoom> Ledger::room(const Promise& wanted, const std::string& claim) c
 }
 
 void Ledger::reserve(const std::string& claim, const engine::VolumeSpec& spec) {
-  reserved_.insert_or_assign(claim, promise_of(spec));
+  reserve(claim, promise_of(spec));
 }
 
 std::vector<Promise> Ledger::promises(const std::string& except_claim) const {
@@ -36,7 +45,7 @@ std::vector<Promise> Ledger::promises(const std::string& except_claim) const {
   volumes_.for_each([&](const std::string&, const Volume& volume) {
     if (volume.node != node_) return;
     const auto spec = spec_of(volume);
-    if (spec) out.push_back(promise_of(*spec));
+    if (spec) out.push_back(promise_of(*spec, volume));
   });
   for (const auto& [claim, promise] : reserved_)
     if (claim != except_claim) out.push_back(promise);

@@ -39,6 +39,10 @@ class Ledger {
   // For a claim, from the decision until its PersistentVolume is known, or it is certain that
   // there will be none. A create without an answer may have been carried out: it stays reserved.
   void reserve(const std::string& claim, const engine::VolumeSpec& spec);
+  // The same for what a volume grows to, until its PersistentVolume is known to say so.
+  void reserve(const std::string& claim, const Promise& promise) {
+    reserved_.insert_or_assign(claim, promise);
+  }
   void release(const std::string& claim) { reserved_.erase(claim); }
 
   const std::optional<engine::Inventory>& inventory() const { return inventory_; }

@@ -1,5 +1,7 @@
 #include "provisioner/node_role.h"
 
+#include <algorithm>
+
 #include "flexvolume/base/text.h"
 
 namespace flexlocal::provisioner {
@@ -11,6 +13,7 @@ constexpr std::string_view kVolumeKey = "volume:";
 // Before a volume that is wiped in slices is gone on with: each slice takes seconds, and one that
 // could do nothing must not make a circle.
 constexpr auto kBetweenSlices = std::chrono::milliseconds(100);
+constexpr auto kLeastOrphanInterval = std::chrono::milliseconds(100);
 // Events are a courtesy: an API server that does not answer must not hold up the end.
 constexpr auto kMostEventWriting = std::chrono::seconds(5);
 // What a label's value can hold (apimachinery/pkg/util/validation).
@@ -39,6 +42,13 @@ kube::ResourceKind classes_kind() {
       "storageclasses", kube::object_path("storage.k8s.io/v1", "storageclasses", "", ""), {}, {}};
 }
 
+// At least twice within the grace, and no more often than that is worth.
+std::chrono::nanoseconds orphan_interval(const NodeRoleOptions& options) {
+  const std::chrono::nanoseconds often = options.orphan_grace / 4;
+  return std::max<std::chrono::nanoseconds>(
+      std::min<std::chrono::nanoseconds>(often, options.tidy_interval), kLeastOrphanInterval);
+}
+
 }  // namespace
 
 Task<Result<Membership>> load_membership(kube::ApiClient& api, const std::string& node) {
@@ -48,13 +58,15 @@ Task<Result<Membership>> load_membership(kube::ApiClient& api, const std::string
   const std::string node_path = kube::object_path("v1", "nodes", "", node);
   auto node_object = co_await api.get(node_path);
   if (!node_object) co_return node_object.error().context(concat("reading Node ", node));
-  const std::string hostname(node_object->root()["metadata"]["labels"][kHostnameLabel].text());
+  const JsonView meta = node_object->root()["metadata"];
+  const std::string hostname(meta["labels"][kHostnameLabel].text());
   if (hostname.empty())
     co_return Error(ErrorCode::kNotFound, concat("Node ", node, " has no label ", kHostnameLabel));
   const std::string system_path = kube::object_path("v1", "namespaces", "", "kube-system");
   auto system = co_await api.get(system_path);
   if (!system) co_return system.error().context("reading namespace kube-system");
-  co_return Membership{{node, hostname}, std::string(system->root()["metadata"]["uid"].text())};
+  co_return Membership{{node, hostname, std::string(meta["uid"].text())},
+                       std::string(system->root()["metadata"]["uid"].text())};
 }
 
 NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& storage,
@@ -74,7 +86,10 @@ NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& s
       parts_{api,     events_, claims_, volumes_, classes_,        storage,
              ledger_, grants_, clock,   log,      membership.node, membership.cluster_id},
       claim_worker_(parts_),
-      volume_worker_(parts_) {
+      growth_worker_(parts_),
+      volume_worker_(parts_),
+      orphans_(parts_, config,
+               {options.orphan_policy, options.orphan_grace, orphan_interval(options)}) {
   claims_.on_change([this](const std::string& key) { queue_.add(concat(kClaimKey, key)); });
   volumes_.on_change([this](const std::string& key) { queue_.add(concat(kVolumeKey, key)); });
   // A class that is mended, or made after its claims, is what they may have waited for.
@@ -97,6 +112,7 @@ Task<void> NodeRole::run() {
   watchers.spawn(tidy_loop());
   watchers.spawn(grant_loop());
   watchers.spawn(limits_loop());
+  watchers.spawn(orphans_.run());
   while (!stopped_) {
     auto woken = co_await stopping_.wait();
     if (!woken) break;
@@ -139,13 +155,21 @@ Task<Result<Pass>> NodeRole::work_on(const std::string& key) {
   }
   if (key.starts_with(kClaimKey)) {
     const std::string claim = key.substr(kClaimKey.size());
-    auto status = co_await claim_worker_.work(claim);
+    auto status = co_await work_on_claim(claim);
     if (!status) co_return status.error();
     co_return Pass::kDone;
   }
   const std::string volume = key.substr(kVolumeKey.size());
   auto pass = co_await volume_worker_.work(volume);
   co_return pass;
+}
+
+// Made first, then grown: a claim that is bound is the former's no more.
+Task<Status> NodeRole::work_on_claim(const std::string& claim) {
+  auto made = co_await claim_worker_.work(claim);
+  if (!made) co_return made;
+  auto grown = co_await growth_worker_.work(claim);
+  co_return grown;
 }
 
 void NodeRole::report(const std::string& key, const Result<Pass>& pass) {
@@ -171,6 +195,7 @@ Task<void> NodeRole::tidy_loop() {
       log_.warning("records and tags could not be brought together",
                    {{"error", tidied.error().message()}});
     enqueue_volumes();
+    enqueue_growths();
     auto slept = co_await kube::sleep_for(options_.tidy_interval);
     if (!slept) co_return;
   }
@@ -214,6 +239,14 @@ Task<void> NodeRole::grant_loop() {
 void NodeRole::enqueue_claims() {
   claims_.for_each(
       [this](const std::string& key, const Claim&) { queue_.add(concat(kClaimKey, key)); });
+}
+
+// What waits for a mount is concluded when the disks show one.
+void NodeRole::enqueue_growths() {
+  claims_.for_each([this](const std::string& name, const Claim& claim) {
+    const std::string key = concat(kClaimKey, name);
+    if (claim.file_system_pending && queue_.failures(key) == 0) queue_.add(key);
+  });
 }
 
 void NodeRole::enqueue_volumes() {

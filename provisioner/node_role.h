@@ -6,8 +6,10 @@
 
 #include "flexvolume/base/log.h"
 #include "provisioner/claim_worker.h"
+#include "provisioner/growth_worker.h"
 #include "provisioner/kube/task_group.h"
 #include "provisioner/kube/work_queue.h"
+#include "provisioner/orphan_collector.h"
 #include "provisioner/volume_worker.h"
 
 namespace flexlocal::provisioner {
@@ -22,6 +24,10 @@ struct NodeRoleOptions {
   // How often pods' I/O limits are looked after: on cgroup v1 a new container has none until then.
   std::chrono::milliseconds limits_interval{1000};
   GrantFiles grants{};
+  // How long a volume must have been without its PersistentVolume before it is called an orphan,
+  // and what is done then.
+  std::chrono::seconds orphan_grace{3600};
+  OrphanPolicy orphan_policy = OrphanPolicy::kReport;
 };
 
 // Who this node is to the cluster.
@@ -49,12 +55,14 @@ class NodeRole {
  private:
   Task<void> work_loop();
   Task<Result<Pass>> work_on(const std::string& key);
+  Task<Status> work_on_claim(const std::string& claim);
   Task<void> tidy_loop();
   Task<Status> tidy();
   Task<void> grant_loop();
   Task<void> limits_loop();
   void enqueue_volumes();
   void enqueue_claims();
+  void enqueue_growths();
   void report(const std::string& key, const Result<Pass>& pass);
 
   boost::asio::io_context& io_;
@@ -70,7 +78,9 @@ class NodeRole {
   GrantSigner grants_;
   NodeParts parts_;
   ClaimWorker claim_worker_;
+  GrowthWorker growth_worker_;
   VolumeWorker volume_worker_;
+  OrphanCollector orphans_;
   kube::Condition stopping_;
   bool stopped_ = false;
 };

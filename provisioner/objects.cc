@@ -11,6 +11,8 @@ constexpr std::string_view kBetaProvisioner = "volume.beta.kubernetes.io/storage
 constexpr std::string_view kProvisionerAnnotation = "volume.kubernetes.io/storage-provisioner";
 // Still honoured by the API server's own helpers (pkg/apis/core/v1/helper).
 constexpr std::string_view kBetaClass = "volume.beta.kubernetes.io/storage-class";
+// What an expand controller says while it works (pkg/apis/core/types.go).
+constexpr std::string_view kResizing = "Resizing";
 constexpr std::string_view kMigratedTo = "pv.kubernetes.io/migrated-to";
 
 std::string text(JsonView value) { return std::string(value.text()); }
@@ -19,6 +21,18 @@ std::vector<std::string> texts(JsonView array) {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < array.size(); ++i) out.emplace_back(array.at(i).text());
   return out;
+}
+
+// Growth's own conditions are written anew by whoever concludes it; others' are kept as they are.
+void read_conditions(JsonView conditions, Claim& claim) {
+  for (std::size_t i = 0; i < conditions.size(); ++i) {
+    const JsonView condition = conditions.at(i);
+    const std::string_view type = condition["type"].text();
+    if (type == kFileSystemResizePending)
+      claim.file_system_pending = condition["status"].text() == "True";
+    else if (type != kResizing)
+      claim.other_conditions.push_back(condition.dump());
+  }
 }
 
 }  // namespace
@@ -45,6 +59,10 @@ std::optional<Claim> decode_claim(JsonView object) {
   claim.has_data_source = spec["dataSource"].is_object() || spec["dataSourceRef"].is_object();
   claim.has_selector = spec["selector"].is_object();
   claim.deleting = meta["deletionTimestamp"].exists();
+  const JsonView status = object["status"];
+  claim.phase = text(status["phase"]);
+  claim.capacity = text(status["capacity"]["storage"]);
+  read_conditions(status["conditions"], claim);
   return claim;
 }
 
@@ -63,8 +81,12 @@ std::optional<Volume> decode_volume(JsonView object) {
   volume.node = text(meta["labels"][kNodeLabel]);
   volume.driver = text(spec["flexVolume"]["driver"]);
   volume.fs_type = text(spec["flexVolume"]["fsType"]);
+  volume.node_uid = text(annotations[kNodeUid]);
+  volume.claim_namespace = text(spec["claimRef"]["namespace"]);
+  volume.claim_name = text(spec["claimRef"]["name"]);
   volume.claim_uid = text(spec["claimRef"]["uid"]);
   volume.capacity = text(spec["capacity"]["storage"]);
+  volume.granted = text(annotations[kGranted]);
   volume.options = spec["flexVolume"]["options"].string_map();
   volume.finalizers = texts(meta["finalizers"]);
   volume.deleting = meta["deletionTimestamp"].exists();
@@ -98,6 +120,15 @@ kube::ObjectReference reference_to(const Volume& volume) {
           .uid = volume.uid,
           .api_version = "v1",
           .resource_version = volume.resource_version};
+}
+
+kube::ObjectReference reference_to_claim_of(const Volume& volume) {
+  return {.kind = "PersistentVolumeClaim",
+          .namespace_name = volume.claim_namespace,
+          .name = volume.claim_name,
+          .uid = volume.claim_uid,
+          .api_version = "v1",
+          .resource_version = {}};
 }
 
 Result<engine::VolumeSpec> spec_of(const Volume& volume) {

@@ -18,6 +18,12 @@ inline constexpr std::string_view kProvisionedBy = "pv.kubernetes.io/provisioned
 inline constexpr std::string_view kNodeLabel = "flexlocal.io/node";
 inline constexpr std::string_view kHostnameLabel = "kubernetes.io/hostname";
 inline constexpr std::string_view kFinalizer = "flexlocal.io/reclaim";
+// Uid of the Node that a volume was made on: a Node made anew under its name is another node.
+inline constexpr std::string_view kNodeUid = "flexlocal.io/node-uid";
+// A quantity: what the node has granted a volume beyond its first size. Anybody may raise capacity.
+inline constexpr std::string_view kGranted = "flexlocal.io/granted";
+// A claim's condition: the volume has grown, its file system follows when kubelet mounts it next.
+inline constexpr std::string_view kFileSystemResizePending = "FileSystemResizePending";
 
 struct Claim {
   std::string namespace_name;
@@ -29,9 +35,13 @@ struct Claim {
   std::string volume_name;  // bound, or asked for by name
   std::string volume_mode;
   std::string requested;  // a quantity, not checked yet
+  std::string phase;
+  std::string capacity;                       // what its status says; a quantity, not checked yet
+  std::vector<std::string> other_conditions;  // as JSON: those that growth has nothing to do with
   std::vector<std::string> access_modes;
   bool has_data_source = false;
   bool has_selector = false;
+  bool file_system_pending = false;  // kFileSystemResizePending
   bool deleting = false;
 
   std::string key() const { return namespace_name + "/" + name; }
@@ -47,8 +57,12 @@ struct Volume {
   std::string node;  // our label
   std::string driver;
   std::string fs_type;
+  std::string node_uid;  // our annotation; empty on volumes of before there was one
+  std::string claim_namespace;
+  std::string claim_name;
   std::string claim_uid;
   std::string capacity;
+  std::string granted;  // our annotation; empty: the first size
   engine::Options options;
   std::vector<std::string> finalizers;
   bool deleting = false;
@@ -71,6 +85,8 @@ std::optional<StorageClass> decode_storage_class(JsonView object);
 // For events.
 kube::ObjectReference reference_to(const Claim& claim);
 kube::ObjectReference reference_to(const Volume& volume);
+// The claim that the volume is for, whether it is known or not.
+kube::ObjectReference reference_to_claim_of(const Volume& volume);
 
 // The volume as the engine knows it. kInvalid when the PV does not say enough, or when its name
 // and its claim's uid do not fit each other.

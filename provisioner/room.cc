@@ -1,17 +1,18 @@
 #include "provisioner/room.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "flexvolume/base/text.h"
 
 namespace flexlocal::provisioner {
 namespace {
 
-// A promise with what it means in the space that is looked at.
+// What is still to be taken from the space for a promise.
 struct Demand {
-  const Promise& promise;
+  engine::Backend backend;
   const engine::Pool& pool;
+  Bytes size;  // beyond what the volume offers already
   Bytes cost;
   Bytes most_on_one_disk;  // the parts of a volume lie on different disks
 };
@@ -43,26 +44,49 @@ Error not_seen(const Promise& wanted, const engine::Pool& pool) {
   return not_here(wanted, "has no file system with project quotas to be seen on this node");
 }
 
-Demand demand_of(const Promise& promise, const engine::Pool& pool, const engine::Space& space) {
-  const Bytes cost = engine::cost_in(promise.backend, pool, promise.size, space.unit);
-  return {promise, pool, cost, Bytes(cost.count() / engine::disks_needed(pool.layout))};
+Demand demand_of(const Promise& promise, const engine::Pool& pool, const engine::Space& space,
+                 Bytes held) {
+  const auto cost = [&](Bytes size) {
+    return engine::cost_in(promise.backend, pool, size, space.unit);
+  };
+  const Bytes more = held.count() == 0 ? cost(promise.size) : cost(promise.size) - cost(held);
+  return {promise.backend, pool, promise.size - held, more,
+          Bytes(more.count() / engine::disks_needed(pool.layout))};
+}
+
+// What the space's volumes offer now.
+std::map<std::string_view, Bytes> held_in(const engine::Space& space,
+                                          const engine::Inventory& inventory) {
+  std::map<std::string_view, Bytes> held;
+  for (const engine::Holding& holding : inventory.holdings)
+    if (holding.space == space.id)
+      held[holding.volume] = std::max(held[holding.volume], holding.size);
+  return held;
+}
+
+Bytes held_of(const std::map<std::string_view, Bytes>& held, const std::string& volume) {
+  const auto found = held.find(volume);
+  return found == held.end() ? Bytes(0) : found->second;
 }
 
 // What is promised of the space and not taken from it yet.
 std::vector<Demand> demands_on(const engine::Space& space, const engine::NodeConfig& config,
-                               const engine::Inventory& inventory,
+                               const std::map<std::string_view, Bytes>& held,
                                const std::vector<Promise>& promises, const std::string& except) {
-  std::set<std::string_view> counted = {except};
-  for (const engine::Holding& holding : inventory.holdings)
-    if (holding.space == space.id) counted.insert(holding.volume);
-  std::vector<Demand> demands;
+  std::map<std::string_view, const Promise*> largest;
   for (const Promise& promise : promises) {
     const auto pool = config.pools.find(promise.pool);
-    if (pool == config.pools.end() ||
+    if (promise.name == except || pool == config.pools.end() ||
         engine::space_id(promise.backend, promise.pool, pool->second) != space.id)
       continue;
-    if (counted.insert(promise.name).second)
-      demands.push_back(demand_of(promise, pool->second, space));
+    const Promise*& known = largest[promise.name];
+    if (known == nullptr || known->size < promise.size) known = &promise;
+  }
+  std::vector<Demand> demands;
+  for (const auto& [name, promise] : largest) {
+    const Demand demand =
+        demand_of(*promise, config.pools.at(promise->pool), space, held_of(held, promise->name));
+    if (demand.cost.count() != 0) demands.push_back(demand);
   }
   return demands;
 }
@@ -74,7 +98,7 @@ bool all_find_disks(const engine::Space& space, const std::vector<Demand>& deman
   return std::all_of(demands.begin(), demands.end(), [&](const Demand& demand) {
     engine::Space left = space;
     for (Bytes& disk : left.disks) disk = disk - (on_each_disk - demand.most_on_one_disk);
-    return engine::fits_disks(demand.promise.backend, demand.pool, left, demand.promise.size);
+    return engine::fits_disks(demand.backend, demand.pool, left, demand.size);
   });
 }
 
@@ -90,12 +114,14 @@ Result<PoolRoom> room_for(const Promise& wanted, const engine::NodeConfig& confi
   const auto space = std::find_if(inventory.spaces.begin(), inventory.spaces.end(),
                                   [&](const engine::Space& seen) { return seen.id == id; });
   if (space == inventory.spaces.end()) return not_seen(wanted, *pool);
-  auto demands = demands_on(*space, config, inventory, promises, wanted.name);
+  const auto held = held_in(*space, inventory);
+  auto demands = demands_on(*space, config, held, promises, wanted.name);
   PoolRoom room{*pool, space->unit, space->free};
+  room.held = held_of(held, wanted.name);
   Bytes promised;
   for (const Demand& demand : demands) promised += demand.cost;
   room.free = space->free - promised;
-  demands.push_back(demand_of(wanted, *pool, *space));
+  demands.push_back(demand_of(wanted, *pool, *space, room.held));
   room.disks_suffice = all_find_disks(*space, demands);
   return room;
 }

@@ -25,11 +25,14 @@ struct PoolRoom {
   Bytes unit;                 // sizes are made whole multiples of it
   Bytes free;                 // of the space behind pool and backend, less what is promised of it
   bool disks_suffice = true;  // for the layout of this volume and of all that are promised
+  Bytes held{};               // what the volume itself offers already; 0: it has not been made
 };
 
-// Room for `wanted` beside `promises`. A promise counts once, however often it is named, and only
-// until its volume exists: then the space itself has less. A volume that is being removed still
-// exists, so its space is not offered before it is really free.
+// Room for `wanted` beside `promises`. A promise counts once, at the largest size that is named,
+// and only with what its volume does not offer yet: what exists is missing from the space itself. A
+// volume that is being removed still exists, so its space is not offered before it is really free.
+//
+// `wanted` may be a volume that exists and is to grow: `held` is then not among what is free.
 //
 // LVM chooses the disks when a volume is made, in an order that nobody knows yet. So each promise
 // is counted on every disk when layouts are looked at: a "no" may be too careful while others wait

@@ -47,6 +47,13 @@ Task<Status> EngineStorage::withdraw(const engine::VolumeSpec& spec) {
   co_return result;
 }
 
+Task<Status> EngineStorage::grow(const engine::VolumeSpec& spec, Bytes size) {
+  Status result;
+  const std::function<void()> work = [&] { result = engine_.grow(spec, size); };
+  co_await run(work);
+  co_return result;
+}
+
 Task<Result<engine::Removal>> EngineStorage::remove(const engine::VolumeSpec& spec) {
   std::optional<Result<engine::Removal>> result;
   const std::function<void()> work = [&] { result.emplace(engine_.remove(spec)); };

@@ -18,6 +18,7 @@ class Storage {
   virtual Task<Result<engine::Inventory>> inventory() = 0;
   virtual Task<Status> promise(const engine::VolumeSpec& spec) = 0;
   virtual Task<Status> withdraw(const engine::VolumeSpec& spec) = 0;
+  virtual Task<Status> grow(const engine::VolumeSpec& spec, Bytes size) = 0;
   virtual Task<Result<engine::Removal>> remove(const engine::VolumeSpec& spec) = 0;
   virtual Task<Status> settle(const engine::Inventory& inventory) = 0;
   virtual Task<Status> refresh_io_limits() = 0;
@@ -34,6 +35,7 @@ class EngineStorage final : public Storage {
   Task<Result<engine::Inventory>> inventory() override;
   Task<Status> promise(const engine::VolumeSpec& spec) override;
   Task<Status> withdraw(const engine::VolumeSpec& spec) override;
+  Task<Status> grow(const engine::VolumeSpec& spec, Bytes size) override;
   Task<Result<engine::Removal>> remove(const engine::VolumeSpec& spec) override;
   Task<Status> settle(const engine::Inventory& inventory) override;
   Task<Status> refresh_io_limits() override;

@@ -9,7 +9,9 @@ namespace {
 void write_metadata(JsonWriter& json, const engine::VolumeSpec& spec, const NodeIdentity& node) {
   json.key("metadata").begin_object().member("name", spec.name.text());
   json.key("labels").begin_object().member(kNodeLabel, node.name).end_object();
-  json.key("annotations").begin_object().member(kProvisionedBy, engine::kProvisioner).end_object();
+  json.key("annotations").begin_object().member(kProvisionedBy, engine::kProvisioner);
+  if (!node.uid.empty()) json.member(kNodeUid, node.uid);
+  json.end_object();
   json.key("finalizers").begin_array().string(kFinalizer).end_array().end_object();
 }
 

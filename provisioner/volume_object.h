@@ -10,6 +10,7 @@ namespace flexlocal::provisioner {
 struct NodeIdentity {
   std::string name;      // of the Node object
   std::string hostname;  // its label kubernetes.io/hostname, which affinity goes by
+  std::string uid{};     // of the Node object: another one is another node of the same name
 };
 
 // A PersistentVolume in the cluster `cluster_id` for the claim, bound to nothing yet; the claim's

@@ -97,7 +97,7 @@ make_node() {
   "$work/$name/vgcreate" -qq "$name" "${devices[@]}" 2>"$work/last"
   {
     printf '[pool.default]\nvolume-group = %s\n[tool]\n' "$name"
-    for tool in lvs vgs lvremove lvchange; do echo "$tool = $work/$name/$tool"; done
+    for tool in lvs vgs lvremove lvchange lvextend; do echo "$tool = $work/$name/$tool"; done
   } >"$work/$name.conf"
 }
 
@@ -114,11 +114,13 @@ write_tools() {
   printf -v disks '"a|^%s$|",' "${@:2}"
   config="devices{filter=[$disks\"r|.*|\"] use_devicesfile=0 obtain_device_list_from_udev=0}"
   mkdir -p "$work/$1"
-  for tool in lvs vgs lvremove lvchange lvcreate vgcreate; do
+  for tool in lvs vgs lvremove lvchange lvextend lvcreate vgcreate; do
     cat >"$work/$1/$tool" <<END
 #!/bin/bash
 export LVM_SUPPRESS_FD_WARNINGS=1
 [ ! -e "$work/$1/broken" ] || { echo "disk on fire" >&2; exit 5; }
+# A test holds a tool: \`touch NODE/hold-TOOL\`; what waits says so by NODE/held-TOOL.
+while [ -e "$work/$1/hold-$tool" ]; do touch "$work/$1/held-$tool"; sleep 0.05; done
 set -o pipefail
 open=\$([ ! -e "$work/$1/open" ] || echo open)
 $(type -P "$tool") --driverloaded n --config '$config' "\$@" |
@@ -195,6 +197,7 @@ event_says() {
 }
 
 # As the plugin would have made it on the node: an LV with the tags of the volume's own options.
+# make_lv NODE VOLUME [NAMESPACE [STATE]]
 make_lv() {
   local node=$1 volume=$2 options uid size
   options=$(kubectl get pv "$volume" -o 'jsonpath={.spec.flexVolume.options}')
@@ -204,7 +207,8 @@ make_lv() {
     --addtag flexlocal.io/owner=flexlocal --addtag "flexlocal.io/claim-uid=$uid" \
     --addtag "flexlocal.io/cluster=$(jq -r '."flexlocal.io/clusterID"' <<<"$options")" \
     --addtag "flexlocal.io/claim-namespace=${3:-default}" --addtag flexlocal.io/pool=default \
-    --addtag flexlocal.io/fs=xfs --addtag flexlocal.io/state=new "$node"
+    --addtag "flexlocal.io/on-delete=$(jq -r '."flexlocal.io/onDelete" // "discard"' <<<"$options")" \
+    --addtag flexlocal.io/fs=xfs --addtag "flexlocal.io/state=${4:-new}" "$node"
 }
 
 lv_exists() { [ -n "$("$work/$1/lvs" --noheadings -o lv_name --select "lv_name=$2" "$1")" ]; }

@@ -22,9 +22,16 @@ setup() {
 
 teardown() {
   delete_claim data
-  rm -f "$work/worker/open" "$work/worker/broken"
+  rm -f "$work"/worker/{open,broken,hold-*,held-*}
   eventually 30 is_gone pvc data
   [ -z "$volume" ] || "$work/worker/lvremove" -qq -y "worker/$volume" || true
+}
+
+selected() { [ -n "$(kubectl get pvc "$1" -o 'jsonpath={.metadata.annotations.volume\.kubernetes\.io/selected-node}')" ]; }
+only_volumes_of() {
+  local name
+  [ "$(kubectl get pv -o name | wc -l)" = $# ] || return 1
+  for name in "$@"; do kubectl get pv "$(volume_of "$name")"; done
 }
 
 @test "deleting the claim removes volume and logical volume, and the space is free again" {
@@ -50,6 +57,49 @@ teardown() {
   rm "$work/worker/open"
   eventually 30 is_gone pv "$volume"
   lv_is_gone worker "$volume"
+}
+
+@test "a volume that waits keeps no other waiting" {
+  make_lv worker "$volume"
+  touch "$work/worker/open"
+  delete_claim data
+  eventually 30 event_says "pv/$volume" VolumeFailedDelete "is in use and is not removed yet"
+  make_claim other
+  eventually 30 claim_is other Bound
+  other=$(volume_of other)
+  delete_claim other
+  eventually 30 is_gone pv "$other"
+  lv_exists worker "$volume"
+}
+
+@test "a claim that is deleted while its volume is being made leaves nothing" {
+  stop_processes "$work" worker
+  touch "$work/worker/hold-vgs"
+  start_daemon worker
+  make_claim other
+  eventually 30 selected other
+  eventually 30 test -e "$work/worker/held-vgs"
+  delete_claim other
+  eventually 30 is_gone pvc other
+  rm "$work/worker/hold-vgs"
+  # By the time that another claim has its volume the deleted one's would be there, too.
+  make_claim third
+  eventually 30 claim_is third Bound
+  eventually 30 only_volumes_of data third
+  delete_claim third
+  eventually 30 is_gone pvc third
+}
+
+# A create that arrives late is a PersistentVolume for a claim that has gone.
+@test "a volume that was made for a claim that is gone is taken back" {
+  late=pvc-$(</proc/sys/kernel/random/uuid)
+  kubectl get pv "$volume" -o json | jq --arg name "$late" '
+    del(.status, .metadata.uid, .metadata.resourceVersion, .metadata.creationTimestamp)
+    | .metadata.name = $name | .spec.claimRef.uid = $name[4:] | .spec.claimRef.name = "late"
+    | del(.spec.claimRef.resourceVersion)' | kubectl create -f -
+  make_lv worker "$late"
+  eventually 30 is_gone pv "$late"
+  lv_is_gone worker "$late"
 }
 
 @test "a logical volume whose tags name another owner stays, and so does the PersistentVolume" {

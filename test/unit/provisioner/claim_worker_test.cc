@@ -181,6 +181,53 @@ TEST_CASE_FIXTURE(Fixture, "two claims at once never both get the last room") {
   CHECK(journal == Calls{kCreate, "PATCH /api/v1/namespaces/shop/persistentvolumeclaims/second"});
 }
 
+// Disks that answer when they are told to: a claim may change meanwhile.
+struct SlowStorage final : Storage {
+  FakeStorage& inner;
+  kube::Condition go;
+  bool waiting = false;
+
+  explicit SlowStorage(FakeStorage& real) : inner(real) {}
+  Task<Result<engine::Inventory>> inventory() override {
+    waiting = true;
+    const Status waited = co_await go.wait();
+    if (!waited) co_return waited.error();
+    co_return inner.present;
+  }
+  Task<Status> grow(const engine::VolumeSpec&, Bytes) override { co_return Status(); }
+  Task<Result<engine::Removal>> remove(const engine::VolumeSpec&) override {
+    co_return engine::Removal();
+  }
+  Task<Status> settle(const engine::Inventory&) override { co_return Status(); }
+  Task<Status> refresh_io_limits() override { co_return Status(); }
+};
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a claim that changes while the disks are looked at gets no volume of before") {
+  Claim resized = sample_claim(), elsewhere = sample_claim(), again = sample_claim();
+  resized.requested = "1536Mi";
+  elsewhere.selected_node = "";
+  again.uid = kOtherUid;
+  for (const Claim& changed : {resized, elsewhere, again}) {
+    SlowStorage slow(storage);
+    Ledger slow_ledger(slow, config, volumes, manual, kNode);
+    NodeParts slow_parts{api,         events, claims, volumes, classes,    slow,
+                         slow_ledger, grants, manual, log,     parts.node, kCluster};
+    ClaimWorker slow_worker(slow_parts);
+    know_claim(sample_claim());
+    std::optional<Status> worked;
+    tasks.spawn(kube::test::store(slow_worker.work(key), worked));
+    REQUIRE(run_until([&] { return slow.waiting; }));
+    know_claim(changed);
+    slow.go.notify_all();
+    REQUIRE(run_until([&] { return worked.has_value(); }));
+    CHECK(worked->ok());
+    CHECK(journal.empty());
+    CHECK(slow_ledger.room({"w", engine::Backend::kLvm, "default", kGiB}, "w")->free ==
+          kGiB + kGiB);
+  }
+}
+
 TEST_CASE_FIXTURE(Fixture, "an earlier try of ours whose answer was lost is found and taken in") {
   answers[kCreate] = {{409, refused("AlreadyExists")}};
   answers["GET " + kVolumePath] = {{200, volume_text(sample_spec(), "Pending")}};

@@ -1,12 +1,14 @@
 // A node's disks as plain values: what is asked of them is written down in order.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "flexvolume/base/text.h"
+#include "provisioner/kube/condition.h"
 #include "provisioner/storage.h"
 
 namespace flexlocal::provisioner::test {
@@ -22,10 +24,15 @@ class FakeStorage final : public Storage {
   std::set<std::string> promised;      // and not withdrawn
   Status promise_status;
   Status inventory_status;
+  Status grow_status;
   Status remove_status;
   Status settle_status;
   Status limits_status;
   int looks = 0;
+  // With `hold`, growths wait for `go` before they begin.
+  bool hold = false;
+  int held = 0;
+  kube::Condition go;
   int limit_refreshes = 0;
 
   Bytes& free() { return present.spaces.front().free; }
@@ -42,6 +49,24 @@ class FakeStorage final : public Storage {
   Task<Status> withdraw(const engine::VolumeSpec& spec) override {
     promised.erase(spec.name.text());
     co_return Status();
+  }
+  // As LVM has it: the volume becomes larger, and its group has less. A volume that is not among
+  // the holdings has not been made yet.
+  Task<Status> grow(const engine::VolumeSpec& spec, Bytes size) override {
+    journal_.push_back(concat("grow ", spec.name.text(), " to ", size.count() / kMiB.count()));
+    if (hold) {
+      ++held;
+      const Status waited = co_await go.wait();
+      if (!waited) co_return waited;
+    }
+    if (!grow_status) co_return grow_status;
+    for (engine::Holding& holding : present.holdings) {
+      if (holding.volume != spec.name.text()) continue;
+      free() = free() - (size - holding.size);
+      holding.size = std::max(holding.size, size);
+      co_return Status();
+    }
+    co_return Error(ErrorCode::kNotFound, "the volume is not there yet");
   }
   Task<Result<engine::Removal>> remove(const engine::VolumeSpec& spec) override {
     journal_.push_back(concat("remove ", spec.name.text()));

@@ -85,6 +85,23 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(free_in("default") == kGiB);
 }
 
+TEST_CASE_FIXTURE(Fixture, "a volume is promised what was granted, and not what others say of it") {
+  refresh(true);
+  know_volume(
+      with(volume_text(sample_spec(), "Bound"), R"("storage":"1Gi")", R"("storage":"1536Mi")"));
+  CHECK(free_in("default") == kGiB);
+  know_volume(with(volume_text(sample_spec(), "Bound"), R"("annotations":{)",
+                   R"("annotations":{"flexlocal.io/granted":"1536Mi",)"));
+  CHECK(free_in("default") == Bytes(512 * kMiB.count()));
+  // Once the disks show the growth it is not counted twice, and one that is under way neither.
+  storage.present.holdings = {{"pvc-" + kUid, "group:vg", Bytes(1536 * kMiB.count())}};
+  storage.free() = Bytes(512 * kMiB.count());
+  refresh(true);
+  CHECK(free_in("default") == Bytes(512 * kMiB.count()));
+  ledger.reserve("growth", Promise{"pvc-" + kUid, engine::Backend::kLvm, "default", kGiB + kGiB});
+  CHECK(free_in("default") == Bytes(0));
+}
+
 TEST_CASE_FIXTURE(Fixture, "another node's volumes take no room here") {
   refresh(true);
   know_volume(with(volume_text(sample_spec(), "Bound"), R"("flexlocal.io/node":"node-a")",

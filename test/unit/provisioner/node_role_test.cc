@@ -114,6 +114,16 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(stop());
 }
 
+TEST_CASE_FIXTURE(Fixture, "a claim that asked for more before the daemon came gets it") {
+  server.claims = {claim_text(bound_claim("2Gi"))};
+  server.volumes = {volume_text(sample_spec(), "Bound")};
+  start();
+  CHECK(run_until([&] { return did("PATCH " + kClaimPath + "/status"); }));
+  CHECK(did("grow pvc-" + kUid + " to 2048"));
+  CHECK(did("PATCH " + kVolumePath));
+  CHECK(stop());
+}
+
 TEST_CASE_FIXTURE(Fixture, "a volume that was released before the daemon is reclaimed") {
   server.volumes = {volume_text(sample_spec(), "Released")};
   start();
@@ -242,13 +252,14 @@ TEST_CASE_FIXTURE(Fixture, "a long wipe lets others come in between, and stops w
 TEST_CASE("a node is known by its hostname label and its cluster by kube-system's uid") {
   NodeLab lab;
   lab.answers["GET /api/v1/nodes/node-a"] = {
-      {200, R"({"metadata":{"labels":{"kubernetes.io/hostname":"host-a"}}})"}};
+      {200, R"({"metadata":{"uid":"uid-of-node","labels":{"kubernetes.io/hostname":"host-a"}}})"}};
   lab.answers["GET /api/v1/namespaces/kube-system"] = {
       {200, R"({"metadata":{"uid":")" + kCluster + R"("}})"}};
   const auto membership = lab.wait_for(load_membership(lab.api, kNode));
   REQUIRE(membership.ok());
   CHECK(membership->node.name == kNode);
   CHECK(membership->node.hostname == "host-a");
+  CHECK(membership->node.uid == "uid-of-node");
   CHECK(membership->cluster_id == kCluster);
 }
 

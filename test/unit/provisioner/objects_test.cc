@@ -68,6 +68,25 @@ TEST_CASE("sources, selectors, a bound volume and deletion are noticed") {
             .deleting);
 }
 
+TEST_CASE("what a claim has, and what of its growth is pending, is read from its status") {
+  const auto status = [](const std::string& text) {
+    return *decode(decode_claim, with(kClaim, R"("status":{"phase":"Pending"})", text));
+  };
+  const Claim bound = status(
+      R"("status":{"phase":"Bound","capacity":{"storage":"2Gi"},"conditions":[
+        {"type":"FileSystemResizePending","status":"True"},{"type":"Resizing","status":"True"},
+        {"type":"Other","status":"False","message":"m"}]})");
+  CHECK(bound.phase == "Bound");
+  CHECK(bound.capacity == "2Gi");
+  CHECK(bound.file_system_pending);
+  CHECK(bound.other_conditions ==
+        std::vector<std::string>{R"({"type":"Other","status":"False","message":"m"})"});
+  const Claim done =
+      status(R"("status":{"conditions":[{"type":"FileSystemResizePending","status":"False"}]})");
+  CHECK_FALSE(done.file_system_pending);
+  CHECK(done.other_conditions.empty());
+}
+
 TEST_CASE("a volume is ours by who provisioned it") {
   const std::string text = volume_text(sample_spec(), "Bound");
   const auto volume = decode(decode_volume, text);
@@ -75,6 +94,9 @@ TEST_CASE("a volume is ours by who provisioned it") {
   CHECK(volume->phase == "Bound");
   CHECK(volume->node == kNode);
   CHECK(volume->claim_uid == kUid);
+  CHECK(volume->claim_namespace == "shop");
+  CHECK(volume->claim_name == "data");
+  CHECK(volume->node_uid.empty());
   CHECK(volume->reclaim_policy == "Delete");
   CHECK(volume->finalizers == std::vector<std::string>{std::string(kFinalizer)});
   CHECK_FALSE(volume->deleting);
@@ -116,6 +138,11 @@ TEST_CASE("events name the object that they are about") {
   CHECK(volume.kind == "PersistentVolume");
   CHECK(volume.namespace_name.empty());
   CHECK(volume.name == "pvc-" + kUid);
+  const auto theirs = reference_to_claim_of(decoded_volume(volume_text(sample_spec(), "Bound")));
+  CHECK(theirs.kind == "PersistentVolumeClaim");
+  CHECK(theirs.namespace_name == "shop");
+  CHECK(theirs.name == "data");
+  CHECK(theirs.uid == kUid);
 }
 
 TEST_CASE("a volume whose name and claim do not fit each other has no spec") {

@@ -85,6 +85,23 @@ TEST_CASE("a volume that has grown counts as what it has become") {
   CHECK(free_mib(inventory, {promise_of("a", 40)}) == 40);
 }
 
+TEST_CASE("a promise that has grown counts with what its volume does not offer yet") {
+  auto inventory = inventory_of(60);
+  inventory.holdings = {{"a", "group:vg", mib(40)}};
+  CHECK(free_mib(inventory, {promise_of("a", 72)}) == 28);
+  CHECK(free_mib(inventory, {promise_of("a", 40), promise_of("a", 72)}) == 28);
+  CHECK(free_mib(inventory, {promise_of("a", 72), promise_of("a", 40)}) == 28);
+}
+
+TEST_CASE("who wants to grow is told what it has, and is never in its own way") {
+  auto inventory = inventory_of(60);
+  inventory.holdings = {{"a", "group:vg", mib(40)}};
+  const PoolRoom found = room(inventory, {promise_of("a", 70)}, promise_of("a", 80));
+  CHECK(found.held == mib(40));
+  CHECK(found.free == mib(60));
+  CHECK(room(inventory, {promise_of("a", 40)}).held == Bytes(0));
+}
+
 TEST_CASE("a volume that exists in another space is no proof that it exists in this one") {
   auto inventory = inventory_of(100);
   inventory.holdings = {{"a", "group:elsewhere", mib(40)}};
@@ -197,6 +214,7 @@ struct Model {
   std::vector<std::uint64_t> disks;                        // free extents
   std::map<std::string, Promise> promised;                 // by volume
   std::map<std::string, std::vector<std::uint64_t>> made;  // extents by disk
+  std::map<std::string, Bytes> held;                       // what those offer
 
   engine::Inventory inventory() const {
     engine::Inventory now{{}, {}, {{"group:vg", kGiB, Bytes(0), kExtent, {}}}, {}};
@@ -205,7 +223,8 @@ struct Model {
       space.disks.emplace_back(disk * kExtent.count());
       space.free += space.disks.back();
     }
-    for (const auto& [name, taken] : made) now.holdings.push_back({name, "group:vg", {}});
+    for (const auto& [name, taken] : made)
+      now.holdings.push_back({name, "group:vg", held.at(name)});
     return now;
   }
   std::vector<Promise> promises() const {
@@ -216,12 +235,15 @@ struct Model {
 };
 
 // As many different disks as the layout needs, each with `each` extents, in a random order; a
-// linear volume takes what it finds. Nothing when there is no such choice.
+// linear volume takes what it finds. Nothing when there is no such choice. `held`: what is there
+// already; a mirror has its metadata then.
 std::optional<std::vector<std::uint64_t>> allocate(Model& model, const Promise& promise,
-                                                   std::mt19937& random) {
+                                                   std::mt19937& random, Bytes held = {}) {
   const Layout layout = model.config.pools.at(promise.pool).layout;
-  std::uint64_t left = promise.size.count() / kExtent.count();
-  const std::uint64_t each = layout.kind == Layout::Kind::kRaid1 ? left + 1 : left / layout.stripes;
+  std::uint64_t left = (promise.size - held).count() / kExtent.count();
+  const std::uint64_t metadata = held.count() == 0 ? 1 : 0;
+  const std::uint64_t each =
+      layout.kind == Layout::Kind::kRaid1 ? left + metadata : left / layout.stripes;
   std::vector<std::size_t> order(model.disks.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::shuffle(order.begin(), order.end(), random);
@@ -253,6 +275,35 @@ void unmake(Model& model, const std::string& name) {
   if (found == model.made.end()) return;
   for (std::size_t i = 0; i < found->second.size(); ++i) model.disks[i] += found->second[i];
   model.made.erase(found);
+  model.held.erase(name);
+}
+
+// More is asked for a volume, made or not: promised if there is room, as the worker does.
+void ask_more(Model& model, std::mt19937& random, const std::string& name) {
+  const Promise& now = model.promised.at(name);
+  const engine::Pool& configured = model.config.pools.at(now.pool);
+  const auto cost = [&](Bytes size) {
+    return engine::cost_in(Backend::kLvm, configured, size, kExtent);
+  };
+  Promise wanted = now;
+  wanted.size = engine::size_in(Backend::kLvm, configured,
+                                now.size + Bytes((1 + random() % 8) * kExtent.count()), kExtent);
+  const auto found = room_for(wanted, model.config, model.inventory(), model.promises());
+  REQUIRE(found.ok());
+  const bool made = found->held.count() != 0;
+  const Bytes more = made ? cost(wanted.size) - cost(found->held) : cost(wanted.size);
+  if (more <= found->free && found->disks_suffice) model.promised.at(name) = wanted;
+}
+
+// What a volume that was made has been promised beyond what it has: its extents must be there.
+void extend(Model& model, std::mt19937& random, const std::string& name) {
+  const Promise& promise = model.promised.at(name);
+  if (!model.made.contains(name) || model.held.at(name) >= promise.size) return;
+  const auto more = allocate(model, promise, random, model.held.at(name));
+  CHECK(more.has_value());
+  if (!more) return;
+  for (std::size_t i = 0; i < more->size(); ++i) model.made.at(name)[i] += (*more)[i];
+  model.held.at(name) = promise.size;
 }
 
 void claim(Model& model, std::mt19937& random, int number) {
@@ -268,15 +319,20 @@ void claim(Model& model, std::mt19937& random, int number) {
 }
 
 void step(Model& model, std::mt19937& random, int number) {
-  const auto kind = random() % 5;
+  const auto kind = random() % 7;
   if (kind < 2) return claim(model, random, number);
   if (model.promised.empty()) return;
   const std::string name = any_promise(model, random);
   if (kind == 2 && !model.made.contains(name)) {  // the first mount: what was promised is there
     const auto taken = allocate(model, model.promised.at(name), random);
     CHECK(taken.has_value());
-    if (taken) model.made[name] = *taken;
+    if (taken) {
+      model.made[name] = *taken;
+      model.held[name] = model.promised.at(name).size;
+    }
   }
+  if (kind == 5) ask_more(model, random, name);
+  if (kind == 6) extend(model, random, name);
   // A mount that failed, and will be tried again: on other disks perhaps, so that a layout which
   // needs several has no promise then.
   const bool linear = model.config.pools.at("default").layout.kind == Layout::Kind::kLinear;
@@ -289,13 +345,14 @@ void step(Model& model, std::mt19937& random, int number) {
 
 }  // namespace
 
-TEST_CASE("no sequence of promises, mounts, failed mounts and removals gives room away twice") {
+TEST_CASE(
+    "no sequence of promises, mounts, growths, failed mounts and removals gives room away twice") {
   const std::vector<Layout> layouts = {
       {}, {Layout::Kind::kRaid1}, {Layout::Kind::kStriped, 2}, {Layout::Kind::kStriped, 3}};
   std::size_t given = 0;
   for (unsigned seed = 1; seed <= 80; ++seed) {
     std::mt19937 random(seed);
-    Model model{config_with(layouts[seed % layouts.size()]), {40, 30, 30, 20}, {}, {}};
+    Model model{config_with(layouts[seed % layouts.size()]), {40, 30, 30, 20}, {}, {}, {}};
     for (int number = 0; number < 300; ++number) step(model, random, number);
     given += model.promised.size();
   }

@@ -12,6 +12,15 @@ std::string next_version() {
   return concat(++version);
 }
 
+std::string status_text(const Claim& claim) {
+  std::vector<std::string> conditions = claim.other_conditions;
+  if (claim.file_system_pending)
+    conditions.emplace_back(R"({"type":"FileSystemResizePending","status":"True"})");
+  return concat(R"({"phase":")", claim.phase.empty() ? "Pending" : claim.phase,
+                R"(","capacity":{"storage":")", claim.capacity, R"("},"conditions":[)",
+                join(conditions, ","), "]}");
+}
+
 }  // namespace
 
 Claim sample_claim() {
@@ -71,8 +80,18 @@ std::string claim_text(const Claim& claim) {
       R"(","annotations":{"volume.beta.kubernetes.io/storage-provisioner":"flexlocal.io",)",
       R"("volume.kubernetes.io/selected-node":")", claim.selected_node,
       R"("}},"spec":{"accessModes":["ReadWriteOnce"],"storageClassName":")", claim.storage_class,
+      R"(","volumeName":")", claim.volume_name,
       R"(","volumeMode":"Filesystem","resources":{"requests":)", R"({"storage":")", claim.requested,
-      R"("}}},"status":{"phase":"Pending"}})");
+      R"("}}},"status":)", status_text(claim), "}");
+}
+
+Claim bound_claim(const std::string& requested, const std::string& capacity) {
+  Claim claim = sample_claim();
+  claim.volume_name = concat("pvc-", claim.uid);
+  claim.phase = "Bound";
+  claim.requested = requested;
+  claim.capacity = capacity;
+  return claim;
 }
 
 std::string class_text() {

@@ -17,6 +17,8 @@ inline const std::string kNode = "node-a";
 
 // A claim that this node is asked to serve: 1 GiB of class "local" in namespace "shop".
 Claim sample_claim();
+// The same, bound to the volume of sample_spec(): what it asks for, and what its status says.
+Claim bound_claim(const std::string& requested, const std::string& capacity = "1Gi");
 StorageClass sample_class();
 engine::VolumeSpec sample_spec(const std::string& uid = kUid, Bytes size = kGiB);
 

@@ -76,6 +76,15 @@ TEST_CASE("a volume is tied to exactly its claim, and says who made it and who m
   CHECK(root["spec"]["accessModes"].dump() == R"(["ReadWriteOnce"])");
 }
 
+TEST_CASE("a volume says on which Node it was made, by uid, when that is known") {
+  const auto document = JsonDocument::parse(volume_json(
+      sample_spec(), "1-grant", sample_claim(), sample_class(), {kNode, "host-a", "uid-of-node"}));
+  REQUIRE(document.ok());
+  CHECK(document->root()["metadata"]["annotations"]["flexlocal.io/node-uid"].text() ==
+        "uid-of-node");
+  CHECK(decode_volume(document->root())->node_uid == "uid-of-node");
+}
+
 TEST_CASE("a volume's source names pool and size but no node, and no mount options") {
   const JsonDocument document = written();
   const JsonView spec = document.root()["spec"];

@@ -1,0 +1,98 @@
+#include "provisioner/growth_plan.h"
+
+#include <algorithm>
+
+#include "flexvolume/base/text.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+bool is_pair_of_ours(const Claim& claim, const Volume& volume, const std::string& node) {
+  const bool ours = volume.node == node && volume.provisioned_by == engine::kProvisioner &&
+                    volume.driver == engine::kDriver && !volume.migrated;
+  // The claim's status says that both are bound; the volume's own comes a moment later.
+  const bool bound = claim.phase == "Bound" && claim.volume_name == volume.name &&
+                     volume.claim_uid == claim.uid && volume.phase != "Released" &&
+                     volume.phase != "Failed";
+  return ours && bound && !claim.deleting && !volume.deleting;
+}
+
+// A pod has it, most often.
+bool is_open(const engine::Inventory& inventory, const std::string& volume) {
+  return std::any_of(inventory.volumes.begin(), inventory.volumes.end(),
+                     [&](const engine::LogicalVolume& lv) { return lv.name == volume && lv.open; });
+}
+
+}  // namespace
+
+GrowthPlan plan_growth(const Claim& claim, const Volume* volume, const std::string& node,
+                       const std::string& cluster_id) {
+  if (volume == nullptr || !is_pair_of_ours(claim, *volume, node)) return LeaveAlone{};
+  const auto requested = parse_quantity(claim.requested);
+  const auto offered = parse_quantity(volume->capacity);
+  // Until the controller has written it, the status says nothing: then nothing is known to lack.
+  const auto told = parse_quantity(claim.capacity);
+  if (!requested || !offered || !told) return LeaveAlone{};
+  if (*told >= *requested) return LeaveAlone{};
+  auto spec = spec_of(*volume);
+  if (!spec) return Refuse{concat("the volume cannot grow: ", spec.error().message())};
+  if (spec->cluster_id != cluster_id)
+    return Refuse{"the volume was made for another cluster and does not grow"};
+  const auto granted = parse_quantity(volume->granted);
+  const Bytes word = granted ? std::max(spec->size, *granted) : spec->size;
+  return Growth{std::move(*spec), word, *offered, *requested};
+}
+
+Promise promise_of(const Growth& growth, Bytes size) {
+  return {growth.spec.name.text(), growth.spec.backend, growth.spec.pool, size};
+}
+
+Result<Bytes> fit_growth(const Growth& growth, const std::string& node, const PoolRoom& room) {
+  const engine::Backend backend = growth.spec.backend;
+  const auto cost = [&](Bytes size) {
+    return engine::cost_in(backend, room.pool, size, room.unit);
+  };
+  const Bytes target =
+      std::max(engine::size_in(backend, room.pool, growth.asked, room.unit), room.held);
+  // A volume that has not been made yet is promised all the same: that much is its own.
+  const bool made = room.held.count() != 0;
+  const Bytes taken = cost(made ? room.held : growth.granted);
+  const Bytes free = made ? room.free : room.free - taken;
+  const Bytes more = cost(target) - taken;
+  const bool enough = target <= kMostBytes && more <= free;
+  if (enough && (room.disks_suffice || more.count() == 0)) return target;
+  std::string why =
+      concat("no room to grow volume ", growth.spec.name.text(), " from ",
+             to_string(made ? room.held : growth.granted), " to ", to_string(target), " on node ",
+             node, ": pool \"", growth.spec.pool, "\" has ", to_string(free), " free for backend ",
+             engine::to_string(backend), ", ", to_string(more), " more asked");
+  if (enough)
+    why += concat(", and not as layout ", engine::to_string(room.pool.layout), " needs it, on ",
+                  engine::disks_needed(room.pool.layout), " different disks");
+  return Error(ErrorCode::kNoSpace,
+               concat(why, "; the volume stays as it is, and grows once there is room"));
+}
+
+bool awaits_mount(const Growth& growth, const Claim& claim, Bytes size, Bytes held,
+                  const engine::Inventory& inventory) {
+  if (!claim.file_system_pending || growth.capacity != size) return false;
+  if (held.count() == 0) return growth.granted >= size;
+  return held >= size && growth.spec.backend != engine::Backend::kQuota &&
+         !is_open(inventory, growth.spec.name.text());
+}
+
+bool must_tell_volume(const Growth& growth, Bytes size, bool made) {
+  return growth.capacity != size || (!made && growth.granted < size);
+}
+
+// An engine that finds the volume mounted grows its file system at once, and one that mounts it
+// later grows it then, under one lock: whoever sees it open after the growth knows that it is done.
+GrowthEnd end_of(const Growth& growth, const Claim& claim, bool made,
+                 const engine::Inventory& inventory) {
+  const bool grows_at_once = growth.spec.backend == engine::Backend::kQuota;
+  if (made && (grows_at_once || is_open(inventory, growth.spec.name.text())))
+    return GrowthEnd::kComplete;
+  return claim.file_system_pending ? GrowthEnd::kToldBefore : GrowthEnd::kAtMount;
+}
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,184 @@
+# Claims that ask for more get it: the real daemon, the real expand controller, real LVM metadata.
+# Nothing is mounted in this tier, so file systems do not grow here; `open` stands for a mount.
+
+setup_file() {
+  . "$BATS_TEST_DIRNAME/daemon.bash"
+  start_cluster
+  make_class growing 'onDelete: none' -- 'allowVolumeExpansion: true'
+  make_node worker 2G
+  start_daemon worker
+}
+
+teardown_file() {
+  . "$BATS_TEST_DIRNAME/daemon.bash"
+  stop_cluster
+}
+
+setup() {
+  . "$BATS_TEST_DIRNAME/daemon.bash"
+  make_claim data 512Mi growing
+  eventually 30 claim_is data Bound
+  volume=$(volume_of data)
+}
+
+teardown() {
+  rm -f "$work"/worker/{open,broken,hold-*,held-*}
+  delete_claim other
+  delete_claim data
+  eventually 30 is_gone pvc data
+  eventually 30 is_gone pvc other
+  eventually 30 no_volumes
+}
+
+# The daemon finds the volume as one that a pod has used: made, ready, and with a record.
+use_volume() {
+  stop_processes "$work" worker
+  make_lv worker "$volume" default ready
+  start_daemon worker
+  eventually 30 test -e "$work/worker/state/volumes/$volume"
+}
+
+ask() { kubectl patch pvc "${2:-data}" -p '{"spec":{"resources":{"requests":{"storage":"'"$1"'"}}}}'; }
+capacity_is() { [ "$(kubectl get pv "$volume" -o 'jsonpath={.spec.capacity.storage}')" = "$1" ]; }
+granted() { [ "$(kubectl get pv "$volume" -o 'jsonpath={.metadata.annotations.flexlocal\.io/granted}')" = "$1" ]; }
+claim_has() { [ "$(kubectl get pvc data -o 'jsonpath={.status.capacity.storage}')" = "$1" ]; }
+pending() {
+  [ "$(kubectl get pvc data -o 'jsonpath={.status.conditions[?(@.type=="FileSystemResizePending")].status}')" = True ]
+}
+not_pending() { ! pending; }
+lv_size() { "$work/worker/lvs" --noheadings --units m --nosuffix -o lv_size "worker/$volume" | tr -d ' '; }
+lv_is() { [ "$(lv_size)" = "$1.00" ]; }
+
+@test "a claim that asks for more has it on the disk, in the capacity and in its status" {
+  use_volume
+  touch "$work/worker/open"
+  ask 1Gi
+  eventually 30 claim_has 1Gi
+  capacity_is 1Gi
+  lv_is 1024
+  not_pending
+  eventually 10 event_says pvc/data FileSystemResizeSuccessful "have 1 GiB on node worker"
+  # Its options keep the first size, by which the plugin knows the volume.
+  [ "$(kubectl get pv "$volume" -o 'jsonpath={.spec.flexVolume.options.flexlocal\.io/size}')" = 536870912 ]
+}
+
+@test "a size between two extents is rounded up, and the capacity says so" {
+  use_volume
+  ask 700M
+  eventually 30 lv_is 668
+  eventually 30 capacity_is 668Mi
+}
+
+@test "without a mount the claim says that its file system follows, and keeps its status" {
+  use_volume
+  ask 1Gi
+  eventually 30 pending
+  eventually 30 lv_is 1024
+  capacity_is 1Gi
+  claim_has 512Mi
+  # And grows further from there.
+  touch "$work/worker/open"
+  ask 1100Mi
+  eventually 30 claim_has 1100Mi
+  eventually 10 not_pending
+}
+
+@test "a volume that no pod has mounted yet is promised more, and made so by its first mount" {
+  ask 1Gi
+  eventually 30 granted 1Gi
+  eventually 30 pending
+  capacity_is 1Gi
+  lv_is_gone worker "$volume"
+  make_claim other 1100Mi growing
+  eventually 30 event_says pvc/other ProvisioningFailed "has 1020 MiB free for backend lvm, 1.07 GiB asked"
+}
+
+@test "without room the claim is told the figures, stays as it is, and grows once there is room" {
+  make_claim other 1Gi growing
+  eventually 30 claim_is other Bound
+  use_volume
+  ask 1100Mi
+  eventually 30 event_says pvc/data VolumeResizeFailed \
+    "from 512 MiB to 1.07 GiB on node worker: pool \"default\" has 508 MiB free for backend lvm, 588 MiB more asked"
+  # The expand controller raises the capacity all the same; the claim's status is the truth.
+  claim_has 512Mi
+  lv_is 512
+  delete_claim other
+  eventually 30 lv_is 1100
+  # What is asked for and not granted takes nothing from others.
+  ask 100Ti
+  eventually 30 event_says pvc/data VolumeResizeFailed "to 100 TiB"
+  make_claim other 512Mi growing
+  eventually 30 claim_is other Bound
+}
+
+@test "a claim beside a growth does not get what the growth has taken" {
+  use_volume
+  touch "$work/worker/hold-lvextend"
+  ask 1Gi
+  eventually 30 test -e "$work/worker/held-lvextend"
+  make_claim other 1100Mi growing
+  eventually 30 event_says pvc/other ProvisioningFailed "no room on node worker"
+  rm "$work/worker/hold-lvextend"
+  eventually 30 lv_is 1024
+}
+
+@test "disks that fail leave the volume as it was, and the growth is tried again" {
+  use_volume
+  touch "$work/worker/broken"
+  ask 1Gi
+  eventually 30 event_says pvc/data VolumeResizeFailed "disk on fire"
+  rm "$work/worker/broken"
+  eventually 30 lv_is 1024
+}
+
+@test "a daemon that is killed before the disks have grown leaves what the next one completes" {
+  use_volume
+  touch "$work/worker/open" "$work/worker/hold-lvextend"
+  ask 1Gi
+  eventually 30 test -e "$work/worker/held-lvextend"
+  kill_daemon worker
+  rm "$work/worker/hold-lvextend" # the tool goes on alone, as an orphaned program would
+  start_daemon worker
+  eventually 30 claim_has 1Gi
+  capacity_is 1Gi
+  lv_is 1024
+}
+
+@test "a daemon that is killed once the disks have grown leaves what the next one completes" {
+  use_volume
+  touch "$work/worker/open"
+  stop_processes "$work" worker
+  "$work/worker/lvextend" -qq -L 1g "worker/$volume"
+  ask 1Gi
+  start_daemon worker
+  eventually 30 claim_has 1Gi
+  capacity_is 1Gi
+  lv_is 1024
+}
+
+@test "a daemon that is killed behind the capacity leaves what the next one completes" {
+  use_volume
+  touch "$work/worker/open"
+  stop_processes "$work" worker
+  "$work/worker/lvextend" -qq -L 1g "worker/$volume"
+  ask 1Gi
+  kubectl patch pv "$volume" -p '{"spec":{"capacity":{"storage":"1Gi"}}}'
+  start_daemon worker
+  eventually 30 claim_has 1Gi
+  lv_is 1024
+}
+
+@test "killed at random while it grows step by step, it ends with what was asked for" {
+  use_volume
+  touch "$work/worker/open"
+  for size in 600 700 800 900 1000 1100; do
+    ask "${size}Mi"
+    sleep "0.$((RANDOM % 10))" # any moment will do: nothing is waited for
+    kill_daemon worker
+    start_daemon worker
+  done
+  eventually 60 claim_has 1100Mi
+  capacity_is 1100Mi
+  lv_is 1100
+}

@@ -1,0 +1,127 @@
+# Logical volumes without a PersistentVolume: the real daemon, a real control plane, real LVM
+# metadata. Only what is nobody's any more is removed, and only when it is told to.
+
+setup_file() {
+  . "$BATS_TEST_DIRNAME/daemon.bash"
+  start_cluster
+  make_node worker 4G
+}
+
+teardown_file() {
+  . "$BATS_TEST_DIRNAME/daemon.bash"
+  stop_cluster
+}
+
+# A claim that is bound, so that the list of PersistentVolumes is not empty.
+setup() {
+  . "$BATS_TEST_DIRNAME/daemon.bash"
+  start_daemon worker
+  make_claim data 512Mi
+  eventually 30 claim_is data Bound
+  volume=$(volume_of data)
+  stop_processes "$work" worker
+  cluster=$(kubectl get namespace kube-system -o 'jsonpath={.metadata.uid}')
+}
+
+teardown() {
+  rm -f "$work"/worker/open
+  stop_processes "$work" worker
+  start_daemon worker
+  delete_claim data
+  eventually 30 is_gone pvc data
+  eventually 30 no_volumes
+  stop_processes "$work" worker
+  "$work/worker/lvremove" -qq -y worker || true
+  kubectl delete events --all
+}
+
+# make_orphan CLUSTER: an LV of a claim that nobody has heard of; its name is $orphan.
+make_orphan() {
+  local uid
+  uid=$(</proc/sys/kernel/random/uuid)
+  orphan=pvc-$uid
+  "$work/worker/lvcreate" -qq -an -Zn -Wn -n "$orphan" -L 300m \
+    --addtag flexlocal.io/size=314572800 --addtag flexlocal.io/owner=flexlocal \
+    --addtag "flexlocal.io/claim-uid=$uid" --addtag "flexlocal.io/cluster=$1" \
+    --addtag flexlocal.io/claim-namespace=default --addtag flexlocal.io/pool=default \
+    --addtag flexlocal.io/fs=xfs --addtag flexlocal.io/on-delete=none \
+    --addtag flexlocal.io/state=ready worker
+}
+
+not_said() { ! event_says "$@"; }
+
+lose_volume() {
+  kubectl delete pv "$volume" --wait=false
+  kubectl patch pv "$volume" -p '{"metadata":{"finalizers":null}}'
+  eventually 30 is_gone pv "$volume"
+}
+
+@test "an orphan is reported on the Node, and stays, unless the policy says delete" {
+  make_orphan "$cluster"
+  start_daemon worker --orphan-grace=2s
+  eventually 30 event_says node/worker OrphanedVolume \
+    "logical volume worker/$orphan (300 MiB, namespace default) on node worker has no PersistentVolume"
+  lv_exists worker "$orphan"
+}
+
+@test "an orphan is removed when the policy says delete, and nothing else is" {
+  make_lv worker "$volume"
+  make_orphan "$cluster"
+  ours=$orphan
+  make_orphan "$(</proc/sys/kernel/random/uuid)"
+  "$work/worker/lvcreate" -qq -an -Zn -Wn -n "pvc-$(</proc/sys/kernel/random/uuid)" -L 8m worker
+  strangers=$("$work/worker/lvs" --noheadings -o lv_name worker | grep -cv -e "$ours")
+  start_daemon worker --orphan-grace=2s --orphan-policy=delete
+  eventually 30 lv_is_gone worker "$ours"
+  eventually 30 event_says node/worker OrphanedVolumeDeleted "worker/$ours"
+  [ "$("$work/worker/lvs" --noheadings -o lv_name worker | wc -l)" = "$strangers" ]
+  lv_exists worker "$orphan"
+  lv_exists worker "$volume"
+}
+
+@test "an orphan is left alone within its grace" {
+  make_orphan "$cluster"
+  start_daemon worker --orphan-policy=delete
+  make_claim data 512Mi
+  eventually 30 claim_is data Bound
+  lv_exists worker "$orphan"
+  not_said node/worker OrphanedVolume "$orphan"
+}
+
+@test "an orphan that is open waits, says so, and goes once it is closed" {
+  make_orphan "$cluster"
+  touch "$work/worker/open"
+  start_daemon worker --orphan-grace=2s --orphan-policy=delete
+  eventually 30 event_says node/worker OrphanedVolume "is in use and is not removed yet"
+  lv_exists worker "$orphan"
+  rm "$work/worker/open"
+  eventually 30 lv_is_gone worker "$orphan"
+}
+
+@test "a node whose list of PersistentVolumes is empty has nothing removed" {
+  make_lv worker "$volume"
+  start_daemon worker --orphan-grace=2s --orphan-policy=delete
+  kubectl delete pod data --grace-period=0 --force
+  kubectl patch pv "$volume" -p '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'
+  kubectl delete pvc data
+  kubectl delete pv "$volume"
+  eventually 30 event_says node/worker OrphanedVolume \
+    "it is not deleted, since the API server lists no PersistentVolume of this node at all"
+  lv_exists worker "$volume"
+}
+
+@test "the data of a claim whose PersistentVolume was deleted by force stays, and the claim is told" {
+  make_lv worker "$volume"
+  start_daemon worker --orphan-grace=1s --orphan-policy=delete
+  make_claim other 512Mi
+  eventually 30 claim_is other Bound
+  lose_volume
+  eventually 30 event_says pvc/data OrphanedVolume \
+    "PersistentVolume $volume was deleted while this claim exists; its data, logical volume worker/$volume"
+  lv_exists worker "$volume"
+  # It is the claim that keeps it.
+  delete_claim data
+  eventually 30 lv_is_gone worker "$volume"
+  delete_claim other
+  eventually 30 is_gone pvc other
+}

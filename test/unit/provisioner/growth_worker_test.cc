@@ -1,0 +1,230 @@
+#include "provisioner/growth_worker.h"
+
+#include "test/unit/provisioner/node_lab.h"
+
+namespace flexlocal::provisioner::test {
+namespace {
+
+using Calls = std::vector<std::string>;
+
+const std::string kGrow = "grow pvc-" + kUid + " to 2048";
+const std::string kRaise = "PATCH " + kVolumePath;
+const std::string kTell = "PATCH " + kClaimPath + "/status";
+const Bytes kTwo = kGiB + kGiB;
+
+// A volume of 1 GiB that is made and mounted, on a group with 2 GiB more; its claim asks for 2 GiB.
+struct Fixture : NodeLab {
+  GrowthWorker worker{parts};
+  const std::string key = "shop/data";
+  const std::string name = "pvc-" + kUid;
+
+  Fixture() {
+    know_volume(volume_text(sample_spec(), "Bound"));
+    know_claim(bound_claim("2Gi"));
+    storage.present.holdings = {{name, "group:vg", kGiB}};
+    set_open(true);
+    answers[kRaise] = {{200, grown_volume()}};
+    answers[kTell] = {{200, claim_text(bound_claim("2Gi", "2Gi"))}};
+  }
+  static std::string grown_volume() {
+    return with(raised_volume(), R"("annotations":{)",
+                R"("annotations":{"flexlocal.io/granted":"2Gi",)");
+  }
+  // By the expand controller, which asks nobody.
+  static std::string raised_volume() {
+    return with(volume_text(sample_spec(), "Bound"), R"("storage":"1Gi")", R"("storage":"2Gi")");
+  }
+  void set_open(bool open) {
+    engine::LogicalVolume volume;
+    volume.name = name;
+    volume.open = open;
+    storage.present.volumes = {volume};
+  }
+  Status work() { return wait_for(worker.work(key)); }
+  ErrorCode failure() {
+    const Status worked = work();
+    REQUIRE_FALSE(worked.ok());
+    return worked.error().code();
+  }
+  Bytes free_for_others() {
+    REQUIRE(wait_for(ledger.refresh(true)).ok());
+    const auto room =
+        ledger.room({"pvc-other", engine::Backend::kLvm, "default", kGiB}, "shop/other");
+    REQUIRE(room.ok());
+    return room->free;
+  }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "disks, then capacity, then status, each guarded by its version") {
+  const std::string volume_version = volumes.get(name)->resource_version;
+  const std::string claim_version = claims.get(key)->resource_version;
+  CHECK(work().ok());
+  CHECK(journal == Calls{kGrow, kRaise, kTell});
+  CHECK(body_of(kube::Method::kPatch, kVolumePath) ==
+        R"({"metadata":{"resourceVersion":")" + volume_version +
+            R"(","annotations":{"flexlocal.io/granted":"2Gi"}},)" +
+            R"("spec":{"capacity":{"storage":"2Gi"}}})");
+  CHECK(body_of(kube::Method::kPatch, kClaimPath + "/status") ==
+        R"({"metadata":{"resourceVersion":")" + claim_version +
+            R"("},"status":{"capacity":{"storage":"2Gi"},"conditions":[]}})");
+  CHECK(free_for_others() == kGiB);
+  const std::string told = events_written();
+  CHECK(told.find(R"("reason":"FileSystemResizeSuccessful")") != std::string::npos);
+  CHECK(told.find("have 2 GiB on node node-a") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Fixture, "what is done is not done again") {
+  CHECK(work().ok());
+  journal.clear();
+  CHECK(work().ok());
+  CHECK(journal.empty());
+}
+
+TEST_CASE_FIXTURE(Fixture, "without a mount the claim says that its file system follows") {
+  set_open(false);
+  Claim claim = bound_claim("2Gi");
+  claim.other_conditions = {R"({"type":"Resizing","status":"True"})",
+                            R"({"type":"Other","status":"False"})"};
+  know_claim(claim);
+  CHECK(work().ok());
+  CHECK(journal == Calls{kGrow, kRaise, kTell});
+  const std::string body = body_of(kube::Method::kPatch, kClaimPath + "/status");
+  CHECK(body.find(R"("capacity")") == std::string::npos);
+  CHECK(body.find(R"("conditions":[{"type":"Other","status":"False"},)"
+                  R"({"type":"FileSystemResizePending","status":"True",)"
+                  R"("lastTransitionTime":"2023-11-14T22:13:20Z")") != std::string::npos);
+  CHECK(body.find("Resizing") == std::string::npos);
+  CHECK(events_written().find("FileSystemResizeRequired") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a volume that is not made yet gets its capacity, and its room is kept") {
+  storage.present.holdings.clear();
+  set_open(false);
+  CHECK(work().ok());
+  CHECK(journal == Calls{kGrow, kRaise, kTell});
+  CHECK(free_for_others() == Bytes(0));
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a capacity that was raised without room is refused, and takes no room") {
+  storage.free() = Bytes(512 * kMiB.count());
+  know_volume(raised_volume());
+  Claim pending = bound_claim("2Gi");
+  pending.file_system_pending = true;
+  know_claim(pending);
+  CHECK(failure() == ErrorCode::kNoSpace);
+  CHECK(journal.empty());
+  CHECK(free_for_others() == Bytes(512 * kMiB.count()));
+  const std::string told = events_written();
+  CHECK(told.find("from 1 GiB to 2 GiB on node node-a") != std::string::npos);
+  CHECK(told.find("has 512 MiB free for backend lvm, 1 GiB more asked") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "behind a raised capacity the disks grow all the same, then the status") {
+  know_volume(raised_volume());
+  Claim pending = bound_claim("2Gi");
+  pending.file_system_pending = true;
+  know_claim(pending);
+  answers[kTell] = {{200, claim_text(bound_claim("2Gi", "2Gi"))}};
+  set_open(false);
+  CHECK(work().ok());
+  CHECK(journal == Calls{kGrow});
+  CHECK(work().ok());
+  CHECK(journal == Calls{kGrow});  // only a mount is waited for
+  set_open(true);
+  REQUIRE(wait_for(ledger.refresh(true)).ok());
+  CHECK(work().ok());
+  CHECK(journal == Calls{kGrow, kGrow, kTell});
+  CHECK(claims.get(key)->capacity == "2Gi");
+}
+
+TEST_CASE_FIXTURE(Fixture, "without room nothing is touched, and the event has the figures") {
+  storage.free() = kMiB;
+  CHECK(failure() == ErrorCode::kNoSpace);
+  CHECK(journal.empty());
+  CHECK(storage.looks == 2);
+  storage.free() = kTwo;  // somebody made room
+  CHECK(work().ok());
+  CHECK(journal == Calls{kGrow, kRaise, kTell});
+  const std::string told = events_written();
+  CHECK(told.find(R"("reason":"VolumeResizeFailed")") != std::string::npos);
+  CHECK(told.find("has 1 MiB free for backend lvm, 1 GiB more asked") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Fixture, "disks that refuse leave the capacity, and give the room back") {
+  storage.grow_status = Error(ErrorCode::kNoSpace, "cannot grow volume: disk on fire");
+  CHECK(failure() == ErrorCode::kNoSpace);
+  CHECK(journal == Calls{kGrow});
+  CHECK(free_for_others() == kTwo);
+  CHECK(events_written().find("disk on fire") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "killed or cut off at any step, the next pass ends as one that was not") {
+  for (const std::string& lost : {kRaise, kTell}) {
+    broken[lost] = ErrorCode::kDeadline;
+    CHECK(failure() == ErrorCode::kDeadline);
+    CHECK(free_for_others() == kGiB);  // counted once, whoever counts it
+    broken.clear();
+  }
+  CHECK(work().ok());
+  CHECK(storage.present.holdings.front().size == kTwo);
+  CHECK(volumes.get(name)->capacity == "2Gi");
+  CHECK(claims.get(key)->capacity == "2Gi");
+  CHECK(free_for_others() == kGiB);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a write that somebody was faster than is a conflict, without an event") {
+  answers[kRaise] = {{409, refused("Conflict")}};
+  CHECK(failure() == ErrorCode::kConflict);
+  answers[kRaise] = {{200, grown_volume()}};
+  answers[kTell] = {{409, refused("Conflict")}};
+  CHECK(failure() == ErrorCode::kConflict);
+  CHECK(events_written().find("VolumeResizeFailed") == std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a claim that goes away meanwhile needs no status") {
+  answers[kTell] = {{404, refused("NotFound")}};
+  CHECK(work().ok());
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a capacity without an answer keeps its room until the answer is known") {
+  storage.present.holdings.clear();  // else the disks would show it
+  broken[kRaise] = ErrorCode::kDeadline;
+  CHECK(failure() == ErrorCode::kDeadline);
+  CHECK(free_for_others() == Bytes(0));
+  know_claim(bound_claim("1Gi"));  // and it is asked for no more
+  CHECK(work().ok());
+  CHECK(free_for_others() == kGiB);
+}
+
+TEST_CASE_FIXTURE(Fixture, "two growths at once never both get the last room") {
+  storage.free() = kGiB;
+  know_volume(volume_text(sample_spec(kOtherUid), "Bound"));
+  Claim second = bound_claim("2Gi");
+  second.name = "second";
+  second.uid = kOtherUid;
+  second.volume_name = "pvc-" + kOtherUid;
+  know_claim(second);
+  storage.present.holdings.push_back({second.volume_name, "group:vg", kGiB});
+  const std::string other_key = second.key();
+  storage.hold = true;
+  std::optional<Status> one, two;
+  tasks.spawn(kube::test::store(worker.work(key), one));
+  REQUIRE(run_until([&] { return storage.held == 1; }));
+  tasks.spawn(kube::test::store(worker.work(other_key), two));
+  REQUIRE(run_until([&] { return two.has_value(); }));
+  CHECK(two->error().code() == ErrorCode::kNoSpace);
+  storage.go.notify_all();
+  REQUIRE(run_until([&] { return one.has_value(); }));
+  CHECK(one->ok());
+  CHECK(storage.free() == Bytes(0));
+}
+
+}  // namespace flexlocal::provisioner::test
