@@ -54,13 +54,16 @@ Task<Result<Membership>> load_membership(kube::ApiClient& api, const std::string
   const std::string system_path = kube::object_path("v1", "namespaces", "", "kube-system");
   auto system = co_await api.get(system_path);
   if (!system) co_return system.error().context("reading namespace kube-system");
-  co_return Membership{{node, hostname}, std::string(system->root()["metadata"]["uid"].text())};
+  co_return Membership{{node, hostname},
+                       std::string(system->root()["metadata"]["uid"].text()),
+                       std::string(node_object->root()["metadata"]["uid"].text())};
 }
 
 NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& storage,
                    const engine::NodeConfig& config, const Clock& clock, Log& log,
                    const Membership& membership, const NodeRoleOptions& options)
     : io_(io),
+      config_(config),
       clock_(clock),
       log_(log),
       options_(options),
@@ -167,6 +170,7 @@ void NodeRole::report(const std::string& key, const Result<Pass>& pass) {
 Task<void> NodeRole::tidy_loop() {
   for (;;) {
     auto tidied = co_await tidy();
+    state_.tidied = tidied;
     if (!tidied)
       log_.warning("records and tags could not be brought together",
                    {{"error", tidied.error().message()}});
@@ -204,7 +208,8 @@ Task<void> NodeRole::grant_loop() {
   bool was_usable = false;
   auto synced = co_await volumes_.wait_synced();
   while (synced) {
-    const bool usable = grants_.refresh().ok();
+    state_.granted = grants_.refresh();
+    const bool usable = state_.granted.ok();
     if (usable && !was_usable) enqueue_claims();
     was_usable = usable;
     synced = co_await kube::sleep_for(options_.tidy_interval);

@@ -8,6 +8,7 @@
 #include "provisioner/claim_worker.h"
 #include "provisioner/kube/task_group.h"
 #include "provisioner/kube/work_queue.h"
+#include "provisioner/node_report.h"
 #include "provisioner/volume_worker.h"
 
 namespace flexlocal::provisioner {
@@ -28,6 +29,7 @@ struct NodeRoleOptions {
 struct Membership {
   NodeIdentity node;
   std::string cluster_id;  // uid of the namespace kube-system: there is one, and it never changes
+  std::string node_uid{};
 };
 
 // Asks the API server. kNotFound when there is no such Node, or it has no hostname label.
@@ -46,6 +48,9 @@ class NodeRole {
     stopping_.notify_all();
   }
 
+  // For the heartbeat.
+  NodeReport report() const { return report_of(state_, config_, ledger_); }
+
  private:
   Task<void> work_loop();
   Task<Result<Pass>> work_on(const std::string& key);
@@ -58,6 +63,7 @@ class NodeRole {
   void report(const std::string& key, const Result<Pass>& pass);
 
   boost::asio::io_context& io_;
+  const engine::NodeConfig& config_;
   const Clock& clock_;
   Log& log_;
   NodeRoleOptions options_;
@@ -72,6 +78,7 @@ class NodeRole {
   ClaimWorker claim_worker_;
   VolumeWorker volume_worker_;
   kube::Condition stopping_;
+  NodeState state_;
   bool stopped_ = false;
 };
 
