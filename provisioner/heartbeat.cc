@@ -41,16 +41,17 @@ Task<Status> Heartbeat::beat(const NodeReport& report) {
   co_return Status();
 }
 
+// By its code: the texts of a read and of a write that find no server differ.
 void Heartbeat::tell(const Status& beaten) {
+  if (beaten) return told_.reset();
+  const ErrorCode code = beaten.error().code();
   // There is one already, or somebody changed it: it is read at once.
-  const bool quiet = beaten.ok() || beaten.error().code() == ErrorCode::kExists ||
-                     beaten.error().code() == ErrorCode::kConflict ||
-                     beaten.error().code() == ErrorCode::kCancelled;
-  const std::string now = quiet ? std::string() : beaten.error().message();
-  if (now != told_ && !now.empty())
-    log_.warning("the node's Lease could not be renewed",
-                 {{"lease", lease_.name()}, {"error", now}});
-  told_ = now;
+  if (code == ErrorCode::kExists || code == ErrorCode::kConflict || code == ErrorCode::kCancelled ||
+      code == told_)
+    return;
+  told_ = code;
+  log_.warning("the node's Lease could not be renewed",
+               {{"lease", lease_.name()}, {"error", beaten.error().message()}});
 }
 
 }  // namespace flexlocal::provisioner

@@ -52,7 +52,7 @@ class Heartbeat {
   kube::LeaseClient lease_;
   kube::Lease known_;
   Next next_ = Next::kCreate;
-  std::string told_;
+  std::optional<ErrorCode> told_;
 };
 
 }  // namespace flexlocal::provisioner

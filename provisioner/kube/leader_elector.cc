@@ -93,7 +93,7 @@ Task<void> LeaderElector::wait(Clock::Instant until) {
 Task<void> LeaderElector::read() {
   const auto answer = co_await lease_.read();
   if (answer) {
-    told_.clear();
+    told_.reset();
     election_.read(*answer, clock_.now());
   } else if (answer.error().code() == ErrorCode::kNotFound) {
     election_.missing();
@@ -111,7 +111,7 @@ Task<void> LeaderElector::write(const Election::Step& step) {
   else
     answer = co_await lease_.update(step.lease);
   if (answer) {
-    told_.clear();
+    told_.reset();
     election_.written(*answer, clock_.now());
     co_return;
   }
@@ -132,10 +132,11 @@ Task<void> LeaderElector::give_back() {
     tell(answer.error());
 }
 
-// The same trouble once, until there is an answer again.
+// The same trouble once, until there is an answer again; by its code, since the texts of a read and
+// of a write that find no server differ.
 void LeaderElector::tell(const Error& error) {
-  if (error.code() == ErrorCode::kCancelled || error.message() == told_) return;
-  told_ = error.message();
+  if (error.code() == ErrorCode::kCancelled || error.code() == told_) return;
+  told_ = error.code();
   log_.warning(
       "election",
       {{"lease", lease_.name()}, {"code", to_string(error.code())}, {"error", error.message()}});

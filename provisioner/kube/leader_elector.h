@@ -68,8 +68,8 @@ class LeaderElector {
   Condition changed_;
   bool stopped_ = false;
   bool working_ = false;
-  std::string told_;         // the last trouble
-  std::string told_holder_;  // the last leader
+  std::optional<ErrorCode> told_;  // the last trouble
+  std::string told_holder_;        // the last leader
 };
 
 }  // namespace flexlocal::kube

@@ -32,8 +32,9 @@ second_account() {
   done
 }
 
+# start_leader NAME [FLAG...]
 start_leader() {
-  start_cluster_daemon "$1" --node-lost-after=5s --node-delete-policy=delete --node-delete-grace=5s
+  start_cluster_daemon "$@" --node-lost-after=5s --node-delete-policy=delete --node-delete-grace=5s
 }
 
 leads() { [ "$(grep -E 'msg="?(leading|no longer leading|lease given back)' "$work/log/$1.log" | tail -n 1 | grep -c 'msg=leading')" = 1 ]; }
@@ -245,6 +246,15 @@ heartbeat_says() {
 
 @test "with no volume left, the grant key is made again" {
   eventually 30 has_keys 1
+}
+
+@test "a single daemon can work without an election" {
+  stop_processes "$work" first
+  stop_processes "$work" second
+  start_leader first --leader-election=false
+  chosen ghost nowhere
+  eventually 30 no_choice ghost
+  kubectl delete pvc ghost
 }
 
 @test "nothing that the daemons asked for was forbidden" {
