@@ -268,12 +268,14 @@ TEST_CASE("options that would let two lead, or none, are refused") {
 namespace {
 
 // One process of the simulation. Its clock runs a little fast or slow and began anywhere; its time
-// of day is wrong and jumps. Requests are late, lost, or carried out without an answer.
+// of day is wrong, stands still or jumps. Requests are late, lost, or carried out without an
+// answer.
 struct Process {
   std::unique_ptr<Election> election;
   double rate = 1;
   seconds offset{0};
   Clock::Wall wall_offset{};
+  bool stands_still = false;  // its time of day
   milliseconds paused_until{0};
   std::optional<Election::Step> asked;
   milliseconds arrives{0};
@@ -309,8 +311,11 @@ struct Simulation {
   void begin(Process& process) {
     process = Process{};
     ++identities;
-    process.election = std::make_unique<Election>(
-        options_of(concat("p", identities), static_cast<std::uint64_t>(identities)));
+    ElectionOptions options =
+        options_of(concat("p", identities), static_cast<std::uint64_t>(identities));
+    options.retry_period = milliseconds(100) + up_to(1'900);
+    process.election = std::make_unique<Election>(options);
+    process.stands_still = chance(0.3);
     process.rate = 0.85 + random.unit() * 0.3;
     process.offset = seconds(up_to(100'000).count());
   }
@@ -365,7 +370,7 @@ struct Simulation {
     if (chance(0.002)) process.wall_offset = Clock::Wall(up_to(1'000'000'000));
     if (process.asked) take_answer(process);
     if (process.asked) return;
-    const auto wall = process.wall_offset + real;
+    const auto wall = process.wall_offset + (process.stands_still ? milliseconds(0) : real);
     const auto step = process.election->next(process.clock(real), wall);
     if (step.kind != Kind::kWait) ask(process, step);
   }

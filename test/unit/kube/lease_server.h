@@ -46,7 +46,10 @@ class LeaseServer {
   }
 
  private:
+  // An object that is the same as before is not written, and keeps its version
+  // (staging/src/k8s.io/apiserver/pkg/storage/etcd3/store.go).
   Lease keep(const Lease& asked) {
+    if (lease && encode_lease(*lease) == encode_lease(asked)) return *lease;
     lease = asked;
     lease->resource_version = concat(++version_);
     return *lease;

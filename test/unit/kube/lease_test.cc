@@ -85,7 +85,9 @@ TEST_CASE("a Lease is read, made once, and changed only at the version that was 
   CHECK(made->name == "one");
   CHECK(made->namespace_name == "ns");
   CHECK(lab.wait_for(client.create(sample())).error().code() == ErrorCode::kExists);
-  CHECK(lab.wait_for(client.update(*made)).ok());
+  Lease changed = *made;
+  changed.transitions = 9;
+  CHECK(lab.wait_for(client.update(changed)).ok());
   CHECK(lab.wait_for(client.update(*made)).error().code() == ErrorCode::kConflict);
   CHECK(http.seen[0].target == "/apis/coordination.k8s.io/v1/namespaces/ns/leases/one");
   CHECK(http.seen[1].target == "/apis/coordination.k8s.io/v1/namespaces/ns/leases");
