@@ -1,6 +1,7 @@
 #include "provisioner/claim_worker.h"
 
 #include "flexvolume/base/text.h"
+#include "provisioner/selected_node_plan.h"
 
 namespace flexlocal::provisioner {
 namespace {
@@ -171,19 +172,7 @@ Task<Status> ClaimWorker::adopt(const Claim& claim, const engine::VolumeSpec& sp
 // this node would be considered, for ten minutes (pkg/controller/volume/scheduling).
 Task<Status> ClaimWorker::hand_back(const Claim& claim, const std::string& why) {
   say(claim, kube::EventType::kWarning, "ProvisioningFailed", why);
-  JsonWriter json;
-  json.begin_object()
-      .key("metadata")
-      .begin_object()
-      .member("resourceVersion", claim.resource_version);
-  json.key("annotations")
-      .begin_object()
-      .key(kSelectedNode)
-      .null()
-      .end_object()
-      .end_object()
-      .end_object();
-  const std::string body = json.take();
+  const std::string body = patch_without_selected_node(claim);
   const std::string path =
       kube::object_path("v1", "persistentvolumeclaims", claim.namespace_name, claim.name);
   auto answer = co_await parts_.api.merge_patch(path, body);

@@ -1,9 +1,11 @@
-// flexlocal-provisioner: the daemon that makes PersistentVolumes for claims and takes them back.
+// flexlocal-provisioner: the daemon that makes PersistentVolumes for claims and takes them back,
+// and the one that looks after what no single node can.
 
 #include <iostream>
 
 #include "flexvolume/base/program.h"
-#include "provisioner/daemon.h"
+#include "provisioner/cluster_daemon.h"
+#include "provisioner/node_daemon.h"
 #include "provisioner/options.h"
 
 int main(int count, char** values) {
@@ -19,7 +21,9 @@ int main(int count, char** values) {
     return 0;
   }
   flexlocal::mark_inherited_close_on_exec();
-  const auto ran = provisioner::run_node(std::get<provisioner::DaemonOptions>(*options));
+  const auto& daemon = std::get<provisioner::DaemonOptions>(*options);
+  const auto ran = daemon.role == provisioner::Role::kCluster ? provisioner::run_cluster(daemon)
+                                                              : provisioner::run_node(daemon);
   if (ran) return 0;
   std::cerr << "flexlocal-provisioner: " << ran.error().message() << '\n';
   return 1;

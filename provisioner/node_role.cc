@@ -73,6 +73,7 @@ NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& s
                    const engine::NodeConfig& config, const Clock& clock, Log& log,
                    const Membership& membership, const NodeRoleOptions& options)
     : io_(io),
+      config_(config),
       clock_(clock),
       log_(log),
       options_(options),
@@ -191,6 +192,7 @@ void NodeRole::report(const std::string& key, const Result<Pass>& pass) {
 Task<void> NodeRole::tidy_loop() {
   for (;;) {
     auto tidied = co_await tidy();
+    state_.tidied = tidied;
     if (!tidied)
       log_.warning("records and tags could not be brought together",
                    {{"error", tidied.error().message()}});
@@ -229,7 +231,8 @@ Task<void> NodeRole::grant_loop() {
   bool was_usable = false;
   auto synced = co_await volumes_.wait_synced();
   while (synced) {
-    const bool usable = grants_.refresh().ok();
+    state_.granted = grants_.refresh();
+    const bool usable = state_.granted.ok();
     if (usable && !was_usable) enqueue_claims();
     was_usable = usable;
     synced = co_await kube::sleep_for(options_.tidy_interval);

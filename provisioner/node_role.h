@@ -9,6 +9,7 @@
 #include "provisioner/growth_worker.h"
 #include "provisioner/kube/task_group.h"
 #include "provisioner/kube/work_queue.h"
+#include "provisioner/node_report.h"
 #include "provisioner/orphan_collector.h"
 #include "provisioner/volume_worker.h"
 
@@ -52,6 +53,9 @@ class NodeRole {
     stopping_.notify_all();
   }
 
+  // For the heartbeat.
+  NodeReport report() const { return report_of(state_, config_, ledger_); }
+
  private:
   Task<void> work_loop();
   Task<Result<Pass>> work_on(const std::string& key);
@@ -66,6 +70,7 @@ class NodeRole {
   void report(const std::string& key, const Result<Pass>& pass);
 
   boost::asio::io_context& io_;
+  const engine::NodeConfig& config_;
   const Clock& clock_;
   Log& log_;
   NodeRoleOptions options_;
@@ -82,6 +87,7 @@ class NodeRole {
   VolumeWorker volume_worker_;
   OrphanCollector orphans_;
   kube::Condition stopping_;
+  NodeState state_;
   bool stopped_ = false;
 };
 

@@ -8,6 +8,7 @@
 #include "flexvolume/engine/node_config.h"
 #include "flexvolume/engine/volume_lock.h"
 #include "provisioner/grant_signer.h"
+#include "provisioner/options_check.h"
 
 namespace flexlocal::provisioner {
 namespace {
@@ -15,31 +16,13 @@ namespace {
 namespace po = boost::program_options;
 
 constexpr std::string_view kUsage =
-    "flexlocal-provisioner: makes and reclaims the volumes of this node's claims\n"
+    "flexlocal-provisioner: local volumes for Kubernetes claims\n"
     "\n"
     "usage: flexlocal-provisioner node --node-name=NAME [options]\n"
+    "           makes and reclaims the volumes of this node's claims\n"
+    "       flexlocal-provisioner cluster [options]\n"
+    "           does what no single node can; of several, one is elected\n"
     "\n";
-
-// "500ms", "30s", "5m", as the reference's flags have it.
-Result<std::chrono::milliseconds> parse_duration(std::string_view flag, const std::string& text) {
-  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-  const std::string_view unit = std::string_view(text).substr(digits);
-  const unsigned long long factor = unit == "ms"  ? 1
-                                    : unit == "s" ? 1000
-                                    : unit == "m" ? 60'000
-                                                  : 0;
-  unsigned long long count = 0;
-  if (factor == 0 || !parse_number(std::string_view(text).substr(0, digits), 1'000'000, count) ||
-      count == 0)
-    return Error(ErrorCode::kInvalid, concat("--", flag, "=", printable(text, 40),
-                                             ": accepted are durations such as 500ms, 30s, 5m"));
-  return std::chrono::milliseconds(count * factor);
-}
-
-struct Flags {
-  po::options_description all;
-  std::string role, log_level, retry_start, retry_max, timeout;
-};
 
 // One flag: its place, its default where it has one, and the name of its value in --help.
 template <typename T>
@@ -47,23 +30,30 @@ auto* flag(T& into, const char* value_name) {
   return po::value(&into)->value_name(value_name);
 }
 
-po::options_description cluster_flags(Flags& flags, DaemonOptions& options) {
+auto* duration(RawOptions& raw, const char* name, const char* fallback) {
+  return flag(raw.durations[name], "TIME")->default_value(fallback);
+}
+
+po::options_description server_flags(RawOptions& raw, DaemonOptions& options) {
   po::options_description all("The API server");
   auto add = all.add_options();
   add("kubeconfig", flag(options.kubeconfig, "FILE"),
       "kubeconfig file; without it the pod's service account is used");
   add("context", flag(options.context, "NAME"),
       "context of the kubeconfig; default: its current one");
+  add("namespace", flag(options.namespace_name, "NAME"),
+      "of the installation: its Leases and the grant key's Secret are there; default: the "
+      "environment's POD_NAMESPACE, else flexlocal-system");
   add("kube-api-qps", flag(options.kube_api_qps, "N")->default_value(20),
       "requests a second to the API server, 0: no limit");
   add("kube-api-burst", flag(options.kube_api_burst, "N")->default_value(30),
       "requests that may go at once after a pause");
-  add("timeout", flag(flags.timeout, "TIME")->default_value("30s"), "longest wait for one answer");
+  add("timeout", duration(raw, "timeout", "30s"), "longest wait for one answer");
   return all;
 }
 
 po::options_description node_flags(DaemonOptions& options) {
-  po::options_description all("The node");
+  po::options_description all("Role node");
   auto add = all.add_options();
   add("node-name", flag(options.node_name, "NAME"), "name of this node's Node object");
   add("node-config",
@@ -84,69 +74,59 @@ po::options_description node_flags(DaemonOptions& options) {
   return all;
 }
 
-po::options_description work_flags(Flags& flags, DaemonOptions& options) {
+po::options_description cluster_flags(RawOptions& raw, DaemonOptions& options) {
+  po::options_description all("Role cluster");
+  auto add = all.add_options();
+  add("leader-election",
+      flag(options.leader_election, "BOOL")->default_value(true, "true")->implicit_value(true),
+      "work only as the elected leader; false: at once, for a single daemon");
+  add("leader-election-lease-duration", duration(raw, "leader-election-lease-duration", "15s"),
+      "how long the others wait for a leader's next sign of life");
+  add("leader-election-renew-deadline", duration(raw, "leader-election-renew-deadline", "10s"),
+      "how long a leader that cannot renew its Lease goes on");
+  add("leader-election-retry-period", duration(raw, "leader-election-retry-period", "2s"),
+      "between two tries");
+  add("node-lost-after", duration(raw, "node-lost-after", "2m"),
+      "claims are taken from a selected node that has not been Ready for so long");
+  add("node-delete-policy", flag(raw.node_delete_policy, "WORD")->default_value("tell"),
+      "PersistentVolumes of a deleted node: tell: say what to do; orphan: let go of those that "
+      "somebody deletes; delete: delete those whose claim is gone, too");
+  add("node-delete-grace", duration(raw, "node-delete-grace", "10m"),
+      "how long a node must be gone before that");
+  return all;
+}
+
+po::options_description work_flags(RawOptions& raw, DaemonOptions& options) {
   po::options_description all("Work");
   auto add = all.add_options();
   add("worker-threads", flag(options.worker_threads, "N")->default_value(4),
       "claims and volumes worked on at once, 1 to 64");
-  add("retry-interval-start", flag(flags.retry_start, "TIME")->default_value("1s"),
+  add("retry-interval-start", duration(raw, "retry-interval-start", "1s"),
       "first pause after a failure; it doubles with each");
-  add("retry-interval-max", flag(flags.retry_max, "TIME")->default_value("5m"),
+  add("retry-interval-max", duration(raw, "retry-interval-max", "5m"),
       "longest pause after failures");
-  add("log-level", flag(flags.log_level, "LEVEL")->default_value("info"),
+  add("log-level", flag(raw.log_level, "LEVEL")->default_value("info"),
       "debug, info, warning or error");
   add("help", "print this");
   add("version", "print the version");
   return all;
 }
 
-Error wrong(std::string_view why) {
-  return Error(ErrorCode::kInvalid, concat(why, "; see flexlocal-provisioner --help"));
-}
-
-Status check(const Flags& flags, DaemonOptions& options) {
-  if (flags.role.empty()) return wrong("no role: say flexlocal-provisioner node");
-  if (flags.role != "node")
-    return wrong(concat("role \"", printable(flags.role, 40), "\" is not known; accepted: node"));
-  if (options.node_name.empty()) return wrong("--node-name is missing");
-  if (!(options.kube_api_qps >= 0 && options.kube_api_qps <= 100'000))
-    return wrong("--kube-api-qps: accepted are 0 to 100000");
-  if (!(options.kube_api_burst >= 1 && options.kube_api_burst <= 100'000))
-    return wrong("--kube-api-burst: accepted are 1 to 100000");
-  if (options.worker_threads < 1 || options.worker_threads > 64)
-    return wrong("--worker-threads: accepted are 1 to 64");
-  if (!parse_log_level(flags.log_level, options.log_level))
-    return wrong("--log-level: accepted are debug, info, warning, error");
-  struct Duration {
-    std::string_view flag;
-    const std::string& text;
-    std::chrono::milliseconds& into;
-  };
-  for (const Duration& duration :
-       {Duration{"retry-interval-start", flags.retry_start, options.retry_interval_start},
-        Duration{"retry-interval-max", flags.retry_max, options.retry_interval_max},
-        Duration{"timeout", flags.timeout, options.timeout}}) {
-    const auto parsed = parse_duration(duration.flag, duration.text);
-    if (!parsed) return parsed.error();
-    duration.into = *parsed;
+// A flag that does nothing in this role is a mistake of whoever wrote it.
+Status check_unused(const po::options_description& others, const char* role,
+                    const po::variables_map& values) {
+  for (const auto& option : others.options()) {
+    const std::string& name = option->long_name();
+    if (values.contains(name) && !values[name].defaulted())
+      return wrong_usage(concat("--", name, " is not for the role ", role));
   }
-  if (options.retry_interval_max < options.retry_interval_start)
-    return wrong("--retry-interval-max is less than --retry-interval-start");
   return {};
 }
 
-}  // namespace
-
-Result<std::variant<DaemonOptions, Say>> parse_options(const std::vector<std::string>& arguments) {
-  DaemonOptions options;
-  Flags flags;
-  flags.all.add(cluster_flags(flags, options))
-      .add(node_flags(options))
-      .add(work_flags(flags, options));
-  po::options_description hidden;
-  hidden.add_options()("role", po::value(&flags.role));
-  po::options_description both;
-  both.add(flags.all).add(hidden);
+Result<po::variables_map> read_arguments(const std::vector<std::string>& arguments,
+                                         const po::options_description& flags, RawOptions& raw) {
+  po::options_description all;
+  all.add(flags).add_options()("role", po::value(&raw.role));
   po::positional_options_description positional;
   positional.add("role", 1);
   po::variables_map values;
@@ -155,21 +135,39 @@ Result<std::variant<DaemonOptions, Say>> parse_options(const std::vector<std::st
     const int style =
         po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
     po::store(
-        po::command_line_parser(arguments).options(both).positional(positional).style(style).run(),
+        po::command_line_parser(arguments).options(all).positional(positional).style(style).run(),
         values);
     po::notify(values);
   } catch (const po::error& error) {
-    return wrong(error.what());
+    return wrong_usage(error.what());
   }
-  if (values.contains("help")) {
+  return values;
+}
+
+}  // namespace
+
+Result<std::variant<DaemonOptions, Say>> parse_options(const std::vector<std::string>& arguments) {
+  using Outcome = std::variant<DaemonOptions, Say>;
+  DaemonOptions options;
+  RawOptions raw;
+  const auto node = node_flags(options);
+  const auto cluster = cluster_flags(raw, options);
+  po::options_description flags;
+  flags.add(server_flags(raw, options)).add(node).add(cluster).add(work_flags(raw, options));
+  const auto values = read_arguments(arguments, flags, raw);
+  if (!values) return values.error();
+  if (values->contains("help")) {
     std::ostringstream text;
-    text << kUsage << flags.all;
-    return std::variant<DaemonOptions, Say>(Say{text.str()});
+    text << kUsage << flags;
+    return Outcome(Say{text.str()});
   }
-  if (values.contains("version"))
-    return std::variant<DaemonOptions, Say>(Say{concat("flexlocal-provisioner ", version(), '\n')});
-  if (auto checked = check(flags, options); !checked) return checked.error();
-  return std::variant<DaemonOptions, Say>(options);
+  if (values->contains("version"))
+    return Outcome(Say{concat("flexlocal-provisioner ", version(), '\n')});
+  if (auto checked = check_options(raw, options); !checked) return checked.error();
+  const bool is_node = options.role == Role::kNode;
+  auto unused = check_unused(is_node ? cluster : node, is_node ? "node" : "cluster", *values);
+  if (!unused) return unused.error();
+  return Outcome(options);
 }
 
 }  // namespace flexlocal::provisioner

@@ -9,13 +9,18 @@
 
 #include "flexvolume/base/log.h"
 #include "flexvolume/base/result.h"
+#include "provisioner/lost_volume_plan.h"
 
 namespace flexlocal::provisioner {
 
+enum class Role { kNode, kCluster };
+
 struct DaemonOptions {
+  Role role = Role::kNode;
   std::string node_name;       // of the Node object this daemon works for
   std::string kubeconfig;      // empty: what a pod finds in itself
   std::string context;         // empty: the kubeconfig's current one
+  std::string namespace_name;  // of the installation; empty: the pod's own
   std::string node_config;     // path of node.conf
   std::string host_proc;       // /proc folder of a process in the host's namespaces; empty: ours
   std::string state_dir;       // the host's /var/lib/flexlocal
@@ -29,6 +34,14 @@ struct DaemonOptions {
   std::chrono::milliseconds retry_interval_max{300000};
   std::chrono::milliseconds timeout{30000};
   LogLevel log_level = LogLevel::kInfo;
+  // The cluster role's, see election.h and cluster_parts.h.
+  bool leader_election = true;
+  std::chrono::milliseconds lease_duration{15000};
+  std::chrono::milliseconds renew_deadline{10000};
+  std::chrono::milliseconds retry_period{2000};
+  std::chrono::milliseconds node_lost_after{120000};
+  std::chrono::milliseconds node_delete_grace{600000};
+  NodeDeletePolicy node_delete_policy = NodeDeletePolicy::kTell;
 };
 
 // --help or --version: print this and end well.

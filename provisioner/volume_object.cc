@@ -62,4 +62,14 @@ std::string volume_json(const engine::VolumeSpec& spec, const std::string& grant
   return json.take();
 }
 
+std::string patch_without_finalizer(const Volume& volume) {
+  JsonWriter json;
+  json.begin_object().key("metadata").begin_object();
+  json.member("resourceVersion", volume.resource_version).key("finalizers").begin_array();
+  for (const std::string& finalizer : volume.finalizers)
+    if (finalizer != kFinalizer) json.string(finalizer);
+  json.end_array().end_object().end_object();
+  return json.take();
+}
+
 }  // namespace flexlocal::provisioner

@@ -21,4 +21,7 @@ std::string volume_json(const engine::VolumeSpec& spec, const std::string& grant
                         const Claim& claim, const StorageClass& storage_class,
                         const NodeIdentity& node);
 
+// The merge patch that lets the volume go, if it still has the version that was decided on.
+std::string patch_without_finalizer(const Volume& volume);
+
 }  // namespace flexlocal::provisioner

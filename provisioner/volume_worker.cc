@@ -11,19 +11,6 @@ std::string path_of(const Volume& volume) {
   return kube::object_path("v1", "persistentvolumes", "", volume.name);
 }
 
-std::string body_without_finalizer(const Volume& volume) {
-  JsonWriter json;
-  json.begin_object()
-      .key("metadata")
-      .begin_object()
-      .member("resourceVersion", volume.resource_version);
-  json.key("finalizers").begin_array();
-  for (const std::string& finalizer : volume.finalizers)
-    if (finalizer != kFinalizer) json.string(finalizer);
-  json.end_array().end_object().end_object();
-  return json.take();
-}
-
 }  // namespace
 
 Task<Result<Pass>> VolumeWorker::work(const std::string& name) {
@@ -140,7 +127,7 @@ Task<Status> VolumeWorker::let_go(const Volume& volume) {
 
 Task<Status> VolumeWorker::drop_finalizer(const Volume& volume) {
   const std::string path = path_of(volume);
-  const std::string body = body_without_finalizer(volume);
+  const std::string body = patch_without_finalizer(volume);
   auto answer = co_await parts_.api.merge_patch(path, body);
   if (!answer && answer.error().code() != ErrorCode::kNotFound)
     co_return answer.error().context("letting the PersistentVolume go");

@@ -9,6 +9,8 @@ namespace flexlocal::kube {
 namespace {
 
 constexpr std::size_t kSecondsLength = 19;  // "2024-05-01T10:00:00"
+// 2200-01-01: nanoseconds in 64 bits end in 2262, and anyone may write a year 9999.
+constexpr std::time_t kLatest = 7'258'118'400;
 
 std::string format_seconds(Clock::Wall time) {
   const auto whole = std::chrono::floor<std::chrono::seconds>(time);
@@ -51,7 +53,9 @@ std::optional<Clock::Wall> parse_time(std::string_view text) {
   if (end == nullptr || *end != '\0') return std::nullopt;
   const auto fraction = parse_fraction(text.substr(kSecondsLength));
   if (!fraction) return std::nullopt;
-  return std::chrono::system_clock::from_time_t(::timegm(&parts)) +
+  const std::time_t seconds = ::timegm(&parts);
+  if (seconds < 0 || seconds >= kLatest) return std::nullopt;
+  return std::chrono::system_clock::from_time_t(seconds) +
          std::chrono::duration_cast<Clock::Wall::duration>(*fraction);
 }
 

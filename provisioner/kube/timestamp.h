@@ -13,7 +13,8 @@ namespace flexlocal::kube {
 std::string format_time(Clock::Wall time);
 std::string format_micro_time(Clock::Wall time);
 
-// Either of them, in UTC as the API server always writes them; nullopt on anything else.
+// Either of them, in UTC as the API server always writes them; nullopt on anything else, and
+// before 1970 or after 2199.
 std::optional<Clock::Wall> parse_time(std::string_view text);
 
 }  // namespace flexlocal::kube

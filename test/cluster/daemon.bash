@@ -59,15 +59,18 @@ write_secret() {
 }
 
 # The daemon runs with the ServiceAccount that is shipped, so a missing right fails a test.
-service_account_token() {
-  local secret token
-  secret=$(kubectl -n flexlocal-system get serviceaccount flexlocal-node -o 'jsonpath={.secrets[0].name}')
+service_account_token() { account_kubeconfig flexlocal-node daemon; }
+
+# account_kubeconfig ACCOUNT NAME: makes $work/NAME.kubeconfig, for that ServiceAccount.
+account_kubeconfig() {
+  local secret token config=$work/$2.kubeconfig
+  secret=$(kubectl -n flexlocal-system get serviceaccount "$1" -o 'jsonpath={.secrets[0].name}')
   [ -n "$secret" ] || return 1
   token=$(kubectl -n flexlocal-system get secret "$secret" -o 'jsonpath={.data.token}' | base64 -d)
   [ -n "$token" ] || return 1
-  cp "$KUBECONFIG" "$work/daemon.kubeconfig"
-  kubectl --kubeconfig "$work/daemon.kubeconfig" config set-credentials daemon --token "$token"
-  kubectl --kubeconfig "$work/daemon.kubeconfig" config set-context --current --user daemon
+  cp "$KUBECONFIG" "$config"
+  kubectl --kubeconfig "$config" config set-credentials daemon --token "$token"
+  kubectl --kubeconfig "$config" config set-context --current --user daemon
 }
 
 # Also after a test that failed half-way: nothing that was started or taken is left.
@@ -139,6 +142,16 @@ start_daemon() {
     --state-dir="$work/$name/state" --lock-dir="$work/$name/locks" \
     --grant-key="$work/secret" --host-grant-key="$work/$name/grant.key" \
     --retry-interval-start=200ms --retry-interval-max=2s "$@"
+}
+
+# start_cluster_daemon NAME [FLAG...]: the cluster role, as the ServiceAccount of $work/NAME.kubeconfig;
+# its log is $work/log/NAME.log.
+start_cluster_daemon() {
+  local name=$1
+  shift
+  start_process "$work" "$name" env -i "$provisioner" cluster --kubeconfig="$work/$name.kubeconfig" \
+    --retry-interval-start=200ms --retry-interval-max=2s --leader-election-lease-duration=6s \
+    --leader-election-renew-deadline=4s --leader-election-retry-period=1s "$@"
 }
 
 # Killed by signal 9, as a node's loss would.

@@ -15,6 +15,13 @@ Result<DaemonOptions> parse(Arguments more) {
   return std::get<DaemonOptions>(*parsed);
 }
 
+Result<DaemonOptions> parse_cluster(Arguments more) {
+  more.insert(more.begin(), "cluster");
+  auto parsed = parse_options(more);
+  if (!parsed) return parsed.error();
+  return std::get<DaemonOptions>(*parsed);
+}
+
 std::string words(const Arguments& arguments) {
   const auto parsed = parse_options(arguments);
   REQUIRE_FALSE(parsed.ok());
@@ -84,11 +91,61 @@ TEST_CASE("every flag reaches its option") {
 
 TEST_CASE("a missing or unknown role, or no node's name, is refused in one line") {
   const std::string help = "; see flexlocal-provisioner --help";
-  CHECK(words({}) == "no role: say flexlocal-provisioner node" + help);
-  CHECK(words({"cluster"}) == "role \"cluster\" is not known; accepted: node" + help);
-  CHECK(words({"a\nb"}) == "role \"a?b\" is not known; accepted: node" + help);
+  CHECK(words({}) ==
+        "no role: say flexlocal-provisioner node, or flexlocal-provisioner cluster" + help);
+  CHECK(words({"nodes"}) == "role \"nodes\" is not known; accepted: node, cluster" + help);
+  CHECK(words({"a\nb"}) == "role \"a?b\" is not known; accepted: node, cluster" + help);
   CHECK(words({"node"}) == "--node-name is missing" + help);
   CHECK(words({"node", "--node-name", ""}) == "--node-name is missing" + help);
+}
+
+TEST_CASE("the cluster role needs no node, and has flags of its own") {
+  const auto plain = parse_cluster({});
+  REQUIRE(plain.ok());
+  CHECK(plain->role == Role::kCluster);
+  CHECK(plain->leader_election);
+  CHECK(plain->lease_duration == milliseconds(15'000));
+  CHECK(plain->renew_deadline == milliseconds(10'000));
+  CHECK(plain->retry_period == milliseconds(2'000));
+  CHECK(plain->node_lost_after == milliseconds(120'000));
+  CHECK(plain->node_delete_grace == milliseconds(600'000));
+  CHECK(plain->node_delete_policy == NodeDeletePolicy::kTell);
+  CHECK(plain->namespace_name.empty());
+  const auto options =
+      parse_cluster({"--leader-election=false", "--leader-election-lease-duration=3s",
+                     "--leader-election-renew-deadline=2s", "--leader-election-retry-period=500ms",
+                     "--node-lost-after=5m", "--node-delete-grace=30m",
+                     "--node-delete-policy=orphan", "--namespace=storage"});
+  REQUIRE(options.ok());
+  CHECK_FALSE(options->leader_election);
+  CHECK(options->lease_duration == milliseconds(3'000));
+  CHECK(options->renew_deadline == milliseconds(2'000));
+  CHECK(options->retry_period == milliseconds(500));
+  CHECK(options->node_lost_after == milliseconds(300'000));
+  CHECK(options->node_delete_grace == milliseconds(1'800'000));
+  CHECK(options->node_delete_policy == NodeDeletePolicy::kOrphan);
+  CHECK(options->namespace_name == "storage");
+}
+
+TEST_CASE("the cluster role's values are refused with what is accepted") {
+  const std::string help = "; see flexlocal-provisioner --help";
+  CHECK(words({"cluster", "--node-delete-policy=all"}) ==
+        "--node-delete-policy: accepted are tell, orphan, delete" + help);
+  CHECK(words({"cluster", "--leader-election-lease-duration=10s"}) ==
+        "--leader-election-lease-duration must be longer than --leader-election-renew-deadline" +
+            help);
+  CHECK(words({"cluster", "--leader-election-retry-period=9s"}) ==
+        "--leader-election-renew-deadline must be longer than 1.2 times "
+        "--leader-election-retry-period" +
+            help);
+  CHECK_FALSE(parse_cluster({"--leader-election=perhaps"}).ok());
+}
+
+TEST_CASE("a flag of the other role is refused: it would do nothing") {
+  const std::string help = "; see flexlocal-provisioner --help";
+  CHECK(words({"cluster", "--node-name=a"}) == "--node-name is not for the role cluster" + help);
+  CHECK(words({"node", "--node-name=a", "--node-lost-after=1m"}) ==
+        "--node-lost-after is not for the role node" + help);
 }
 
 TEST_CASE("unknown, abbreviated, repeated and superfluous arguments are refused") {
@@ -132,10 +189,32 @@ TEST_CASE("an unknown log level is refused with those that are known") {
 
 TEST_CASE("help names every flag, and version one line, whatever else is missing") {
   const std::string help = said({"--help"});
-  for (const char* flag : {"kubeconfig", "context", "kube-api-qps", "kube-api-burst", "timeout",
-                           "node-name", "node-config", "host-proc", "state-dir", "lock-dir",
-                           "grant-key", "host-grant-key", "worker-threads", "retry-interval-start",
-                           "retry-interval-max", "log-level", "help", "version"})
+  for (const char* flag : {"kubeconfig",
+                           "context",
+                           "kube-api-qps",
+                           "kube-api-burst",
+                           "timeout",
+                           "node-name",
+                           "node-config",
+                           "host-proc",
+                           "state-dir",
+                           "lock-dir",
+                           "grant-key",
+                           "host-grant-key",
+                           "worker-threads",
+                           "retry-interval-start",
+                           "retry-interval-max",
+                           "log-level",
+                           "help",
+                           "version",
+                           "namespace",
+                           "leader-election",
+                           "leader-election-lease-duration",
+                           "leader-election-renew-deadline",
+                           "leader-election-retry-period",
+                           "node-lost-after",
+                           "node-delete-policy",
+                           "node-delete-grace"})
     CHECK(help.find(std::string("--") + flag) != std::string::npos);
   CHECK(help.starts_with("flexlocal-provisioner: "));
   const std::string version = said({"--version"});

@@ -1,4 +1,4 @@
-// The daemon put together from its parts, from options to exit status.
+// The daemon in the node role, from options to exit status.
 #pragma once
 
 #include "provisioner/options.h"

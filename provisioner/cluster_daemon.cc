@@ -1,0 +1,116 @@
+#include "provisioner/cluster_daemon.h"
+
+#include <unistd.h>
+
+#include "flexvolume/base/text.h"
+#include "flexvolume/base/version.h"
+#include "provisioner/cluster_role.h"
+#include "provisioner/grant_secret.h"
+#include "provisioner/kube/boot_clock.h"
+#include "provisioner/kube/leader_elector.h"
+#include "provisioner/process.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+constexpr const char* kLeaseName = "flexlocal-cluster";
+
+// The pod's name, for people, and a number that no other process ever had.
+std::string make_identity() {
+  char host[256] = "unknown";
+  if (::gethostname(host, sizeof host - 1) != 0) host[0] = '\0';
+  return concat(host, '_', make_grant_key().substr(0, 16));
+}
+
+class ClusterDaemon final : public kube::LeaderWork {
+ public:
+  explicit ClusterDaemon(Process& process) : process_(process), options_(process.options()) {}
+
+  Task<Status> serve(kube::Http& http) {
+    process_.log().info("cluster daemon started",
+                        {{"version", version()}, {"server", process_.server()}});
+    kube::LeaderGate gate(http, clock_);
+    kube::ApiClient leaders(gate, process_.clock(), api_options(options_));
+    api_ = &leaders;
+    if (options_.leader_election)
+      co_await stand_for_election(http, gate);
+    else
+      co_await lead_alone(gate);
+    process_.log().info("cluster daemon stopped");
+    co_return Status();
+  }
+
+  void stop_serving() {
+    if (elector_ != nullptr)
+      elector_->stop();
+    else
+      stop();
+  }
+
+  Task<void> lead() override {
+    ClusterRole role(process_.io(), *api_, clock_, process_.log(), role_options());
+    role_ = &role;
+    co_await role.run();
+    role_ = nullptr;
+  }
+  void stop() override {
+    if (role_ != nullptr) role_->stop();
+  }
+
+ private:
+  Task<void> stand_for_election(kube::Http& http, kube::LeaderGate& gate) {
+    kube::ElectionOptions election;
+    election.identity = make_identity();
+    election.lease_duration = options_.lease_duration;
+    election.renew_deadline = options_.renew_deadline;
+    election.retry_period = options_.retry_period;
+    kube::ApiOptions api = api_options(options_);
+    api.limit = {};
+    api.deadline = std::min<std::chrono::milliseconds>(api.deadline, election.renew_deadline / 2);
+    api.longest_pause = election.retry_period;
+    kube::ApiClient lease_api(http, process_.clock(), api);
+    kube::LeaseClient lease(lease_api, own_namespace(options_), kLeaseName);
+    kube::LeaderElector elector(process_.io(), lease, clock_, process_.log(), election, gate,
+                                *this);
+    elector_ = &elector;
+    co_await elector.run();
+    elector_ = nullptr;
+  }
+
+  Task<void> lead_alone(kube::LeaderGate& gate) {
+    gate.open_until(Clock::Instant::max());
+    co_await lead();
+  }
+
+  ClusterRoleOptions role_options() const {
+    ClusterRoleOptions role;
+    role.namespace_name = own_namespace(options_);
+    role.workers = options_.worker_threads;
+    role.retry = {options_.retry_interval_start, options_.retry_interval_max};
+    role.node_lost_after = options_.node_lost_after;
+    role.node_delete_policy = options_.node_delete_policy;
+    role.node_delete_grace = options_.node_delete_grace;
+    return role;
+  }
+
+  Process& process_;
+  const DaemonOptions& options_;
+  kube::BootClock clock_;
+  kube::ApiClient* api_ = nullptr;
+  kube::LeaderElector* elector_ = nullptr;
+  ClusterRole* role_ = nullptr;
+};
+
+}  // namespace
+
+Status run_cluster(const DaemonOptions& options) {
+  StderrLog log(options.log_level);
+  auto cluster = cluster_config(options);
+  if (!cluster) return cluster.error();
+  Process process(options, std::move(*cluster), log);
+  ClusterDaemon daemon(process);
+  return process.run([&](kube::Http& http) { return daemon.serve(http); },
+                     [&] { daemon.stop_serving(); });
+}
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,51 @@
+// What the pieces of the cluster role share; made once a term, in cluster_role.cc.
+#pragma once
+
+#include <string>
+
+#include "flexvolume/base/log.h"
+#include "provisioner/cluster_objects.h"
+#include "provisioner/kube/events.h"
+#include "provisioner/kube/informer.h"
+#include "provisioner/lost_volume_plan.h"
+#include "provisioner/node_health.h"
+#include "provisioner/objects.h"
+
+namespace flexlocal::provisioner {
+
+using kube::Task;
+
+struct ClusterRoleOptions {
+  std::string namespace_name;  // of the Secret and the nodes' Leases
+  unsigned workers = 4;
+  kube::BackoffOptions retry{std::chrono::seconds(1), std::chrono::minutes(5)};
+  // How long a selected node may be NotReady.
+  std::chrono::nanoseconds node_lost_after = std::chrono::minutes(2);
+  NodeDeletePolicy node_delete_policy = NodeDeletePolicy::kTell;
+  // How long a node must be gone before its volumes are looked at.
+  std::chrono::nanoseconds node_delete_grace = std::chrono::minutes(10);
+  // How often everything that depends on time is looked at, and the Secret read.
+  std::chrono::nanoseconds scan_interval = std::chrono::seconds(10);
+  // How long no node must have room before the claim says so: figures of nodes are that old.
+  std::chrono::nanoseconds no_room_after = std::chrono::seconds(15);
+};
+
+struct ClusterParts {
+  kube::ApiClient& api;  // through the leader's gate
+  kube::EventRecorder& events;
+  kube::Informer<Claim>& claims;
+  kube::Informer<Volume>& volumes;
+  kube::Informer<StorageClass>& classes;
+  kube::Informer<Node>& nodes;
+  kube::Informer<NodeHeartbeat>& beats;  // by "namespace/lease name"
+  NodeObservations& observations;
+  const Clock& clock;  // goes on while the machine sleeps
+  Log& log;
+  ClusterRoleOptions options;
+
+  std::string beat_key(const std::string& node) const {
+    return options.namespace_name + '/' + heartbeat_name(node);
+  }
+};
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,128 @@
+#include "provisioner/node_daemon.h"
+
+#include "flexvolume/base/program.h"
+#include "flexvolume/base/text.h"
+#include "flexvolume/base/version.h"
+#include "flexvolume/engine/kernel_mounter.h"
+#include "provisioner/heartbeat.h"
+#include "provisioner/node_role.h"
+#include "provisioner/process.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+// Everything that lives as long as the daemon, in the order in which it is needed.
+class NodeDaemon {
+ public:
+  NodeDaemon(Process& process, engine::NodeConfig config)
+      : process_(process),
+        options_(process.options()),
+        config_(std::move(config)),
+        runner_(options_.host_proc),
+        devices_(host_root()),
+        mounter_(options_.host_proc.empty() ? "/proc/self/mountinfo"
+                                            : options_.host_proc + "/mountinfo"),
+        engine_(host(), config_),
+        storage_(process.io(), engine_, options_.worker_threads + 1) {}
+
+  Task<Status> serve(kube::Http& http) {
+    kube::ApiClient api(http, process_.clock(), api_options(options_));
+    auto membership = co_await load_membership(api, options_.node_name);
+    if (!membership) co_return membership.error().context(concat("API server ", process_.server()));
+    process_.log().info("node daemon started", {{"node", options_.node_name},
+                                                {"version", version()},
+                                                {"server", process_.server()},
+                                                {"cluster", membership->cluster_id}});
+    NodeRole role(process_.io(), api, storage_, config_, process_.clock(), process_.log(),
+                  *membership, role_options());
+    role_ = &role;
+    // Not behind the role's requests: they may have to wait for --kube-api-qps, and whoever gives
+    // no sign of life is taken for dead.
+    kube::ApiClient heartbeat_api(http, process_.clock(), heartbeat_api_options());
+    Heartbeat heartbeat(heartbeat_api, process_.clock(), process_.log(),
+                        heartbeat_options(*membership), [&role] { return role.report(); });
+    kube::TaskGroup beats(process_.io());
+    beats.spawn(heartbeat.run());
+    co_await role.run();
+    role_ = nullptr;
+    beats.cancel();
+    const Status ended = co_await beats.join();
+    process_.log().info("node daemon stopped");
+    co_return ended;
+  }
+
+  void stop() {
+    if (role_ != nullptr)
+      role_->stop();
+    else
+      process_.cancel();
+  }
+
+ private:
+  // The host's file tree, as its first process sees it: what tools and devices are looked for
+  // under.
+  std::string host_root() const {
+    return options_.host_proc.empty() ? std::string() : options_.host_proc + "/root";
+  }
+
+  engine::Host host() {
+    const std::string root = host_root();
+    return {runner_,
+            devices_,
+            mounter_,
+            process_.log(),
+            options_.state_dir + "/volumes",
+            options_.lock_dir,
+            options_.host_grant_key,
+            root};
+  }
+
+  NodeRoleOptions role_options() const {
+    NodeRoleOptions role;
+    role.workers = options_.worker_threads;
+    role.retry = {options_.retry_interval_start, options_.retry_interval_max};
+    role.grants = {options_.grant_key, options_.host_grant_key};
+    return role;
+  }
+
+  kube::ApiOptions heartbeat_api_options() const {
+    kube::ApiOptions api = api_options(options_);
+    api.limit = {};
+    api.deadline = std::min<std::chrono::milliseconds>(api.deadline, kHeartbeatInterval);
+    api.longest_pause = kHeartbeatInterval;
+    return api;
+  }
+
+  HeartbeatOptions heartbeat_options(const Membership& membership) const {
+    HeartbeatOptions beat;
+    beat.namespace_name = own_namespace(options_);
+    beat.node = membership.node.name;
+    beat.node_uid = membership.node.uid;
+    return beat;
+  }
+
+  Process& process_;
+  const DaemonOptions& options_;
+  engine::NodeConfig config_;
+  ProcessRunner runner_;
+  engine::KernelDevices devices_;
+  engine::KernelMounter mounter_;
+  engine::Engine engine_;
+  EngineStorage storage_;
+  NodeRole* role_ = nullptr;
+};
+
+}  // namespace
+
+Status run_node(const DaemonOptions& options) {
+  StderrLog log(options.log_level);
+  auto config = engine::load_node_config(options.node_config);
+  if (!config) return config.error();
+  auto cluster = cluster_config(options);
+  if (!cluster) return cluster.error();
+  Process process(options, std::move(*cluster), log);
+  NodeDaemon daemon(process, std::move(*config));
+  return process.run([&](kube::Http& http) { return daemon.serve(http); }, [&] { daemon.stop(); });
+}
+
+}  // namespace flexlocal::provisioner

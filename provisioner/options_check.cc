@@ -1,0 +1,108 @@
+#include "provisioner/options_check.h"
+
+#include <algorithm>
+
+#include "flexvolume/base/text.h"
+#include "provisioner/kube/election.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+using std::chrono::milliseconds;
+
+// "500ms", "30s", "5m", as the reference's flags have it.
+Result<milliseconds> parse_duration(std::string_view flag, const std::string& text) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::string_view unit = std::string_view(text).substr(digits);
+  const unsigned long long factor = unit == "ms"  ? 1
+                                    : unit == "s" ? 1000
+                                    : unit == "m" ? 60'000
+                                                  : 0;
+  unsigned long long count = 0;
+  if (factor == 0 || !parse_number(std::string_view(text).substr(0, digits), 1'000'000, count) ||
+      count == 0)
+    return Error(ErrorCode::kInvalid, concat("--", flag, "=", printable(text, 40),
+                                             ": accepted are durations such as 500ms, 30s, 5m"));
+  return milliseconds(count * factor);
+}
+
+Status read_durations(const RawOptions& raw, DaemonOptions& options) {
+  const std::map<std::string_view, milliseconds*> places = {
+      {"retry-interval-start", &options.retry_interval_start},
+      {"retry-interval-max", &options.retry_interval_max},
+      {"timeout", &options.timeout},
+      {"leader-election-lease-duration", &options.lease_duration},
+      {"leader-election-renew-deadline", &options.renew_deadline},
+      {"leader-election-retry-period", &options.retry_period},
+      {"node-lost-after", &options.node_lost_after},
+      {"node-delete-grace", &options.node_delete_grace}};
+  for (const auto& [flag, text] : raw.durations) {
+    const auto parsed = parse_duration(flag, text);
+    if (!parsed) return parsed.error();
+    *places.at(flag) = *parsed;
+  }
+  return {};
+}
+
+Status check_role(const RawOptions& raw, DaemonOptions& options) {
+  if (raw.role.empty())
+    return wrong_usage("no role: say flexlocal-provisioner node, or flexlocal-provisioner cluster");
+  if (raw.role != "node" && raw.role != "cluster")
+    return wrong_usage(
+        concat("role \"", printable(raw.role, 40), "\" is not known; accepted: node, cluster"));
+  options.role = raw.role == "node" ? Role::kNode : Role::kCluster;
+  if (options.role == Role::kNode && options.node_name.empty())
+    return wrong_usage("--node-name is missing");
+  return {};
+}
+
+Status check_numbers(const DaemonOptions& options) {
+  if (!(options.kube_api_qps >= 0 && options.kube_api_qps <= 100'000))
+    return wrong_usage("--kube-api-qps: accepted are 0 to 100000");
+  if (!(options.kube_api_burst >= 1 && options.kube_api_burst <= 100'000))
+    return wrong_usage("--kube-api-burst: accepted are 1 to 100000");
+  if (options.worker_threads < 1 || options.worker_threads > 64)
+    return wrong_usage("--worker-threads: accepted are 1 to 64");
+  return {};
+}
+
+Status read_words(const RawOptions& raw, DaemonOptions& options) {
+  if (!parse_log_level(raw.log_level, options.log_level))
+    return wrong_usage("--log-level: accepted are debug, info, warning, error");
+  const std::map<std::string_view, NodeDeletePolicy> policies = {
+      {"tell", NodeDeletePolicy::kTell},
+      {"orphan", NodeDeletePolicy::kOrphan},
+      {"delete", NodeDeletePolicy::kDelete}};
+  const auto policy = policies.find(raw.node_delete_policy);
+  if (policy == policies.end())
+    return wrong_usage("--node-delete-policy: accepted are tell, orphan, delete");
+  options.node_delete_policy = policy->second;
+  return {};
+}
+
+Status check_election(const DaemonOptions& options) {
+  kube::ElectionOptions election;
+  election.lease_duration = options.lease_duration;
+  election.renew_deadline = options.renew_deadline;
+  election.retry_period = options.retry_period;
+  const Status valid = kube::validate(election);
+  return valid ? Status() : Status(wrong_usage(valid.error().message()));
+}
+
+}  // namespace
+
+Error wrong_usage(std::string_view why) {
+  return Error(ErrorCode::kInvalid, concat(why, "; see flexlocal-provisioner --help"));
+}
+
+Status check_options(const RawOptions& raw, DaemonOptions& options) {
+  if (auto role = check_role(raw, options); !role) return role;
+  if (auto numbers = check_numbers(options); !numbers) return numbers;
+  if (auto words = read_words(raw, options); !words) return words;
+  if (auto durations = read_durations(raw, options); !durations) return durations;
+  if (options.retry_interval_max < options.retry_interval_start)
+    return wrong_usage("--retry-interval-max is less than --retry-interval-start");
+  return check_election(options);
+}
+
+}  // namespace flexlocal::provisioner

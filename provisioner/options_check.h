@@ -1,0 +1,26 @@
+// What the texts of flags mean, and which values are accepted.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "provisioner/options.h"
+
+namespace flexlocal::provisioner {
+
+// As they stand on the command line, or their defaults.
+struct RawOptions {
+  std::string role;
+  std::string log_level;
+  std::string node_delete_policy;
+  std::map<std::string, std::string> durations;  // by the flag's name
+};
+
+// Refuses what is wrong in one line that says what is accepted.
+Status check_options(const RawOptions& raw, DaemonOptions& options);
+
+// kInvalid: "<why>; see flexlocal-provisioner --help".
+Error wrong_usage(std::string_view why);
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,117 @@
+#include "provisioner/pending_claim_worker.h"
+
+#include "flexvolume/base/text.h"
+#include "provisioner/selected_node_plan.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+// Between two events of the same words, doubling; the recorder counts them as one.
+constexpr kube::BackoffOptions kRepeat{std::chrono::minutes(1), std::chrono::minutes(15)};
+
+bool is_missing(const Error& error) { return error.code() == ErrorCode::kNotFound; }
+
+}  // namespace
+
+Task<Status> PendingClaimWorker::work(const std::string& key) {
+  const Claim* known = parts_.claims.get(key);
+  const bool exists = known != nullptr && parts_.volumes.get(concat("pvc-", known->uid)) != nullptr;
+  if (known == nullptr || known->deleting || !known->volume_name.empty() || exists) {
+    told_.erase(key);
+    co_return Status();
+  }
+  const Claim claim = *known;  // the store may change while we wait
+  if (!waits_for_node(claim, exists)) {
+    tell_of_room(claim);
+    co_return Status();
+  }
+  auto looked = co_await look_after_choice(claim);
+  co_return looked;
+}
+
+Task<Status> PendingClaimWorker::look_after_choice(const Claim& claim) {
+  const std::string& node = claim.selected_node;
+  const auto lost_after = parts_.options.node_lost_after;
+  parts_.observations.expect(node, parts_.clock.now());
+  auto health = parts_.observations.health(node, parts_.clock.now());
+  if (!objection_to_node(node, health, lost_after)) co_return Status();
+  // What the informers have may be old: they could have been cut off without noticing.
+  auto asked = co_await look_again(node);
+  if (!asked) co_return asked;
+  health = parts_.observations.health(node, parts_.clock.now());
+  const auto why = objection_to_node(node, health, lost_after);
+  if (!why) co_return Status();
+  auto taken = co_await take_back(claim, *why);
+  co_return taken;
+}
+
+// The informers' handlers tell the observations what changed.
+Task<Status> PendingClaimWorker::look_again(const std::string& node) {
+  const std::string node_path = kube::object_path("v1", "nodes", "", node);
+  const auto object = co_await parts_.api.get(node_path);
+  if (!object && !is_missing(object.error())) co_return object.error();
+  if (!object) {
+    parts_.observations.saw_node(node, std::nullopt, parts_.clock.now());
+    co_return Status();
+  }
+  parts_.nodes.put(object->root());
+  const std::string lease_path = kube::object_path(
+      "coordination.k8s.io/v1", "leases", parts_.options.namespace_name, heartbeat_name(node));
+  const auto lease = co_await parts_.api.get(lease_path);
+  if (!lease && !is_missing(lease.error())) co_return lease.error();
+  if (lease)
+    parts_.beats.put(lease->root());
+  else
+    parts_.observations.saw_lease(node, nullptr, parts_.clock.now());
+  co_return Status();
+}
+
+Task<Status> PendingClaimWorker::take_back(const Claim& claim, const std::string& why) {
+  const std::string path =
+      kube::object_path("v1", "persistentvolumeclaims", claim.namespace_name, claim.name);
+  const std::string body = patch_without_selected_node(claim);
+  const auto answer = co_await parts_.api.merge_patch(path, body);
+  if (!answer && is_missing(answer.error())) co_return Status();
+  if (!answer) co_return answer.error().context("handing the claim back to the scheduler");
+  parts_.claims.put(answer->root());
+  parts_.log.info("claim handed back to the scheduler",
+                  {{"namespace", claim.namespace_name}, {"claim", claim.name}, {"why", why}});
+  parts_.events.record({reference_to(claim), kube::EventType::kWarning, "ProvisioningFailed",
+                        concat(why, "; the scheduler is asked to choose another node")});
+  co_return Status();
+}
+
+void PendingClaimWorker::tell_of_room(const Claim& claim) {
+  const auto text = no_room(claim);
+  if (!text) {
+    told_.erase(claim.key());
+    return;
+  }
+  const auto now = parts_.clock.now();
+  Told& told = told_.try_emplace(claim.key(), Told{.since = now, .text = {}}).first->second;
+  if (now - told.since < parts_.options.no_room_after) return;
+  const bool changed = told.text != *text;
+  if (!changed && now < told.next) return;
+  if (changed) told.times = 0;
+  told.text = *text;
+  told.next = now + kube::backoff_delay(kRepeat, told.times++);
+  parts_.events.record(
+      {reference_to(claim), kube::EventType::kWarning, "ProvisioningFailed", *text});
+}
+
+// A claim that no node could serve is for the node daemon to refuse.
+std::optional<std::string> PendingClaimWorker::no_room(const Claim& claim) const {
+  const StorageClass* storage_class = parts_.classes.get(claim.storage_class);
+  const ClaimPlan plan = plan_claim(claim, storage_class, false, claim.selected_node);
+  const auto* order = std::get_if<Order>(&plan);
+  if (order == nullptr) return std::nullopt;
+  std::vector<NodeView> nodes;
+  const auto now = parts_.clock.now();
+  parts_.nodes.for_each([&](const std::string& name, const Node& node) {
+    nodes.push_back(
+        {node, parts_.observations.health(name, now), parts_.beats.get(parts_.beat_key(name))});
+  });
+  return no_room_anywhere(nodes, promise_of(*order));
+}
+
+}  // namespace flexlocal::provisioner

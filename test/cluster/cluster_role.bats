@@ -1,0 +1,263 @@
+# The cluster role: real daemons against a real control plane, with the shipped RBAC. Two daemons
+# stand for election; they have ServiceAccounts of their own with the same rights, so that the audit
+# log tells them apart.
+
+setup_file() {
+  . "$BATS_TEST_DIRNAME/daemon.bash"
+  start_cluster
+  second_account
+  eventually 30 account_kubeconfig flexlocal-cluster first
+  eventually 30 account_kubeconfig flexlocal-cluster-2 second
+  make_node worker 4G
+  start_daemon worker
+  start_leader first
+  lead_by first
+  start_leader second
+}
+
+teardown_file() {
+  . "$BATS_TEST_DIRNAME/daemon.bash"
+  stop_cluster
+}
+
+setup() {
+  . "$BATS_TEST_DIRNAME/daemon.bash"
+}
+
+second_account() {
+  kubectl -n flexlocal-system create serviceaccount flexlocal-cluster-2
+  for kind in rolebinding clusterrolebinding; do
+    kubectl -n flexlocal-system patch "$kind" flexlocal-cluster --type json -p '[{"op": "add", "path": "/subjects/-",
+      "value": {"kind": "ServiceAccount", "name": "flexlocal-cluster-2", "namespace": "flexlocal-system"}}]'
+  done
+}
+
+# start_leader NAME [FLAG...]
+start_leader() {
+  start_cluster_daemon "$@" --node-lost-after=5s --node-delete-policy=delete --node-delete-grace=5s
+}
+
+leads() { [ "$(grep -E 'msg="?(leading|no longer leading|lease given back)' "$work/log/$1.log" | tail -n 1 | grep -c 'msg=leading')" = 1 ]; }
+lead_by() { eventually 40 leads "$1"; }
+
+# chosen NAME NODE: a claim that waits for NODE, as the scheduler would have chosen it.
+chosen() {
+  kubectl apply -f - <<END
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: $1, annotations: {volume.kubernetes.io/selected-node: $2}}
+spec:
+  storageClassName: flexlocal
+  accessModes: [ReadWriteOnce]
+  resources: {requests: {storage: 512Mi}}
+END
+}
+no_choice() { [ -z "$(kubectl get pvc "$1" -o 'jsonpath={.metadata.annotations.volume\.kubernetes\.io/selected-node}')" ]; }
+
+# writes_of ACCOUNT [SINCE]: what it changed of anything but Leases, that was not refused.
+writes_of() {
+  jq -r --arg user "system:serviceaccount:flexlocal-system:$1" --arg since "${2:-}" 'select(
+    .user.username == $user and (.verb | IN("create", "update", "patch", "delete"))
+    and .objectRef.resource != "leases" and .requestReceivedTimestamp >= $since)
+    | "\(.requestReceivedTimestamp) \(.verb) \(.requestURI)"' "$work/cluster/audit.log"
+}
+# took_over ACCOUNT SINCE: when it wrote the leader's Lease for the first time since then.
+took_over() {
+  jq -r --arg user "system:serviceaccount:flexlocal-system:$1" --arg since "$2" 'select(
+    .user.username == $user and .verb == "update" and .responseStatus.code == 200
+    and .objectRef.resource == "leases" and .requestReceivedTimestamp >= $since) | .requestReceivedTimestamp' \
+    "$work/cluster/audit.log" | head -n 1
+}
+now() { date -u +%FT%T.%6NZ; }
+
+key_lines() { kubectl -n flexlocal-system get secret flexlocal-grant -o 'jsonpath={.data.grant\.key}' | base64 -d; }
+has_keys() { [ "$(key_lines | wc -l)" = "$1" ]; }
+secret_reads() { jq -r 'select(.verb == "get" and .objectRef.name == "flexlocal-grant") | .auditID' "$work/cluster/audit.log" | wc -l; }
+secret_reads_are() { [ "$(secret_reads)" -ge "$1" ]; }
+rotate() { kubectl -n flexlocal-system annotate secret flexlocal-grant --overwrite "flexlocal.io/rotate=$1"; }
+heartbeat_says() {
+  kubectl -n flexlocal-system get lease "node-$1" -o json | jq -e "$2"
+}
+
+@test "the node daemon's Lease says version, readiness and room, and belongs to the Node" {
+  version=$("$provisioner" --version)
+  eventually 20 heartbeat_says worker '.metadata.annotations["flexlocal.io/ready"] == "true"'
+  heartbeat_says worker ".metadata.annotations[\"flexlocal.io/version\"] == \"${version#* }\"
+    and .spec.holderIdentity == \"worker\" and .spec.leaseDurationSeconds == 40
+    and (.metadata.annotations[\"flexlocal.io/pools\"] | fromjson | .default.lvm.free > 4000000000)
+    and .metadata.ownerReferences[0].uid == \"$(kubectl get node worker -o 'jsonpath={.metadata.uid}')\""
+  renewed=$(kubectl -n flexlocal-system get lease node-worker -o 'jsonpath={.spec.renewTime}')
+  eventually 20 heartbeat_says worker ".spec.renewTime > \"$renewed\""
+}
+
+@test "a node daemon that cannot make volumes says why in its Lease" {
+  touch "$work/worker/broken"
+  stop_processes "$work" worker
+  start_daemon worker
+  eventually 20 heartbeat_says worker '.metadata.annotations["flexlocal.io/ready"] == "false"
+    and (.metadata.annotations["flexlocal.io/reason"] | contains("disk on fire"))'
+  rm "$work/worker/broken"
+  stop_processes "$work" worker
+  start_daemon worker
+  eventually 20 heartbeat_says worker '.metadata.annotations["flexlocal.io/ready"] == "true"
+    and (.metadata.annotations["flexlocal.io/reason"] == null)'
+}
+
+@test "the grant key is made when there is none, and left alone afterwards" {
+  eventually 30 has_keys 1
+  key_lines | grep -qE '^[0-9a-f]{64}$'
+  key_lines >"$work/made"
+  looks=$(secret_reads)
+  eventually 40 secret_reads_are $((looks + 2))
+  [ "$(key_lines)" = "$(<"$work/made")" ]
+}
+
+@test "a new grant key comes on top on request, once, and the old one stays" {
+  rotate monday
+  eventually 30 has_keys 2
+  key_lines >"$work/rotated"
+  [ "$(tail -n 1 "$work/rotated")" = "$(<"$work/made")" ]
+  rotate monday
+  rotate tuesday
+  eventually 30 has_keys 3
+  [ "$(key_lines | tail -n 2)" = "$(<"$work/rotated")" ]
+}
+
+@test "a ninth key is refused in words" {
+  for number in 4 5 6 7 8; do
+    rotate "$number"
+    eventually 30 has_keys "$number"
+  done
+  rotate ninth
+  eventually 30 event_says secret/flexlocal-grant GrantKeyTrouble "has 8 keys, the most there can be"
+  has_keys 8
+}
+
+@test "no grant key is in the daemons' log, nor in an event" {
+  while read -r key; do
+    run grep -rF "$key" "$work/log"
+    [ "$status" = 1 ]
+    run grep -F "$key" <(kubectl get events -A -o json)
+    [ "$status" = 1 ]
+  done < <(key_lines)
+}
+
+@test "a claim whose selected node is gone goes back to the scheduler, and says so" {
+  chosen ghost nowhere
+  eventually 30 no_choice ghost
+  eventually 10 event_says pvc/ghost ProvisioningFailed "node nowhere is gone; the scheduler is asked to choose another node"
+  kubectl delete pvc ghost
+}
+
+@test "a claim whose selected node is not Ready for long goes back" {
+  "$BATS_TEST_DIRNAME/../lab/control-plane" node "$work/cluster" tired 16Gi
+  kubectl proxy --port=0 >"$work/proxy" 3>&- &
+  proxy=$!
+  eventually 10 grep -q 'Starting to serve' "$work/proxy"
+  curl -sS --fail -o "$work/last" -X PATCH -H 'Content-Type: application/strategic-merge-patch+json' \
+    "http://$(grep -oE '127.0.0.1:[0-9]+' "$work/proxy")/api/v1/nodes/tired/status" \
+    -d '{"status":{"conditions":[{"type":"Ready","status":"False","reason":"Lab"}]}}'
+  kill "$proxy"
+  chosen sleepy tired
+  eventually 40 no_choice sleepy
+  eventually 10 event_says pvc/sleepy ProvisioningFailed "node tired has not been Ready for"
+  kubectl delete pvc sleepy
+  kubectl delete node tired
+}
+
+@test "when no node has room the claim says for each reason how many nodes" {
+  "$BATS_TEST_DIRNAME/../lab/control-plane" node "$work/cluster" bare 16Gi
+  kubectl cordon bare
+  make_claim large 100Gi
+  eventually 90 event_says pvc/large ProvisioningFailed '0 of 2 nodes have 100Gi in pool "default" for backend lvm: 1 no node daemon, 1 pool full'
+  delete_claim large
+  kubectl delete node bare
+}
+
+@test "a leader that was killed is followed by the other, which goes on with the work" {
+  leads first
+  since=$(now)
+  kill_daemon first
+  chosen ghost nowhere
+  lead_by second
+  eventually 30 no_choice ghost
+  [ -n "$(took_over flexlocal-cluster-2 "$since")" ]
+  kubectl delete pvc ghost
+  start_leader first
+  eventually 20 grep -q 'msg="another leads"' "$work/log/first.log"
+}
+
+@test "a leader that stood still writes nothing once another leads" {
+  leads second
+  chosen before nowhere
+  eventually 30 no_choice before
+  [ -n "$(writes_of flexlocal-cluster-2)" ]
+  since=$(now)
+  kill -STOP "$(process_id "$work" second)"
+  # What it would do next is waiting for it when it comes back.
+  chosen during nowhere
+  lead_by first
+  eventually 30 no_choice during
+  kill -CONT "$(process_id "$work" second)"
+  chosen after nowhere
+  eventually 30 no_choice after
+  eventually 20 grep -q 'msg="no longer leading"' "$work/log/second.log"
+  taken=$(took_over flexlocal-cluster "$since")
+  [ -n "$taken" ]
+  writes_of flexlocal-cluster-2 "$taken" >"$work/late"
+  cat "$work/late"
+  [ ! -s "$work/late" ]
+  kubectl delete pvc before during after
+}
+
+@test "a leader that is told to end gives the Lease back, and the other leads at once" {
+  leads first
+  stop_processes "$work" first
+  grep -q 'msg="lease given back"' "$work/log/first.log"
+  eventually 5 leads second
+  start_leader first
+}
+
+@test "a claim whose node daemon died goes back to the scheduler" {
+  chosen served worker
+  eventually 30 claim_is served Bound
+  kill_daemon worker
+  chosen stuck worker
+  eventually 90 no_choice stuck
+  eventually 10 event_says pvc/stuck ProvisioningFailed "the flexlocal daemon of node worker has given no sign of life for"
+  kubectl delete pvc stuck
+}
+
+@test "no grant key is made in place of one by which there are volumes" {
+  kubectl -n flexlocal-system delete secret flexlocal-grant
+  eventually 30 event_says secret/flexlocal-grant GrantKeyTrouble "1 PersistentVolume(s) were signed by its keys"
+  is_gone -n flexlocal-system secret flexlocal-grant
+}
+
+@test "a volume of a deleted node is told of, and goes only once its claim is gone" {
+  volume=$(volume_of served)
+  kubectl delete node worker
+  eventually 60 event_says pvc/served NodeDeleted "node worker was deleted, and the data of volume $volume is on its disks"
+  claim_is served Bound
+  kubectl delete pvc served
+  eventually 60 is_gone pv "$volume"
+  eventually 60 is_gone -n flexlocal-system lease node-worker
+}
+
+@test "with no volume left, the grant key is made again" {
+  eventually 30 has_keys 1
+}
+
+@test "a single daemon can work without an election" {
+  stop_processes "$work" first
+  stop_processes "$work" second
+  start_leader first --leader-election=false
+  chosen ghost nowhere
+  eventually 30 no_choice ghost
+  kubectl delete pvc ghost
+}
+
+@test "nothing that the daemons asked for was forbidden" {
+  [ -z "$(jq -r 'select(.responseStatus.code == 403
+    and (.user.username | startswith("system:serviceaccount:flexlocal-system:"))) | .requestURI' "$work/cluster/audit.log")" ]
+}
