@@ -7,9 +7,11 @@ namespace {
 
 class EventsToObjects final : public WatchEventSink {
  public:
-  EventsToObjects(Reflector& reflector, ObjectSink& sink) : reflector_(reflector), sink_(sink) {}
+  EventsToObjects(Reflector& reflector, ObjectSink& sink, ReflectorStats& stats)
+      : reflector_(reflector), sink_(sink), stats_(stats) {}
 
   Status take(const WatchEvent& event) override {
+    stats_.events.add();
     if (event.type == WatchEventType::kError) return refusal(event.object);
     const std::string_view version = event.object["metadata"]["resourceVersion"].text();
     if (event.type == WatchEventType::kBookmark)
@@ -33,6 +35,7 @@ class EventsToObjects final : public WatchEventSink {
 
   Reflector& reflector_;
   ObjectSink& sink_;
+  ReflectorStats& stats_;
 };
 
 // One reflector with what it needs to act.
@@ -42,6 +45,7 @@ struct Run {
   const ResourceKind& kind;
   Reflector& reflector;
   ObjectSink& sink;
+  ReflectorStats& stats;
 };
 
 void log_failure(const Run& run, std::string_view message, const Error& error) {
@@ -64,24 +68,30 @@ Status take_page(const Run& run, JsonView page) {
 }
 
 Task<void> list_page(const Run& run, const ReflectorStep& step) {
-  if (step.kind == ReflectorStep::Kind::kListFromStart) run.sink.list_began();
+  if (step.kind == ReflectorStep::Kind::kListFromStart) {
+    run.sink.list_began();
+    run.stats.lists.add();
+  }
   const auto page = co_await run.api.list(run.kind.path, step.query);
   Status taken = page ? take_page(run, page->root()) : Status(page.error());
   if (taken) co_return;
+  run.stats.list_failures.add();
   log_failure(run, "list failed", taken.error());
   run.reflector.list_failed(taken.error());
 }
 
 Task<void> watch_once(const Run& run, const ReflectorStep& step) {
-  EventsToObjects objects(run.reflector, run.sink);
+  EventsToObjects objects(run.reflector, run.sink, run.stats);
   WatchDecoder decoder(objects);
   const auto began = std::chrono::steady_clock::now();
+  run.stats.watches.add();
   const Status ended =
       co_await run.api.watch(run.kind.path, step.query, step.watch_limits, decoder);
   if (ended) {
     run.reflector.watch_ended(std::chrono::steady_clock::now() - began);
     co_return;
   }
+  run.stats.watch_failures.add();
   log_failure(run, "watch failed", ended.error());
   run.reflector.watch_failed(ended.error());
 }
@@ -89,9 +99,9 @@ Task<void> watch_once(const Run& run, const ReflectorStep& step) {
 }  // namespace
 
 Task<void> reflect(ApiClient& api, Log& log, const ResourceKind& kind,
-                   const ReflectorOptions& options, ObjectSink& sink) {
+                   const ReflectorOptions& options, ObjectSink& sink, ReflectorStats& stats) {
   Reflector reflector(kind, options);
-  const Run run{api, log, kind, reflector, sink};
+  const Run run{api, log, kind, reflector, sink, stats};
   while (!co_await is_cancelled()) {
     const ReflectorStep step = reflector.next();
     const Status waited = co_await sleep_for(step.wait);
