@@ -23,6 +23,8 @@ class ClaimWorker {
                       const engine::VolumeSpec& spec, const std::string& grant);
   Task<Status> adopt(const Claim& claim, const engine::VolumeSpec& spec);
   Task<Status> hand_back(const Claim& claim, const std::string& why);
+  void count(const Claim& claim, const Order& order, const Status& provisioned,
+             Clock::Instant began);
   Error no_grant(const Claim& claim, const Error& why);
   void say(const Claim& claim, kube::EventType type, std::string_view reason,
            const std::string& message);

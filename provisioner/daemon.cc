@@ -11,7 +11,10 @@
 #include "flexvolume/engine/kernel_mounter.h"
 #include "provisioner/kube/config.h"
 #include "provisioner/kube/curl_http.h"
+#include "provisioner/node_metrics.h"
 #include "provisioner/node_role.h"
+#include "provisioner/process_metrics.h"
+#include "provisioner/status_server.h"
 
 namespace flexlocal::provisioner {
 namespace {
@@ -30,6 +33,24 @@ Result<kube::ClusterConfig> cluster_config(const DaemonOptions& options) {
     return Error(ErrorCode::kInvalid,
                  "this is no pod (KUBERNETES_SERVICE_HOST is not set): name a --kubeconfig");
   return kube::in_cluster_config(kServiceAccount, host, port);
+}
+
+// Nothing when there is to be none.
+Result<std::unique_ptr<StatusServer>> open_status_pages(asio::io_context& io, Log& log,
+                                                        const DaemonOptions& options) {
+  if (!options.http_endpoint) return std::unique_ptr<StatusServer>();
+  StatusServerOptions how;
+  how.metrics_path = options.metrics_path;
+  auto server = StatusServer::open(io, log, *options.http_endpoint, how);
+  if (!server) return server.error().context("--http-endpoint");
+  log.info("status pages are served", {{"address", (*server)->address()}});
+  return server;
+}
+
+void show_status_pages(StatusServer* server, const kube::Metrics& metrics, const NodeRole& role) {
+  if (server == nullptr) return;
+  server->show({.ready = [&role] { return node_readiness(role.parts()); },
+                .metrics = [&metrics] { return metrics.text(); }});
 }
 
 // Everything that lives as long as the daemon, in the order in which it is needed.
@@ -79,7 +100,8 @@ class Daemon {
             options_.state_dir + "/volumes",
             options_.lock_dir,
             options_.host_grant_key,
-            root};
+            root,
+            options_.state_dir + "/counters"};
   }
 
   kube::ApiOptions api_options() const {
@@ -90,6 +112,12 @@ class Daemon {
   }
 
   Task<void> serve(kube::ApiClient& api, asio::signal_set& signals) {
+    auto pages = open_status_pages(io_, log_, options_);
+    if (!pages) {
+      result_ = pages.error();
+      signals.cancel();
+      co_return;
+    }
     auto membership = co_await load_membership(api, options_.node_name);
     if (!membership) {
       // Told to stop before it began: that is no failure.
@@ -108,7 +136,12 @@ class Daemon {
     role_options.grants = {options_.grant_key, options_.host_grant_key};
     NodeRole role(io_, api, storage_, config_, clock_, log_, *membership, role_options);
     role_ = &role;
+    kube::Metrics metrics;
+    show_process(metrics);
+    show_node(metrics, role.parts(), role.queue(), config_, options_.state_dir + "/counters");
+    show_status_pages(pages->get(), metrics, role);
     co_await role.run();
+    if (*pages) (*pages)->hide();
     role_ = nullptr;
     signals.cancel();
     log_.info("node daemon stopped");
@@ -140,12 +173,12 @@ class Daemon {
 }  // namespace
 
 Status run_node(const DaemonOptions& options) {
-  StderrLog log(options.log_level);
+  const auto log = make_stderr_log(options.log_format, options.log_level);
   auto config = engine::load_node_config(options.node_config);
   if (!config) return config.error();
   const auto cluster = cluster_config(options);
   if (!cluster) return cluster.error();
-  Daemon daemon(options, std::move(*config), *cluster, log);
+  Daemon daemon(options, std::move(*config), *cluster, *log);
   return daemon.run();
 }
 

@@ -1,6 +1,7 @@
 #include "provisioner/node_role.h"
 
 #include "flexvolume/base/text.h"
+#include "provisioner/priority.h"
 
 namespace flexlocal::provisioner {
 namespace {
@@ -75,12 +76,12 @@ NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& s
              ledger_, grants_, clock,   log,      membership.node, membership.cluster_id},
       claim_worker_(parts_),
       volume_worker_(parts_) {
-  claims_.on_change([this](const std::string& key) { queue_.add(concat(kClaimKey, key)); });
+  claims_.on_change([this](const std::string& key) { enqueue_claim(key); });
   volumes_.on_change([this](const std::string& key) { queue_.add(concat(kVolumeKey, key)); });
   // A class that is mended, or made after its claims, is what they may have waited for.
   classes_.on_change([this](const std::string& name) {
     claims_.for_each([&](const std::string& key, const Claim& claim) {
-      if (claim.storage_class == name) queue_.add(concat(kClaimKey, key));
+      if (claim.storage_class == name) enqueue_claim(key);
     });
   });
 }
@@ -148,6 +149,12 @@ Task<Result<Pass>> NodeRole::work_on(const std::string& key) {
   co_return pass;
 }
 
+LogSubject NodeRole::subject_of(const std::string& key) const {
+  if (!key.starts_with(kClaimKey))
+    return subject_of_volume(key.substr(kVolumeKey.size()), volumes_);
+  return subject_of_claim(key.substr(kClaimKey.size()), claims_);
+}
+
 void NodeRole::report(const std::string& key, const Result<Pass>& pass) {
   if (pass) {
     queue_.forget(key);
@@ -157,8 +164,11 @@ void NodeRole::report(const std::string& key, const Result<Pass>& pass) {
   // A conflict is no trouble: somebody was faster, and the watch brings what they wrote.
   const LogLevel level =
       pass.error().code() == ErrorCode::kConflict ? LogLevel::kDebug : LogLevel::kWarning;
+  const LogSubject subject = subject_of(key);
   log_.write(level, "will be tried again",
-             {{"object", key},
+             {{"namespace", subject.namespace_name},
+              {"claim", subject.claim},
+              {"volume", subject.volume},
               {"code", to_string(pass.error().code())},
               {"error", pass.error().message()}});
   queue_.add_rate_limited(key);
@@ -212,8 +222,14 @@ Task<void> NodeRole::grant_loop() {
 }
 
 void NodeRole::enqueue_claims() {
-  claims_.for_each(
-      [this](const std::string& key, const Claim&) { queue_.add(concat(kClaimKey, key)); });
+  claims_.for_each([this](const std::string& key, const Claim&) { enqueue_claim(key); });
+}
+
+// A change of its volume's capacity comes by the claim, whose status follows.
+void NodeRole::enqueue_claim(const std::string& key) {
+  const Claim* const claim = claims_.get(key);
+  const Volume* const volume = claim == nullptr ? nullptr : volumes_.get(claim->volume_name);
+  queue_.add(concat(kClaimKey, key), priority_of(claim, volume, parts_.node.name));
 }
 
 void NodeRole::enqueue_volumes() {

@@ -8,6 +8,7 @@
 #include "provisioner/claim_worker.h"
 #include "provisioner/kube/task_group.h"
 #include "provisioner/kube/work_queue.h"
+#include "provisioner/log_subject.h"
 #include "provisioner/volume_worker.h"
 
 namespace flexlocal::provisioner {
@@ -46,6 +47,10 @@ class NodeRole {
     stopping_.notify_all();
   }
 
+  // For those who show what the role does.
+  const NodeParts& parts() const { return parts_; }
+  const kube::WorkQueue& queue() const { return queue_; }
+
  private:
   Task<void> work_loop();
   Task<Result<Pass>> work_on(const std::string& key);
@@ -55,6 +60,8 @@ class NodeRole {
   Task<void> limits_loop();
   void enqueue_volumes();
   void enqueue_claims();
+  void enqueue_claim(const std::string& key);
+  LogSubject subject_of(const std::string& key) const;
   void report(const std::string& key, const Result<Pass>& pass);
 
   boost::asio::io_context& io_;

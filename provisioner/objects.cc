@@ -63,6 +63,9 @@ std::optional<Volume> decode_volume(JsonView object) {
   volume.node = text(meta["labels"][kNodeLabel]);
   volume.driver = text(spec["flexVolume"]["driver"]);
   volume.fs_type = text(spec["flexVolume"]["fsType"]);
+  volume.storage_class = text(spec["storageClassName"]);
+  volume.claim_namespace = text(spec["claimRef"]["namespace"]);
+  volume.claim_name = text(spec["claimRef"]["name"]);
   volume.claim_uid = text(spec["claimRef"]["uid"]);
   volume.capacity = text(spec["capacity"]["storage"]);
   volume.options = spec["flexVolume"]["options"].string_map();

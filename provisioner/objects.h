@@ -47,6 +47,9 @@ struct Volume {
   std::string node;  // our label
   std::string driver;
   std::string fs_type;
+  std::string storage_class;
+  std::string claim_namespace;
+  std::string claim_name;
   std::string claim_uid;
   std::string capacity;
   engine::Options options;

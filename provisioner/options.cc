@@ -38,7 +38,7 @@ Result<std::chrono::milliseconds> parse_duration(std::string_view flag, const st
 
 struct Flags {
   po::options_description all;
-  std::string role, log_level, retry_start, retry_max, timeout;
+  std::string role, log_level, log_format, retry_start, retry_max, timeout, http_endpoint;
 };
 
 // One flag: its place, its default where it has one, and the name of its value in --help.
@@ -95,6 +95,12 @@ po::options_description work_flags(Flags& flags, DaemonOptions& options) {
       "longest pause after failures");
   add("log-level", flag(flags.log_level, "LEVEL")->default_value("info"),
       "debug, info, warning or error");
+  add("log-format", flag(flags.log_format, "FORMAT")->default_value("text"),
+      "text: key=value; json: one object a line");
+  add("http-endpoint", flag(flags.http_endpoint, "ADDRESS")->default_value(""),
+      "where to serve /healthz, /readyz and the metrics, such as :8080; empty: nowhere");
+  add("metrics-path", flag(options.metrics_path, "PATH")->default_value("/metrics"),
+      "path of the metrics there");
   add("help", "print this");
   add("version", "print the version");
   return all;
@@ -102,6 +108,18 @@ po::options_description work_flags(Flags& flags, DaemonOptions& options) {
 
 Error wrong(std::string_view why) {
   return Error(ErrorCode::kInvalid, concat(why, "; see flexlocal-provisioner --help"));
+}
+
+Status check_status_pages(const Flags& flags, DaemonOptions& options) {
+  const std::string& path = options.metrics_path;
+  if (!path.starts_with('/') || path.find_first_of("? \t\r\n") != std::string::npos ||
+      path == "/healthz" || path == "/readyz")
+    return wrong("--metrics-path: accepted is a path such as /metrics");
+  if (flags.http_endpoint.empty()) return {};
+  const auto endpoint = parse_endpoint(flags.http_endpoint);
+  if (!endpoint) return endpoint.error().context("--http-endpoint");
+  options.http_endpoint = *endpoint;
+  return {};
 }
 
 Status check(const Flags& flags, DaemonOptions& options) {
@@ -117,6 +135,9 @@ Status check(const Flags& flags, DaemonOptions& options) {
     return wrong("--worker-threads: accepted are 1 to 64");
   if (!parse_log_level(flags.log_level, options.log_level))
     return wrong("--log-level: accepted are debug, info, warning, error");
+  if (!parse_log_format(flags.log_format, options.log_format))
+    return wrong("--log-format: accepted are text, json");
+  if (auto checked = check_status_pages(flags, options); !checked) return checked;
   struct Duration {
     std::string_view flag;
     const std::string& text;

@@ -3,12 +3,14 @@
 
 #include <chrono>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "flexvolume/base/log.h"
+#include "flexvolume/base/json_log.h"
 #include "flexvolume/base/result.h"
+#include "provisioner/endpoint.h"
 
 namespace flexlocal::provisioner {
 
@@ -29,6 +31,9 @@ struct DaemonOptions {
   std::chrono::milliseconds retry_interval_max{300000};
   std::chrono::milliseconds timeout{30000};
   LogLevel log_level = LogLevel::kInfo;
+  LogFormat log_format = LogFormat::kText;
+  std::optional<Endpoint> http_endpoint;  // of /healthz, /readyz and the metrics; nothing: none
+  std::string metrics_path;
 };
 
 // --help or --version: print this and end well.
