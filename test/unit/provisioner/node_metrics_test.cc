@@ -90,6 +90,10 @@ TEST_CASE_FIXTURE(Fixture, "what the plugin counted is shown, and what is damage
   REQUIRE(counter.add_one().ok());
   REQUIRE(counter.add_one().ok());
   CHECK(shows("flexlocal_mounts_without_io_limits_total 2"));
+  const engine::DurableCounter refused(counts.path("counters"), counts.path("locks"),
+                                       engine::kGrantsRefused);
+  REQUIRE(refused.note_one().ok());
+  CHECK(shows("flexlocal_grants_refused_total 1"));
   const std::string file = concat(counts.path("counters"), '/', engine::kIoLimitsNotApplied);
   REQUIRE(write_file_atomically(file, "many\n", 0644).ok());
   CHECK(metrics.text().find("flexlocal_mounts_without_io_limits_total") == std::string::npos);
@@ -125,6 +129,11 @@ TEST_CASE_FIXTURE(Fixture, "the client's requests, lists and queue are shown") {
 TEST_CASE("the process is shown, and what cannot be read is left out") {
   kube::Metrics metrics;
   show_process(metrics);
+  bool leads = false;
+  show_leader(metrics, [&] { return leads; });
+  CHECK(metrics.text().find("\nflexlocal_leader 0\n") != std::string::npos);
+  leads = true;
+  CHECK(metrics.text().find("\nflexlocal_leader 1\n") != std::string::npos);
   for (const char* const name :
        {"\nprocess_cpu_seconds_total ", "\nprocess_open_fds ", "\nprocess_resident_memory_bytes ",
         "\nprocess_start_time_seconds ", "\nflexlocal_build_info{version=\""})
