@@ -22,9 +22,15 @@ Task<void> cancel_after(kube::TaskGroup& group, std::chrono::seconds time) {
   if (slept) group.cancel();
 }
 
+// In every claim and class of ours, as a value of its own: an annotation's, the provisioner's.
+std::string our_mark() { return concat('"', engine::kProvisioner, '"'); }
+
 kube::ResourceKind claims_kind() {
-  return {
-      "persistentvolumeclaims", kube::object_path("v1", "persistentvolumeclaims", "", ""), {}, {}};
+  return {"persistentvolumeclaims",
+          kube::object_path("v1", "persistentvolumeclaims", "", ""),
+          {},
+          {},
+          our_mark()};
 }
 
 // Only this node's volumes: the label is there for this.
@@ -36,8 +42,11 @@ kube::ResourceKind volumes_kind(const std::string& node) {
 }
 
 kube::ResourceKind classes_kind() {
-  return {
-      "storageclasses", kube::object_path("storage.k8s.io/v1", "storageclasses", "", ""), {}, {}};
+  return {"storageclasses",
+          kube::object_path("storage.k8s.io/v1", "storageclasses", "", ""),
+          {},
+          {},
+          our_mark()};
 }
 
 }  // namespace

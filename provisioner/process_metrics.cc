@@ -102,4 +102,9 @@ void show_process(kube::Metrics& metrics, const std::string& proc) {
       [](Family<Gauge>& out) { out.with({version()}).set(1); });
 }
 
+void show_leader(kube::Metrics& metrics, std::function<bool()> is_leader) {
+  metrics.collect_gauge("flexlocal_leader", "Whether this process is the one that acts.",
+                        [is_leader = std::move(is_leader)] { return is_leader() ? 1.0 : 0.0; });
+}
+
 }  // namespace flexlocal::provisioner

@@ -11,4 +11,7 @@ namespace flexlocal::provisioner {
 // is left out. `proc`: "/proc", or a folder like it for tests.
 void show_process(kube::Metrics& metrics, const std::string& proc = "/proc");
 
+// flexlocal_leader, of a role that is leader-elected. What it asks must outlive `metrics`.
+void show_leader(kube::Metrics& metrics, std::function<bool()> is_leader);
+
 }  // namespace flexlocal::provisioner

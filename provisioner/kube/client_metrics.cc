@@ -106,7 +106,10 @@ void show_informers(Metrics& metrics, const std::vector<InformerView>& informers
         Shown{"flexlocal_reflector_watch_failures_total", "Watches that did not end in order.",
               &ReflectorStats::watch_failures},
         Shown{"flexlocal_reflector_events_total", "Events that watches brought.",
-              &ReflectorStats::events}})
+              &ReflectorStats::events},
+        Shown{"flexlocal_reflector_events_passed_over_total",
+              "Events about objects that do not concern us, which were not decoded.",
+              &ReflectorStats::passed_over}})
     metrics.collect<Counter>({shown.name, shown.help, {"kind"}},
                              [informers, counter = shown.counter](Family<Counter>& out) {
                                for (const InformerView& informer : informers)

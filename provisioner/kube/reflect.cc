@@ -1,42 +1,9 @@
 #include "provisioner/kube/reflect.h"
 
-#include "provisioner/kube/watch_decoder.h"
+#include "provisioner/kube/watch_intake.h"
 
 namespace flexlocal::kube {
 namespace {
-
-class EventsToObjects final : public WatchEventSink {
- public:
-  EventsToObjects(Reflector& reflector, ObjectSink& sink, ReflectorStats& stats)
-      : reflector_(reflector), sink_(sink), stats_(stats) {}
-
-  Status take(const WatchEvent& event) override {
-    stats_.events.add();
-    if (event.type == WatchEventType::kError) return refusal(event.object);
-    const std::string_view version = event.object["metadata"]["resourceVersion"].text();
-    if (event.type == WatchEventType::kBookmark)
-      sink_.advanced(version);
-    else if (event.type == WatchEventType::kDeleted)
-      sink_.removed(event.object);
-    else
-      sink_.applied(event.object);
-    reflector_.watched(version);
-    return {};
-  }
-
- private:
-  // Whatever the server says in mid-stream, it may have left events out: only being told to come
-  // later (429) is no reason to list anew. client-go decides so, too.
-  static Error refusal(JsonView status) {
-    Error error = error_of_status(status);
-    if (status["code"].integer() == 429) return error;
-    return Error(ErrorCode::kGone, error.message());
-  }
-
-  Reflector& reflector_;
-  ObjectSink& sink_;
-  ReflectorStats& stats_;
-};
 
 // One reflector with what it needs to act.
 struct Run {
@@ -81,7 +48,7 @@ Task<void> list_page(const Run& run, const ReflectorStep& step) {
 }
 
 Task<void> watch_once(const Run& run, const ReflectorStep& step) {
-  EventsToObjects objects(run.reflector, run.sink, run.stats);
+  WatchIntake objects(run.kind, run.reflector, run.sink, run.stats);
   WatchDecoder decoder(objects);
   const auto began = std::chrono::steady_clock::now();
   run.stats.watches.add();

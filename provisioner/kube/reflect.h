@@ -2,20 +2,10 @@
 #pragma once
 
 #include "flexvolume/base/log.h"
-#include "provisioner/kube/metric_values.h"
 #include "provisioner/kube/object_sink.h"
 #include "provisioner/kube/reflector.h"
 
 namespace flexlocal::kube {
-
-// What a reflector has done since its beginning.
-struct ReflectorStats {
-  Counter lists;  // begun from their start
-  Counter list_failures;
-  Counter watches;  // begun
-  Counter watch_failures;
-  Counter events;  // that watches brought, bookmarks included
-};
 
 // Keeps `sink` up to date with the objects of `kind` until the task is told to stop. Failures are
 // logged here, once each, and tried again. All arguments must outlive the task.
