@@ -18,6 +18,13 @@ bool contains(std::string_view text, std::string_view piece) {
   return ::memmem(text.data(), text.size(), piece.data(), piece.size()) != nullptr;
 }
 
+// Backslashes are rarer than what memmem would look at for two bytes.
+bool has_unicode_escape(std::string_view text) {
+  for (std::size_t at = text.find('\\'); at != std::string_view::npos; at = text.find('\\', at + 1))
+    if (text.substr(at + 1).starts_with('u')) return true;
+  return false;
+}
+
 bool is_about_an_object(std::string_view type) {
   return type == "ADDED" || type == "MODIFIED" || type == "DELETED";
 }
@@ -58,7 +65,7 @@ std::string_view WatchIntake::needed(std::string_view line, std::string& room) {
 }
 
 bool WatchIntake::concerns_us(std::string_view line, const EventHead& head) const {
-  return kind_.mark.empty() || contains(line, kind_.mark) || contains(line, "\\u") ||
+  return kind_.mark.empty() || contains(line, kind_.mark) || has_unicode_escape(line) ||
          sink_.knows(head.key());
 }
 
