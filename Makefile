@@ -96,6 +96,11 @@ $(OUT)/engine-call: $(call objects,test/node/engine_call.cc flexvolume/protocol.
 	@echo "  LD   $@"
 	@$(CXX) $(LDFLAGS) $^ -o $@ -lboost_program_options -lcrypto
 
+# What test/bench measures the client library with.
+$(OUT)/watch-decode: $(call objects,test/bench/watch_decode.cc $(filter-out provisioner/daemon.cc,$(provisioner)) $(kube) $(engine) $(base))
+	@echo "  LD   $@"
+	@$(CXX) $(LDFLAGS) $^ -o $@ -l:libboost_program_options.a -lcurl -lyaml-cpp -lcrypto
+
 # Fuzz targets: one program for each test/fuzz/*.cc, by clang, whose libFuzzer it is; objects of
 # their own, with the coverage and the sanitizers that libFuzzer looks at.
 FUZZ_SECONDS ?= 20
@@ -162,7 +167,7 @@ soak: $(OUT)/flexlocal $(OUT)/engine-call $(killers) $(BUILD)/setup-lab  ## kill
 	scripts/check $(OUT) soak
 
 .PHONY: bench
-bench: all $(BUILD)/setup-lab  ## measure; results in build/bench/*.json
+bench: all $(OUT)/watch-decode $(BUILD)/setup-lab  ## measure; results in build/bench/*.json
 	test/bench/run $(OUT)
 
 .PHONY: demo demo-down
@@ -173,7 +178,7 @@ demo-down:  ## stop the demo's cluster
 
 .PHONY: format lint
 format: $(BUILD)/setup-lint  ## lay out the C++ files
-	clang-format -i $(sources) $(unit) $(fuzz) $(headers) $(wildcard test/node/*.cc test/node/*.h)
+	clang-format -i $(sources) $(unit) $(fuzz) $(headers) $(wildcard test/node/*.cc test/node/*.h test/bench/*.cc)
 lint: $(BUILD)/setup-lint $(BUILD)/setup-lab all  ## layout, clang-tidy, shellcheck, manifests
 	scripts/lint $(BUILD)
 

@@ -48,13 +48,27 @@ Task<Status> ClaimWorker::work(const std::string& key) {
   if (!std::holds_alternative<Order>(plan)) parts_.ledger.release(key);
   if (std::holds_alternative<LeaveAlone>(plan)) co_return Status();
   if (const auto* refusal = std::get_if<Refuse>(&plan)) {
+    parts_.work.provision.failed({claim.storage_class, ""});
     say(claim, kube::EventType::kWarning, "ProvisioningFailed", refusal->why);
     co_return Error(ErrorCode::kInvalid, refusal->why);
   }
   const StorageClass storage_class = *class_known;
   const Order& order = std::get<Order>(plan);
+  const auto began = parts_.clock.now();
   auto provisioned = co_await provision(claim, storage_class, order);
+  count(claim, order, provisioned, began);
   co_return provisioned;
+}
+
+// A claim that was handed back is one that could not be provisioned; a conflict is neither.
+void ClaimWorker::count(const Claim& claim, const Order& order, const Status& provisioned,
+                        Clock::Instant began) {
+  WorkCounters& counters = parts_.work.provision;
+  if (provisioned && parts_.volumes.get(order.name.text()) != nullptr)
+    counters.succeeded({claim.storage_class, ""}, parts_.clock.now() - began);
+  else if (provisioned || (provisioned.error().code() != ErrorCode::kConflict &&
+                           provisioned.error().code() != ErrorCode::kCancelled))
+    counters.failed({claim.storage_class, ""});
 }
 
 // kNoSpace and kNotFound: not here. Two looks: what others freed in the last seconds counts.
@@ -178,8 +192,10 @@ Task<Status> ClaimWorker::hand_back(const Claim& claim, const std::string& why) 
   auto answer = co_await parts_.api.merge_patch(path, body);
   if (!answer && answer.error().code() == ErrorCode::kNotFound) co_return Status();
   if (!answer) co_return answer.error().context("handing the claim back to the scheduler");
-  parts_.log.info("claim handed back to the scheduler",
-                  {{"namespace", claim.namespace_name}, {"claim", claim.name}, {"why", why}});
+  parts_.log.info("claim handed back to the scheduler", {{"namespace", claim.namespace_name},
+                                                         {"claim", claim.name},
+                                                         {"volume", concat("pvc-", claim.uid)},
+                                                         {"why", why}});
   co_return Status();
 }
 

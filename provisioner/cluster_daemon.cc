@@ -9,6 +9,7 @@
 #include "provisioner/kube/boot_clock.h"
 #include "provisioner/kube/leader_elector.h"
 #include "provisioner/process.h"
+#include "provisioner/process_metrics.h"
 
 namespace flexlocal::provisioner {
 namespace {
@@ -29,6 +30,14 @@ class ClusterDaemon final : public kube::LeaderWork {
   Task<Status> serve(kube::Http& http) {
     process_.log().info("cluster daemon started",
                         {{"version", version()}, {"server", process_.server()}});
+    auto pages = open_status_pages(process_.io(), process_.log(), options_);
+    if (!pages) co_return pages.error();
+    kube::Metrics metrics;
+    show_process(metrics);
+    show_leader(metrics, [this] { return role_ != nullptr; });
+    if (*pages)
+      (*pages)->show(
+          {.ready = [] { return Status(); }, .metrics = [&metrics] { return metrics.text(); }});
     kube::LeaderGate gate(http, clock_);
     kube::ApiClient leaders(gate, process_.clock(), api_options(options_));
     api_ = &leaders;
@@ -36,6 +45,7 @@ class ClusterDaemon final : public kube::LeaderWork {
       co_await stand_for_election(http, gate);
     else
       co_await lead_alone(gate);
+    if (*pages) (*pages)->hide();
     process_.log().info("cluster daemon stopped");
     co_return Status();
   }
@@ -104,10 +114,10 @@ class ClusterDaemon final : public kube::LeaderWork {
 }  // namespace
 
 Status run_cluster(const DaemonOptions& options) {
-  StderrLog log(options.log_level);
+  const auto log = make_stderr_log(options.log_format, options.log_level);
   auto cluster = cluster_config(options);
   if (!cluster) return cluster.error();
-  Process process(options, std::move(*cluster), log);
+  Process process(options, std::move(*cluster), *log);
   ClusterDaemon daemon(process);
   return process.run([&](kube::Http& http) { return daemon.serve(http); },
                      [&] { daemon.stop_serving(); });

@@ -25,10 +25,20 @@ Task<Status> Ledger::refresh(bool anew) {
   if (!anew && inventory_ && clock_.now() - taken_ < kFresh) co_return Status();
   const auto asked = clock_.now();
   auto inventory = co_await storage_.inventory();
-  if (!inventory) co_return inventory.error();
+  if (!inventory) {
+    trouble_ = inventory.error();
+    co_return inventory.error();
+  }
+  trouble_.reset();
+  outdated_.reset();
   inventory_ = std::move(*inventory);
   taken_ = asked;
   co_return Status();
+}
+
+const engine::Inventory* Ledger::last_seen() const {
+  if (inventory_) return &*inventory_;
+  return outdated_ ? &*outdated_ : nullptr;
 }
 
 Result<PoolRoom> Ledger::room(const Promise& wanted, const std::string& claim) const {

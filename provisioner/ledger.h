@@ -30,7 +30,10 @@ class Ledger {
   // them in any case, which costs what Engine::inventory does.
   Task<Status> refresh(bool anew);
   // Forgets what the disks said: something was removed.
-  void forget() { inventory_.reset(); }
+  void forget() {
+    if (inventory_) outdated_ = std::move(inventory_);
+    inventory_.reset();
+  }
 
   // After a refresh(): room for what the claim asks for, as room_for() has it. What is reserved for
   // the claim itself counts as free.
@@ -47,6 +50,11 @@ class Ledger {
 
   const std::optional<engine::Inventory>& inventory() const { return inventory_; }
 
+  // For people, not for decisions: what the disks said last, forgotten or not; nullptr before the
+  // first look. And what went wrong with the last look, if it did.
+  const engine::Inventory* last_seen() const;
+  const std::optional<Error>& trouble() const { return trouble_; }
+
  private:
   std::vector<Promise> promises(const std::string& except_claim) const;
 
@@ -56,6 +64,8 @@ class Ledger {
   const Clock& clock_;
   std::string node_;
   std::optional<engine::Inventory> inventory_;
+  std::optional<engine::Inventory> outdated_;
+  std::optional<Error> trouble_;
   Clock::Instant taken_{};
   std::map<std::string, Promise> reserved_;  // by claim
 };

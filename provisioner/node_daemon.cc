@@ -5,8 +5,10 @@
 #include "flexvolume/base/version.h"
 #include "flexvolume/engine/kernel_mounter.h"
 #include "provisioner/heartbeat.h"
+#include "provisioner/node_metrics.h"
 #include "provisioner/node_role.h"
 #include "provisioner/process.h"
+#include "provisioner/process_metrics.h"
 
 namespace flexlocal::provisioner {
 namespace {
@@ -26,6 +28,8 @@ class NodeDaemon {
         storage_(process.io(), engine_, options_.worker_threads + 1) {}
 
   Task<Status> serve(kube::Http& http) {
+    auto pages = open_status_pages(process_.io(), process_.log(), options_);
+    if (!pages) co_return pages.error();
     kube::ApiClient api(http, process_.clock(), api_options(options_));
     auto membership = co_await load_membership(api, options_.node_name);
     if (!membership) co_return membership.error().context(concat("API server ", process_.server()));
@@ -36,6 +40,12 @@ class NodeDaemon {
     NodeRole role(process_.io(), api, storage_, config_, process_.clock(), process_.log(),
                   *membership, role_options());
     role_ = &role;
+    kube::Metrics metrics;
+    show_process(metrics);
+    show_node(metrics, role.parts(), role.queue(), config_, counters());
+    if (*pages)
+      (*pages)->show({.ready = [&role] { return node_readiness(role.parts()); },
+                      .metrics = [&metrics] { return metrics.text(); }});
     // Not behind the role's requests: they may have to wait for --kube-api-qps, and whoever gives
     // no sign of life is taken for dead.
     kube::ApiClient heartbeat_api(http, process_.clock(), heartbeat_api_options());
@@ -44,6 +54,7 @@ class NodeDaemon {
     kube::TaskGroup beats(process_.io());
     beats.spawn(heartbeat.run());
     co_await role.run();
+    if (*pages) (*pages)->hide();
     role_ = nullptr;
     beats.cancel();
     const Status ended = co_await beats.join();
@@ -65,6 +76,8 @@ class NodeDaemon {
     return options_.host_proc.empty() ? std::string() : options_.host_proc + "/root";
   }
 
+  std::string counters() const { return options_.state_dir + "/counters"; }
+
   engine::Host host() {
     const std::string root = host_root();
     return {runner_,
@@ -74,7 +87,8 @@ class NodeDaemon {
             options_.state_dir + "/volumes",
             options_.lock_dir,
             options_.host_grant_key,
-            root};
+            root,
+            counters()};
   }
 
   NodeRoleOptions role_options() const {
@@ -82,6 +96,8 @@ class NodeDaemon {
     role.workers = options_.worker_threads;
     role.retry = {options_.retry_interval_start, options_.retry_interval_max};
     role.grants = {options_.grant_key, options_.host_grant_key};
+    role.orphan_grace = std::chrono::ceil<std::chrono::seconds>(options_.orphan_grace);
+    role.orphan_policy = options_.orphan_policy;
     return role;
   }
 
@@ -115,12 +131,12 @@ class NodeDaemon {
 }  // namespace
 
 Status run_node(const DaemonOptions& options) {
-  StderrLog log(options.log_level);
+  const auto log = make_stderr_log(options.log_format, options.log_level);
   auto config = engine::load_node_config(options.node_config);
   if (!config) return config.error();
   auto cluster = cluster_config(options);
   if (!cluster) return cluster.error();
-  Process process(options, std::move(*cluster), log);
+  Process process(options, std::move(*cluster), *log);
   NodeDaemon daemon(process, std::move(*config));
   return process.run([&](kube::Http& http) { return daemon.serve(http); }, [&] { daemon.stop(); });
 }

@@ -12,6 +12,7 @@
 #include "provisioner/objects.h"
 #include "provisioner/storage.h"
 #include "provisioner/volume_object.h"
+#include "provisioner/work_metrics.h"
 
 namespace flexlocal::provisioner {
 
@@ -34,6 +35,7 @@ struct NodeParts {
   Log& log;
   NodeIdentity node;
   std::string cluster_id;
+  WorkMetrics work{};
 };
 
 }  // namespace flexlocal::provisioner

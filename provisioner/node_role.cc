@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "flexvolume/base/text.h"
+#include "provisioner/priority.h"
 
 namespace flexlocal::provisioner {
 namespace {
@@ -24,9 +25,15 @@ Task<void> cancel_after(kube::TaskGroup& group, std::chrono::seconds time) {
   if (slept) group.cancel();
 }
 
+// In every claim and class of ours, as a value of its own: an annotation's, the provisioner's.
+std::string our_mark() { return concat('"', engine::kProvisioner, '"'); }
+
 kube::ResourceKind claims_kind() {
-  return {
-      "persistentvolumeclaims", kube::object_path("v1", "persistentvolumeclaims", "", ""), {}, {}};
+  return {"persistentvolumeclaims",
+          kube::object_path("v1", "persistentvolumeclaims", "", ""),
+          {},
+          {},
+          our_mark()};
 }
 
 // Only this node's volumes: the label is there for this.
@@ -38,8 +45,11 @@ kube::ResourceKind volumes_kind(const std::string& node) {
 }
 
 kube::ResourceKind classes_kind() {
-  return {
-      "storageclasses", kube::object_path("storage.k8s.io/v1", "storageclasses", "", ""), {}, {}};
+  return {"storageclasses",
+          kube::object_path("storage.k8s.io/v1", "storageclasses", "", ""),
+          {},
+          {},
+          our_mark()};
 }
 
 // At least twice within the grace, and no more often than that is worth.
@@ -91,12 +101,12 @@ NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& s
       volume_worker_(parts_),
       orphans_(parts_, config,
                {options.orphan_policy, options.orphan_grace, orphan_interval(options)}) {
-  claims_.on_change([this](const std::string& key) { queue_.add(concat(kClaimKey, key)); });
+  claims_.on_change([this](const std::string& key) { enqueue_claim(key); });
   volumes_.on_change([this](const std::string& key) { queue_.add(concat(kVolumeKey, key)); });
   // A class that is mended, or made after its claims, is what they may have waited for.
   classes_.on_change([this](const std::string& name) {
     claims_.for_each([&](const std::string& key, const Claim& claim) {
-      if (claim.storage_class == name) queue_.add(concat(kClaimKey, key));
+      if (claim.storage_class == name) enqueue_claim(key);
     });
   });
 }
@@ -173,6 +183,12 @@ Task<Status> NodeRole::work_on_claim(const std::string& claim) {
   co_return grown;
 }
 
+LogSubject NodeRole::subject_of(const std::string& key) const {
+  if (!key.starts_with(kClaimKey))
+    return subject_of_volume(key.substr(kVolumeKey.size()), volumes_);
+  return subject_of_claim(key.substr(kClaimKey.size()), claims_);
+}
+
 void NodeRole::report(const std::string& key, const Result<Pass>& pass) {
   if (pass) {
     queue_.forget(key);
@@ -182,8 +198,11 @@ void NodeRole::report(const std::string& key, const Result<Pass>& pass) {
   // A conflict is no trouble: somebody was faster, and the watch brings what they wrote.
   const LogLevel level =
       pass.error().code() == ErrorCode::kConflict ? LogLevel::kDebug : LogLevel::kWarning;
+  const LogSubject subject = subject_of(key);
   log_.write(level, "will be tried again",
-             {{"object", key},
+             {{"namespace", subject.namespace_name},
+              {"claim", subject.claim},
+              {"volume", subject.volume},
               {"code", to_string(pass.error().code())},
               {"error", pass.error().message()}});
   queue_.add_rate_limited(key);
@@ -240,8 +259,14 @@ Task<void> NodeRole::grant_loop() {
 }
 
 void NodeRole::enqueue_claims() {
-  claims_.for_each(
-      [this](const std::string& key, const Claim&) { queue_.add(concat(kClaimKey, key)); });
+  claims_.for_each([this](const std::string& key, const Claim&) { enqueue_claim(key); });
+}
+
+// A change of its volume's capacity comes by the claim, whose status follows.
+void NodeRole::enqueue_claim(const std::string& key) {
+  const Claim* const claim = claims_.get(key);
+  const Volume* const volume = claim == nullptr ? nullptr : volumes_.get(claim->volume_name);
+  queue_.add(concat(kClaimKey, key), priority_of(claim, volume, parts_.node.name));
 }
 
 // What waits for a mount is concluded when the disks show one.

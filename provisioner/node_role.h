@@ -9,6 +9,7 @@
 #include "provisioner/growth_worker.h"
 #include "provisioner/kube/task_group.h"
 #include "provisioner/kube/work_queue.h"
+#include "provisioner/log_subject.h"
 #include "provisioner/node_report.h"
 #include "provisioner/orphan_collector.h"
 #include "provisioner/volume_worker.h"
@@ -55,6 +56,9 @@ class NodeRole {
 
   // For the heartbeat.
   NodeReport report() const { return report_of(state_, config_, ledger_); }
+  // For those who show what the role does.
+  const NodeParts& parts() const { return parts_; }
+  const kube::WorkQueue& queue() const { return queue_; }
 
  private:
   Task<void> work_loop();
@@ -67,6 +71,8 @@ class NodeRole {
   void enqueue_volumes();
   void enqueue_claims();
   void enqueue_growths();
+  void enqueue_claim(const std::string& key);
+  LogSubject subject_of(const std::string& key) const;
   void report(const std::string& key, const Result<Pass>& pass);
 
   boost::asio::io_context& io_;

@@ -82,6 +82,7 @@ std::optional<Volume> decode_volume(JsonView object) {
   volume.driver = text(spec["flexVolume"]["driver"]);
   volume.fs_type = text(spec["flexVolume"]["fsType"]);
   volume.node_uid = text(annotations[kNodeUid]);
+  volume.storage_class = text(spec["storageClassName"]);
   volume.claim_namespace = text(spec["claimRef"]["namespace"]);
   volume.claim_name = text(spec["claimRef"]["name"]);
   volume.claim_uid = text(spec["claimRef"]["uid"]);

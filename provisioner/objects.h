@@ -58,6 +58,7 @@ struct Volume {
   std::string driver;
   std::string fs_type;
   std::string node_uid;  // our annotation; empty on volumes of before there was one
+  std::string storage_class;
   std::string claim_namespace;
   std::string claim_name;
   std::string claim_uid;

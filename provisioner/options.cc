@@ -52,7 +52,7 @@ po::options_description server_flags(RawOptions& raw, DaemonOptions& options) {
   return all;
 }
 
-po::options_description node_flags(DaemonOptions& options) {
+po::options_description node_flags(RawOptions& raw, DaemonOptions& options) {
   po::options_description all("Role node");
   auto add = all.add_options();
   add("node-name", flag(options.node_name, "NAME"), "name of this node's Node object");
@@ -71,6 +71,11 @@ po::options_description node_flags(DaemonOptions& options) {
       "the keys that volumes are signed by, as the Secret flexlocal-grant has them");
   add("host-grant-key", flag(options.host_grant_key, "FILE")->default_value(grants.host),
       "the host's copy of them, which the plugin reads; the same file: nothing is copied");
+  add("orphan-policy", flag(raw.orphan_policy, "WORD")->default_value("report"),
+      "volumes of this cluster that have no PersistentVolume: report: say so; delete: wipe and "
+      "remove them");
+  add("orphan-grace", duration(raw, "orphan-grace", "1h"),
+      "how long a volume must have been without one before that");
   return all;
 }
 
@@ -107,6 +112,12 @@ po::options_description work_flags(RawOptions& raw, DaemonOptions& options) {
       "longest pause after failures");
   add("log-level", flag(raw.log_level, "LEVEL")->default_value("info"),
       "debug, info, warning or error");
+  add("log-format", flag(raw.log_format, "FORMAT")->default_value("text"),
+      "text: key=value; json: one object a line");
+  add("http-endpoint", flag(raw.http_endpoint, "ADDRESS")->default_value(""),
+      "where to serve /healthz, /readyz and the metrics, such as :8080; empty: nowhere");
+  add("metrics-path", flag(options.metrics_path, "PATH")->default_value("/metrics"),
+      "path of the metrics there");
   add("help", "print this");
   add("version", "print the version");
   return all;
@@ -150,7 +161,7 @@ Result<std::variant<DaemonOptions, Say>> parse_options(const std::vector<std::st
   using Outcome = std::variant<DaemonOptions, Say>;
   DaemonOptions options;
   RawOptions raw;
-  const auto node = node_flags(options);
+  const auto node = node_flags(raw, options);
   const auto cluster = cluster_flags(raw, options);
   po::options_description flags;
   flags.add(server_flags(raw, options)).add(node).add(cluster).add(work_flags(raw, options));

@@ -3,13 +3,16 @@
 
 #include <chrono>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "flexvolume/base/log.h"
+#include "flexvolume/base/json_log.h"
 #include "flexvolume/base/result.h"
+#include "provisioner/endpoint.h"
 #include "provisioner/lost_volume_plan.h"
+#include "provisioner/orphan_plan.h"
 
 namespace flexlocal::provisioner {
 
@@ -34,6 +37,12 @@ struct DaemonOptions {
   std::chrono::milliseconds retry_interval_max{300000};
   std::chrono::milliseconds timeout{30000};
   LogLevel log_level = LogLevel::kInfo;
+  LogFormat log_format = LogFormat::kText;
+  std::optional<Endpoint> http_endpoint;  // of /healthz, /readyz and the metrics; nothing: none
+  std::string metrics_path;
+  // The node role's, see orphan_plan.h.
+  std::chrono::milliseconds orphan_grace{3600000};
+  OrphanPolicy orphan_policy = OrphanPolicy::kReport;
   // The cluster role's, see election.h and cluster_parts.h.
   bool leader_election = true;
   std::chrono::milliseconds lease_duration{15000};

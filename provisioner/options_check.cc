@@ -17,12 +17,14 @@ Result<milliseconds> parse_duration(std::string_view flag, const std::string& te
   const unsigned long long factor = unit == "ms"  ? 1
                                     : unit == "s" ? 1000
                                     : unit == "m" ? 60'000
+                                    : unit == "h" ? 3'600'000
                                                   : 0;
   unsigned long long count = 0;
   if (factor == 0 || !parse_number(std::string_view(text).substr(0, digits), 1'000'000, count) ||
       count == 0)
-    return Error(ErrorCode::kInvalid, concat("--", flag, "=", printable(text, 40),
-                                             ": accepted are durations such as 500ms, 30s, 5m"));
+    return Error(ErrorCode::kInvalid,
+                 concat("--", flag, "=", printable(text, 40),
+                        ": accepted are durations such as 500ms, 30s, 5m, 1h"));
   return milliseconds(count * factor);
 }
 
@@ -31,6 +33,7 @@ Status read_durations(const RawOptions& raw, DaemonOptions& options) {
       {"retry-interval-start", &options.retry_interval_start},
       {"retry-interval-max", &options.retry_interval_max},
       {"timeout", &options.timeout},
+      {"orphan-grace", &options.orphan_grace},
       {"leader-election-lease-duration", &options.lease_duration},
       {"leader-election-renew-deadline", &options.renew_deadline},
       {"leader-election-retry-period", &options.retry_period},
@@ -69,6 +72,8 @@ Status check_numbers(const DaemonOptions& options) {
 Status read_words(const RawOptions& raw, DaemonOptions& options) {
   if (!parse_log_level(raw.log_level, options.log_level))
     return wrong_usage("--log-level: accepted are debug, info, warning, error");
+  if (!parse_log_format(raw.log_format, options.log_format))
+    return wrong_usage("--log-format: accepted are text, json");
   const std::map<std::string_view, NodeDeletePolicy> policies = {
       {"tell", NodeDeletePolicy::kTell},
       {"orphan", NodeDeletePolicy::kOrphan},
@@ -77,6 +82,25 @@ Status read_words(const RawOptions& raw, DaemonOptions& options) {
   if (policy == policies.end())
     return wrong_usage("--node-delete-policy: accepted are tell, orphan, delete");
   options.node_delete_policy = policy->second;
+  return {};
+}
+
+Status read_orphan_policy(const RawOptions& raw, DaemonOptions& options) {
+  const auto policy = parse_orphan_policy(raw.orphan_policy);
+  if (!policy) return policy.error().context("--orphan-policy");
+  options.orphan_policy = *policy;
+  return {};
+}
+
+Status read_status_pages(const RawOptions& raw, DaemonOptions& options) {
+  const std::string& path = options.metrics_path;
+  if (!path.starts_with('/') || path.find_first_of("? \t\r\n") != std::string::npos ||
+      path == "/healthz" || path == "/readyz")
+    return wrong_usage("--metrics-path: accepted is a path such as /metrics");
+  if (raw.http_endpoint.empty()) return {};
+  const auto endpoint = parse_endpoint(raw.http_endpoint);
+  if (!endpoint) return endpoint.error().context("--http-endpoint");
+  options.http_endpoint = *endpoint;
   return {};
 }
 
@@ -99,6 +123,8 @@ Status check_options(const RawOptions& raw, DaemonOptions& options) {
   if (auto role = check_role(raw, options); !role) return role;
   if (auto numbers = check_numbers(options); !numbers) return numbers;
   if (auto words = read_words(raw, options); !words) return words;
+  if (auto orphans = read_orphan_policy(raw, options); !orphans) return orphans;
+  if (auto pages = read_status_pages(raw, options); !pages) return pages;
   if (auto durations = read_durations(raw, options); !durations) return durations;
   if (options.retry_interval_max < options.retry_interval_start)
     return wrong_usage("--retry-interval-max is less than --retry-interval-start");

@@ -13,6 +13,9 @@ namespace flexlocal::provisioner {
 struct RawOptions {
   std::string role;
   std::string log_level;
+  std::string log_format;
+  std::string http_endpoint;
+  std::string orphan_policy;
   std::string node_delete_policy;
   std::map<std::string, std::string> durations;  // by the flag's name
 };

@@ -17,6 +17,7 @@ Task<Result<Pass>> VolumeWorker::work(const std::string& name) {
   const Volume* known = parts_.volumes.get(name);
   if (known == nullptr) {
     wipes_.erase(name);
+    began_.erase(name);
     co_return Pass::kDone;
   }
   const Volume volume = *known;  // the store may change while we wait
@@ -25,6 +26,7 @@ Task<Result<Pass>> VolumeWorker::work(const std::string& name) {
     auto removed = co_await remove(volume);
     co_return removed;
   }
+  began_.erase(name);
   tell_of_stopped_wipe(volume);
   if (plan == ReclaimPlan::kKeepDeleting)
     say(volume, kube::EventType::kWarning, "VolumeFailedDelete",
@@ -58,8 +60,10 @@ Task<Result<Pass>> VolumeWorker::remove(const Volume& known) {
   if (!latest) co_return latest.error();
   if (!*latest) co_return Pass::kDone;
   const Volume& volume = **latest;
+  began_.emplace(volume.name, parts_.clock.now());
   auto taken = co_await take_back(volume);
   if (!taken) {
+    count(volume, taken.error());
     say(volume, kube::EventType::kWarning, "VolumeFailedDelete", taken.error().message());
     co_return taken.error();
   }
@@ -69,10 +73,21 @@ Task<Result<Pass>> VolumeWorker::remove(const Volume& known) {
   }
   parts_.ledger.forget();
   wipes_.erase(volume.name);
-  parts_.log.info("volume reclaimed", {{"volume", volume.name}});
+  parts_.log.info("volume reclaimed", {{"namespace", volume.claim_namespace},
+                                       {"claim", volume.claim_name},
+                                       {"volume", volume.name}});
   auto gone = co_await let_go(volume);
+  count(volume, gone);
   if (!gone) co_return gone.error();
   co_return Pass::kDone;
+}
+
+void VolumeWorker::count(const Volume& volume, const Status& gone) {
+  WorkCounters& counters = parts_.work.remove;
+  if (!gone) return counters.failed({volume.storage_class});
+  const auto began = began_.extract(volume.name);
+  if (!began.empty())
+    counters.succeeded({volume.storage_class}, parts_.clock.now() - began.mapped());
 }
 
 Task<Result<engine::Removal>> VolumeWorker::take_back(const Volume& volume) {
@@ -88,7 +103,9 @@ Task<Result<engine::Removal>> VolumeWorker::take_back(const Volume& volume) {
 void VolumeWorker::tell_progress(const Volume& volume, const engine::Removal& removal) {
   WipeProgress& progress = wipes_[volume.name];
   if (!progress.advance(removal, parts_.clock.now())) return;
-  parts_.log.info("wiping", {{"volume", volume.name},
+  parts_.log.info("wiping", {{"namespace", volume.claim_namespace},
+                             {"claim", volume.claim_name},
+                             {"volume", volume.name},
                              {"wiped", to_string(removal.wiped)},
                              {"size", to_string(removal.size)}});
   say(volume, kube::EventType::kNormal, "VolumeWiping", progress.text());

@@ -22,6 +22,7 @@ class VolumeWorker {
   Task<Result<Pass>> remove(const Volume& volume);
   Task<Result<std::optional<Volume>>> read_again(const Volume& volume);
   Task<Result<engine::Removal>> take_back(const Volume& volume);
+  void count(const Volume& volume, const Status& gone);
   Task<Status> let_go(const Volume& volume);
   Task<Status> drop_finalizer(const Volume& volume);
   void tell_progress(const Volume& volume, const engine::Removal& removal);
@@ -30,7 +31,8 @@ class VolumeWorker {
            const std::string& message);
 
   NodeParts& parts_;
-  std::map<std::string, WipeProgress> wipes_;  // by volume
+  std::map<std::string, WipeProgress> wipes_;    // by volume
+  std::map<std::string, Clock::Instant> began_;  // when its removal was begun, by volume
 };
 
 }  // namespace flexlocal::provisioner

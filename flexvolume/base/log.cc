@@ -5,10 +5,9 @@
 
 #include <array>
 #include <chrono>
-#include <cstdio>
-#include <ctime>
 
 #include "flexvolume/base/text.h"
+#include "flexvolume/base/wall_time.h"
 
 namespace flexlocal {
 namespace {
@@ -29,20 +28,6 @@ void append_value(std::string& out, std::string_view value) {
       escaped += c;
   }
   out += concat('"', printable(escaped, escaped.size()), '"');
-}
-
-std::string now_rfc3339() {
-  using std::chrono::system_clock;
-  const auto now = system_clock::now();
-  const std::time_t seconds = system_clock::to_time_t(now);
-  const auto millis =
-      std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() % 1000;
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  char text[40];
-  const std::size_t length = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
-  std::snprintf(text + length, sizeof text - length, ".%03dZ", static_cast<int>(millis));
-  return text;
 }
 
 int syslog_priority(LogLevel level) {
@@ -86,8 +71,8 @@ std::string format_log_line(LogLevel level, std::string_view message,
 void StderrLog::write(LogLevel level, std::string_view message,
                       std::initializer_list<LogField> fields) {
   if (level < least_) return;
-  const std::string line =
-      concat("time=", now_rfc3339(), ' ', format_log_line(level, message, fields), '\n');
+  const std::string line = concat("time=", format_wall_time(std::chrono::system_clock::now()), ' ',
+                                  format_log_line(level, message, fields), '\n');
   // One write a line, so that lines of several threads do not mix. A log that cannot be written
   // has nowhere to say so.
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "flexvolume/base/lock.h"
 #include "flexvolume/base/result.h"
 
 namespace flexlocal::engine {
@@ -12,6 +13,8 @@ namespace flexlocal::engine {
 inline constexpr std::string_view kCounterFolder = "/var/lib/flexlocal/counters";
 // Mounts that succeeded although the limits of their class could not be set.
 inline constexpr std::string_view kIoLimitsNotApplied = "io-limits-not-applied";
+// Calls that were refused for want of a grant that fits them.
+inline constexpr std::string_view kGrantsRefused = "grants-refused";
 
 class DurableCounter {
  public:
@@ -22,10 +25,18 @@ class DurableCounter {
   // expects of one that was reset.
   Status add_one() const;
 
+  // The same without waiting for the disk: what was counted last may be lost when the power fails.
+  // For what a stranger can bring about as often as they like.
+  Status note_one() const;
+
   // Zero when nothing has been counted yet; kCorrupt when the file is not a number.
   Result<std::uint64_t> value() const;
 
  private:
+  Result<FileLock> lock() const;
+  // The value with one more; a damaged file counts for nothing.
+  Result<std::uint64_t> next() const;
+
   std::string folder_;
   std::string path_;
   std::string lock_folder_;

@@ -46,12 +46,30 @@ Engine::Engine(const Host& host, const NodeConfig& config)
                      project_folders_),
       io_limiter_({host.mounter, host.devices, host.log, host.tool_root,
                    concat(host.lock_folder, "/io-limits"),
-                   DurableCounter(host.counter_folder, host.lock_folder, kIoLimitsNotApplied)}) {}
+                   DurableCounter(host.counter_folder, host.lock_folder, kIoLimitsNotApplied)}),
+      refusals_(host.counter_folder, host.lock_folder, kGrantsRefused) {}
 
 Status Engine::check_grant(const VolumeSpec& spec, const std::string& grant) const {
   const auto keys = GrantKeys::load(host_.grant_key);
   if (!keys) return keys.error().context("the volume's grant cannot be verified");
   return keys->verify(spec, grant);
+}
+
+Status Engine::admit(const MountRequest& request) const {
+  const Status granted = check_grant(request.spec, request.grant);
+  return count_refusal(granted ? check_namespace(request) : granted);
+}
+
+Status Engine::admit(const GrowRequest& request) const {
+  return count_refusal(check_grant(request.spec, request.grant));
+}
+
+// A count that cannot be kept is no reason to say anything else.
+Status Engine::count_refusal(const Status& admitted) const {
+  if (admitted || admitted.error().code() != ErrorCode::kDenied) return admitted;
+  if (auto counted = refusals_.note_one(); !counted)
+    host_.log.warning("refused call could not be counted", {{"error", counted.error().message()}});
+  return admitted;
 }
 
 Result<Engine::Subject> Engine::subject(const VolumeSpec& spec) {
@@ -89,8 +107,7 @@ Status Engine::withdraw(const VolumeSpec& spec) {
 
 Status Engine::mount(const MountRequest& request) {
   // Before anything else, so that a forged call learns nothing of this node.
-  if (auto granted = check_grant(request.spec, request.grant); !granted) return granted;
-  if (auto allowed = check_namespace(request); !allowed) return allowed;
+  if (auto admitted = admit(request); !admitted) return admitted;
   if (auto shape = check_volume_folder(config_.kubelet_dir, request.folder); !shape) return shape;
   MountLimits limits(io_limiter_, request.spec, request.pod_uid);
   if (auto found = limits.find(); !found) return found;
@@ -146,7 +163,7 @@ Status Engine::unmount(const std::string& folder_path) {
 }
 
 Status Engine::grow(const GrowRequest& request) {
-  if (auto granted = check_grant(request.spec, request.grant); !granted) return granted;
+  if (auto admitted = admit(request); !admitted) return admitted;
   return grow(request.spec, request.size);
 }
 

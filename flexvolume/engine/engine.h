@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "flexvolume/base/log.h"
+#include "flexvolume/engine/durable_counter.h"
 #include "flexvolume/engine/grant.h"
 #include "flexvolume/engine/io_limiter.h"
 #include "flexvolume/engine/lv_backend.h"
@@ -110,6 +111,10 @@ class Engine {
     FileLock lock;
   };
   Status check_grant(const VolumeSpec& spec, const std::string& grant) const;
+  // Whether the call may be carried out at all; a refusal is counted.
+  Status admit(const MountRequest& request) const;
+  Status admit(const GrowRequest& request) const;
+  Status count_refusal(const Status& admitted) const;
   Result<Subject> subject(const VolumeSpec& spec);
   Status mount_on(const MountRequest& request, const MountSource& source);
 
@@ -121,6 +126,7 @@ class Engine {
   KernelProjectFolders project_folders_;
   QuotaBackend quota_backend_;
   IoLimiter io_limiter_;
+  DurableCounter refusals_;
 };
 
 }  // namespace flexlocal::engine

@@ -151,7 +151,12 @@ Result<std::vector<Space>> LvBackend::spaces(const NodeConfig& config,
     if (!thin) continue;
     const Bytes all = promisable(*thin, pool);
     const bool open = check_promise(*thin, pool, Bytes(0)).ok();
-    spaces.push_back({thin_id, all, open ? all - thin->promised : Bytes(0), group->extent, {}});
+    spaces.push_back({thin_id,
+                      all,
+                      open ? all - thin->promised : Bytes(0),
+                      group->extent,
+                      {},
+                      Space::ThinUse{thin->data_percent, thin->metadata_percent}});
   }
   return spaces;
 }

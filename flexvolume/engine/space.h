@@ -2,6 +2,7 @@
 // room, in one place for the daemon that promises and the engine that makes.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,11 +15,18 @@ namespace flexlocal::engine {
 // Several pools, and several backends of one pool, may share a space or not: thick volumes share
 // their volume group, thin ones their thin pool, quota folders their file system.
 struct Space {
+  // How full a thin pool is, in percent, rounded up.
+  struct ThinUse {
+    unsigned data;
+    unsigned metadata;
+  };
+
   std::string id;            // see space_id()
   Bytes size;                // what can be promised in all: overcommit included
   Bytes free;                // less what existing volumes take, ours or a stranger's
   Bytes unit;                // sizes are made whole multiples of it
   std::vector<Bytes> disks;  // of a volume group: what is free on each of its disks
+  std::optional<ThinUse> thin_use{};
 };
 
 // A volume of ours that exists and is counted in its space's `free`.

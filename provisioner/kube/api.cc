@@ -120,6 +120,7 @@ Task<Status> ApiClient::watch(const std::string& path, const Query& query, Watch
   request.deadline = limits.deadline;
   request.stall = limits.stall;
   const auto response = co_await http_.stream(request, sink);
+  stats_.count(request.method, response ? response->status : RequestStats::kNoAnswer);
   if (!response) co_return response.error();
   heed(*response);
   if (!response->success()) co_return error_of_answer(response->status, response->body);
@@ -130,7 +131,10 @@ Task<Result<JsonDocument>> ApiClient::call(const HttpRequest& request) {
   if (auto turn = co_await wait_for_turn(); !turn) co_return turn.error();
   HttpRequest timed = request;
   timed.deadline = options_.deadline;
+  const auto sent = clock_.now();
   auto response = co_await http_.send(timed);
+  stats_.took(timed.method, clock_.now() - sent);
+  stats_.count(timed.method, response ? response->status : RequestStats::kNoAnswer);
   const std::string doing = concat(to_string(timed.method), ' ', timed.target);
   if (!response) co_return response.error().context(doing);
   heed(*response);

@@ -9,6 +9,7 @@
 #include "flexvolume/base/json.h"
 #include "provisioner/kube/http.h"
 #include "provisioner/kube/rate_limit.h"
+#include "provisioner/kube/request_stats.h"
 
 namespace flexlocal::kube {
 
@@ -82,6 +83,10 @@ class ApiClient {
   Task<Status> watch(const std::string& path, const Query& query, WatchLimits limits,
                      ByteSink& sink);
 
+  // Of what was sent; a call that is refused by the rate limit never was. A watch is counted when
+  // it ends, and its time is not.
+  const RequestStats& stats() const { return stats_; }
+
  private:
   Task<Result<JsonDocument>> call(const HttpRequest& request);
   Task<Status> wait_for_turn();
@@ -92,6 +97,7 @@ class ApiClient {
   ApiOptions options_;
   TokenBucket bucket_;
   Clock::Instant not_before_{};
+  RequestStats stats_;
 };
 
 }  // namespace flexlocal::kube

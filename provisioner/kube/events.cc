@@ -5,8 +5,11 @@ namespace flexlocal::kube {
 void EventRecorder::record(EventNote note) {
   if (shut_down_) return;
   if (waiting_.size() >= kMostWaiting) {
-    log_.warning("event dropped: too many are waiting",
-                 {{"object", note.object.name}, {"reason", note.reason}});
+    log_.warning("event dropped: too many are waiting", {{"kind", note.object.kind},
+                                                         {"namespace", note.object.namespace_name},
+                                                         {"name", note.object.name},
+                                                         {"uid", note.object.uid},
+                                                         {"reason", note.reason}});
     return;
   }
   waiting_.push_back(std::move(note));
@@ -30,7 +33,10 @@ Task<void> EventRecorder::run() {
     waiting_.pop_front();
     const Status written = co_await write(note);
     if (!written && written.error().code() != ErrorCode::kCancelled)
-      log_.warning("event not written", {{"object", note.object.name},
+      log_.warning("event not written", {{"kind", note.object.kind},
+                                         {"namespace", note.object.namespace_name},
+                                         {"name", note.object.name},
+                                         {"uid", note.object.uid},
                                          {"reason", note.reason},
                                          {"error", written.error().message()}});
   }

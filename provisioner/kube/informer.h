@@ -41,7 +41,7 @@ class Informer {
   void on_change(OnChange handler) { on_change_.push_back(std::move(handler)); }
 
   // Lists, watches and begins again, whatever fails, until its task is told to stop. Once only.
-  Task<void> run() { return reflect(api_, log_, kind_, options_, store_); }
+  Task<void> run() { return reflect(api_, log_, kind_, options_, store_, stats_); }
 
   // Whether a complete list has been taken in. What get() does not find may exist before that.
   bool has_synced() const { return store_.has_synced(); }
@@ -51,6 +51,8 @@ class Informer {
   // Keys are "namespace/name", or "name" of cluster-scoped objects. nullptr: not there.
   const T* get(const std::string& key) const { return store_.get(key); }
   std::size_t size() const { return store_.size(); }
+  const std::string& kind() const { return kind_.name; }
+  const ReflectorStats& stats() const { return stats_; }
 
   // visit(key, object) for each, in no order; the store must not change meanwhile.
   template <typename Visit>
@@ -71,6 +73,7 @@ class Informer {
   Log& log_;
   ResourceKind kind_;
   ReflectorOptions options_;
+  ReflectorStats stats_;
 };
 
 }  // namespace flexlocal::kube

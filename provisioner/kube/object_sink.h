@@ -1,6 +1,7 @@
 // What a reflector does with the objects that it reads.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "flexvolume/base/json.h"
@@ -24,6 +25,9 @@ class ObjectSink {
   virtual void applied(JsonView object) = 0;
   virtual void removed(JsonView object) = 0;
   virtual void advanced(std::string_view version) = 0;
+
+  // Whether there is an object of this key, as object_key() has it.
+  virtual bool knows(const std::string& key) const = 0;
 };
 
 }  // namespace flexlocal::kube

@@ -78,6 +78,7 @@ class ObjectStore final : public ObjectSink {
     version_ = version;
   }
   void advanced(std::string_view version) override { version_ = ObjectVersion(version); }
+  bool knows(const std::string& key) const override { return entries_.contains(key); }
 
  private:
   struct Entry {

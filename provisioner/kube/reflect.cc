@@ -1,39 +1,9 @@
 #include "provisioner/kube/reflect.h"
 
-#include "provisioner/kube/watch_decoder.h"
+#include "provisioner/kube/watch_intake.h"
 
 namespace flexlocal::kube {
 namespace {
-
-class EventsToObjects final : public WatchEventSink {
- public:
-  EventsToObjects(Reflector& reflector, ObjectSink& sink) : reflector_(reflector), sink_(sink) {}
-
-  Status take(const WatchEvent& event) override {
-    if (event.type == WatchEventType::kError) return refusal(event.object);
-    const std::string_view version = event.object["metadata"]["resourceVersion"].text();
-    if (event.type == WatchEventType::kBookmark)
-      sink_.advanced(version);
-    else if (event.type == WatchEventType::kDeleted)
-      sink_.removed(event.object);
-    else
-      sink_.applied(event.object);
-    reflector_.watched(version);
-    return {};
-  }
-
- private:
-  // Whatever the server says in mid-stream, it may have left events out: only being told to come
-  // later (429) is no reason to list anew. client-go decides so, too.
-  static Error refusal(JsonView status) {
-    Error error = error_of_status(status);
-    if (status["code"].integer() == 429) return error;
-    return Error(ErrorCode::kGone, error.message());
-  }
-
-  Reflector& reflector_;
-  ObjectSink& sink_;
-};
 
 // One reflector with what it needs to act.
 struct Run {
@@ -42,6 +12,7 @@ struct Run {
   const ResourceKind& kind;
   Reflector& reflector;
   ObjectSink& sink;
+  ReflectorStats& stats;
 };
 
 void log_failure(const Run& run, std::string_view message, const Error& error) {
@@ -64,24 +35,30 @@ Status take_page(const Run& run, JsonView page) {
 }
 
 Task<void> list_page(const Run& run, const ReflectorStep& step) {
-  if (step.kind == ReflectorStep::Kind::kListFromStart) run.sink.list_began();
+  if (step.kind == ReflectorStep::Kind::kListFromStart) {
+    run.sink.list_began();
+    run.stats.lists.add();
+  }
   const auto page = co_await run.api.list(run.kind.path, step.query);
   Status taken = page ? take_page(run, page->root()) : Status(page.error());
   if (taken) co_return;
+  run.stats.list_failures.add();
   log_failure(run, "list failed", taken.error());
   run.reflector.list_failed(taken.error());
 }
 
 Task<void> watch_once(const Run& run, const ReflectorStep& step) {
-  EventsToObjects objects(run.reflector, run.sink);
+  WatchIntake objects(run.kind, run.reflector, run.sink, run.stats);
   WatchDecoder decoder(objects);
   const auto began = std::chrono::steady_clock::now();
+  run.stats.watches.add();
   const Status ended =
       co_await run.api.watch(run.kind.path, step.query, step.watch_limits, decoder);
   if (ended) {
     run.reflector.watch_ended(std::chrono::steady_clock::now() - began);
     co_return;
   }
+  run.stats.watch_failures.add();
   log_failure(run, "watch failed", ended.error());
   run.reflector.watch_failed(ended.error());
 }
@@ -89,9 +66,9 @@ Task<void> watch_once(const Run& run, const ReflectorStep& step) {
 }  // namespace
 
 Task<void> reflect(ApiClient& api, Log& log, const ResourceKind& kind,
-                   const ReflectorOptions& options, ObjectSink& sink) {
+                   const ReflectorOptions& options, ObjectSink& sink, ReflectorStats& stats) {
   Reflector reflector(kind, options);
-  const Run run{api, log, kind, reflector, sink};
+  const Run run{api, log, kind, reflector, sink, stats};
   while (!co_await is_cancelled()) {
     const ReflectorStep step = reflector.next();
     const Status waited = co_await sleep_for(step.wait);

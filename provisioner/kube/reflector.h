@@ -9,6 +9,7 @@
 
 #include "provisioner/kube/api.h"
 #include "provisioner/kube/backoff.h"
+#include "provisioner/kube/metric_values.h"
 
 namespace flexlocal::kube {
 
@@ -18,6 +19,10 @@ struct ResourceKind {
   std::string path;  // of the collection, see object_path()
   std::string label_selector;
   std::string field_selector;
+  // Bytes that occur in every object that concerns us, as the API server writes them, such as
+  // `"example.com"` for an annotation's value. Objects without it are not looked at any further.
+  // Empty: all are looked at.
+  std::string mark{};
 };
 
 struct ReflectorOptions {
@@ -46,6 +51,16 @@ struct ReflectorStep {
   Query query;                            // of a list or watch
   ApiClient::WatchLimits watch_limits{};  // of a watch
   std::chrono::nanoseconds wait{};        // before asking for the next step
+};
+
+// What a reflector has done since its beginning.
+struct ReflectorStats {
+  Counter lists;  // begun from their start
+  Counter list_failures;
+  Counter watches;  // begun
+  Counter watch_failures;
+  Counter events;       // that watches brought, bookmarks included
+  Counter passed_over;  // of these, what does not concern us and was not decoded
 };
 
 class Reflector {

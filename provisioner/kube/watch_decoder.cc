@@ -48,8 +48,10 @@ Status WatchDecoder::keep(std::string_view bytes) {
   return {};
 }
 
-Status WatchDecoder::decode(std::string_view line) {
-  if (trim(line).empty()) return {};
+Status WatchDecoder::decode(std::string_view whole_line) {
+  if (trim(whole_line).empty()) return {};
+  const std::string_view line = events_.needed(whole_line, room_);
+  if (line.empty()) return {};
   const auto parsed = JsonDocument::parse(line, {.bytes = longest_line_});
   if (!parsed) return not_an_event(parsed.error().message());
   const JsonView type = parsed->root()["type"];

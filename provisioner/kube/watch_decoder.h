@@ -21,6 +21,13 @@ class WatchEventSink {
  public:
   virtual ~WatchEventSink() = default;
   virtual Status take(const WatchEvent& event) = 0;
+
+  // What of a line take() needs to be decoded: all of it, or a shorter one that is made in `room`;
+  // nothing when the line was dealt with and take() is not to be called.
+  virtual std::string_view needed(std::string_view line, std::string& room) {
+    static_cast<void>(room);
+    return line;
+  }
 };
 
 // Only whole lines are looked at: an event cut in the middle yields nothing, ever. kCorrupt on a
@@ -36,11 +43,12 @@ class WatchDecoder final : public ByteSink {
 
  private:
   Status keep(std::string_view bytes);
-  Status decode(std::string_view line);
+  Status decode(std::string_view whole_line);
 
   WatchEventSink& events_;
   std::size_t longest_line_;
   std::string partial_;
+  std::string room_;  // see WatchEventSink::needed()
 };
 
 }  // namespace flexlocal::kube

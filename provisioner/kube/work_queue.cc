@@ -1,19 +1,41 @@
 #include "provisioner/kube/work_queue.h"
 
+#include <algorithm>
+
 namespace flexlocal::kube {
 
-void WorkQueueCore::add(const std::string& key) {
-  if (shut_down_ || !dirty_.insert(key).second) return;
-  if (!processing_.contains(key)) ready_.push_back(key);  // else done() does it
+std::string_view to_string(Priority priority) {
+  return priority == Priority::kAwaited ? "awaited" : "background";
 }
 
-void WorkQueueCore::add_at(const std::string& key, Instant when) {
+void WorkQueueCore::add(const std::string& key, Instant now, Priority priority) {
   if (shut_down_) return;
-  const auto [found, is_new] = due_.emplace(key, when);
+  const auto [found, is_new] = dirty_.try_emplace(key, Dirty{priority, now, std::nullopt});
+  Dirty& entry = found->second;
+  if (is_new) {
+    if (!processing_.contains(key)) put_at_end(key, entry);  // else done() does it
+    return;
+  }
+  if (priority <= entry.priority) return;
+  if (entry.place) ready_[index(entry.priority)].erase(*entry.place);
+  entry.priority = priority;
+  if (entry.place) put_at_end(key, entry);
+}
+
+void WorkQueueCore::put_at_end(const std::string& key, Dirty& entry) {
+  Keys& keys = ready_[index(entry.priority)];
+  entry.place = keys.insert(keys.end(), key);
+}
+
+void WorkQueueCore::add_at(const std::string& key, Instant when, Priority priority) {
+  if (shut_down_) return;
+  const auto [found, is_new] = due_.emplace(key, Due{when, priority});
   if (!is_new) {
-    if (found->second <= when) return;
-    order_.erase({found->second, key});
-    found->second = when;
+    Due& due = found->second;
+    due.priority = std::max(due.priority, priority);
+    if (due.when <= when) return;
+    order_.erase({due.when, key});
+    due.when = when;
   }
   order_.emplace(when, key);
 }
@@ -27,18 +49,56 @@ unsigned WorkQueueCore::failures(const std::string& key) const {
   return found == failures_.end() ? 0 : found->second;
 }
 
-std::optional<std::string> WorkQueueCore::pop(Instant now) {
+std::optional<WorkQueueCore::Job> WorkQueueCore::pop(Instant now) {
   move_due(now);
-  if (ready_.empty()) return std::nullopt;
-  std::string key = std::move(ready_.front());
-  ready_.pop_front();
-  dirty_.erase(key);
-  processing_.insert(key);
-  return key;
+  if (!has_ready()) return std::nullopt;
+  const Priority priority = next_priority();
+  Keys& keys = ready_[index(priority)];
+  Job job{std::move(keys.front()), priority, {}};
+  keys.pop_front();
+  const auto entry = dirty_.find(job.key);
+  job.waited = now - entry->second.since;
+  dirty_.erase(entry);
+  processing_.insert_or_assign(job.key, Processing{priority, now});
+  return job;
 }
 
-void WorkQueueCore::done(const std::string& key) {
-  if (processing_.erase(key) != 0 && dirty_.contains(key)) ready_.push_back(key);
+// Of keys that are ready; there is one.
+Priority WorkQueueCore::next_priority() {
+  if (ready(Priority::kBackground) == 0) {
+    in_a_row_ = 0;
+    return Priority::kAwaited;
+  }
+  if (ready(Priority::kAwaited) != 0 && in_a_row_ < kMostInARow) {
+    ++in_a_row_;
+    return Priority::kAwaited;
+  }
+  in_a_row_ = 0;
+  return Priority::kBackground;
+}
+
+std::chrono::nanoseconds WorkQueueCore::done(const std::string& key, Instant now) {
+  const auto processed = processing_.find(key);
+  if (processed == processing_.end()) return {};
+  const auto worked = now - processed->second.since;
+  processing_.erase(processed);
+  if (const auto entry = dirty_.find(key); entry != dirty_.end()) put_at_end(key, entry->second);
+  return worked;
+}
+
+Priority WorkQueueCore::priority_of(const std::string& key) const {
+  const auto found = processing_.find(key);
+  return found == processing_.end() ? Priority::kBackground : found->second.priority;
+}
+
+WorkQueueCore::Unfinished WorkQueueCore::unfinished(Instant now) const {
+  Unfinished out;
+  for (const auto& [key, processing] : processing_) {
+    const std::chrono::nanoseconds so_far = now - processing.since;
+    out.sum += so_far;
+    out.longest = std::max(out.longest, so_far);
+  }
+  return out;
 }
 
 std::optional<WorkQueueCore::Instant> WorkQueueCore::next_due() const {
@@ -52,23 +112,27 @@ void WorkQueueCore::shut_down() {
   order_.clear();
 }
 
+// It has waited since it fell due, not since somebody looked.
 void WorkQueueCore::move_due(Instant now) {
   while (!order_.empty() && order_.begin()->first <= now) {
-    const std::string key = order_.begin()->second;
+    const auto [when, key] = *order_.begin();
     order_.erase(order_.begin());
-    due_.erase(key);
-    add(key);
+    const auto due = due_.extract(key);
+    add(key, when, due.mapped().priority);
   }
 }
 
-void WorkQueue::add(const std::string& key) {
-  core_.add(key);
+void WorkQueue::add(const std::string& key, Priority priority) {
+  stats_.adds[static_cast<std::size_t>(priority)].add();
+  core_.add(key, clock_.now(), priority);
   changed_.notify_one();
 }
 
 void WorkQueue::add_after(const std::string& key, std::chrono::nanoseconds delay) {
-  if (delay <= std::chrono::nanoseconds(0)) return add(key);
-  core_.add_at(key, clock_.now() + delay);
+  const Priority priority = core_.priority_of(key);
+  if (delay <= std::chrono::nanoseconds(0)) return add(key, priority);
+  stats_.retries.add();
+  core_.add_at(key, clock_.now() + delay, priority);
   changed_.notify_one();  // the waiter's alarm may have to ring earlier
 }
 
@@ -77,9 +141,10 @@ void WorkQueue::add_rate_limited(const std::string& key) { add_after(key, core_.
 Task<Result<std::string>> WorkQueue::get() {
   for (;;) {
     if (co_await is_cancelled()) break;
-    if (auto key = core_.pop(clock_.now())) {
+    if (auto job = core_.pop(clock_.now())) {
+      stats_.waited[static_cast<std::size_t>(job->priority)].observe(job->waited);
       if (core_.has_ready()) changed_.notify_one();
-      co_return std::move(*key);
+      co_return std::move(job->key);
     }
     if (core_.is_shut_down()) co_return Error(ErrorCode::kCancelled, "the queue is shut down");
     const auto due = core_.next_due();
@@ -93,7 +158,7 @@ Task<Result<std::string>> WorkQueue::get() {
 }
 
 void WorkQueue::done(const std::string& key) {
-  core_.done(key);
+  stats_.worked.observe(core_.done(key, clock_.now()));
   if (core_.has_ready()) changed_.notify_one();
   if (core_.is_shut_down()) changed_.notify_all();
 }

@@ -15,6 +15,8 @@ readonly rows=(
   "plugin.mount.again.programs|programs|0|mount"
   "plugin.quota.first.programs|programs|-|mkdir, xfs_quota, mount"
   "plugin.unmount.programs|programs|-|umount"
+  "watch.decode|ms|1.0|RapidJSON's trees of the same lines"
+  "watch.decode.ours|ms|-|RapidJSON's trees of the same lines"
 )
 
 # median SAMPLES NAME COLUMN

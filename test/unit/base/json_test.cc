@@ -2,6 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <random>
+
+#include "flexvolume/base/text.h"
+
 namespace flexlocal {
 namespace {
 
@@ -40,6 +44,30 @@ TEST_CASE("members come in order, and a map of texts leaves everything else out"
   document.root().for_each_member([&](std::string_view key, JsonView) { keys += key; });
   CHECK(keys == "bacd");
   CHECK(document.root().string_map() == std::map<std::string, std::string>{{"b", "1"}, {"c", "3"}});
+}
+
+TEST_CASE("UTF-8 is told from what is none as elsewhere, wherever it stands") {
+  std::mt19937_64 random(5);
+  const std::string good =
+      "plain ascii, long enough \xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80 \xed\x9f\xbf end";
+  // At the borders of what may follow each other. None of them makes a control character, which
+  // printable() changes, too.
+  const std::string_view bytes =
+      "\x80\x8f\x90\x9f\xa0\xbf\xc0\xc1\xc3\xdf\xe0\xed\xef\xf0\xf4\xf5\xff";
+  int refused = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::string text = good;
+    for (std::uint64_t changes = random() % 4; changes > 0; --changes)
+      text[random() % text.size()] = bytes[random() % bytes.size()];
+    text.resize(text.size() - random() % 12);
+    const std::string shown = printable(text, text.size());
+    CHECK(JsonDocument::parse(concat('"', text, '"')).ok() == (shown == text));
+    if (shown != text) ++refused;
+  }
+  CHECK(refused > 1000);
+  CHECK(JsonDocument::parse("\"\x7f\"").ok());
+  CHECK(JsonDocument::parse("\"\xc2\x80\"").ok());
+  CHECK_FALSE(JsonDocument::parse("\"\xc2\"").ok());
 }
 
 TEST_CASE("what is not one JSON value in UTF-8 is refused") {

@@ -244,6 +244,23 @@ TEST_CASE_FIXTURE(Fixture, "a full pool is refused with figures and leaves nothi
   CHECK_FALSE(has_record());
 }
 
+TEST_CASE_FIXTURE(Fixture, "calls without a grant that fits them are counted, and no others") {
+  const DurableCounter refused(fake.folder + "/counters", fake.folder + "/locks", kGrantsRefused);
+  REQUIRE(mount().ok());
+  fake.group_free = 0;
+  CHECK(engine.grow({spec, grant_for(spec), spec.size + kGiB}).error().code() ==
+        ErrorCode::kNoSpace);
+  CHECK(*refused.value() == 0);
+  auto forged = request();
+  forged.grant.back() = forged.grant.back() == '0' ? '1' : '0';
+  CHECK(engine.mount(forged).error().code() == ErrorCode::kDenied);
+  CHECK(engine.grow({spec, forged.grant, spec.size + kGiB}).error().code() == ErrorCode::kDenied);
+  auto other = request();
+  other.pod_namespace = "thief";
+  CHECK(engine.mount(other).error().code() == ErrorCode::kDenied);
+  CHECK(*refused.value() == 3);
+}
+
 TEST_CASE_FIXTURE(Fixture,
                   "a pod of another namespace may not mount, and nothing is made or revealed") {
   auto other = request();

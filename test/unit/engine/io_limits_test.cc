@@ -238,6 +238,19 @@ TEST_CASE_FIXTURE(Fixture, "a refresh does nothing for what is not mounted or wa
   CHECK(engine.refresh_io_limits().ok());
 }
 
+TEST_CASE("a counter that is not synced counts the same, and goes on from one that is") {
+  FakeHost fake;
+  const DurableCounter counter(fake.folder + "/counters", fake.folder + "/locks", "things");
+  for (int i = 0; i < 9; ++i) REQUIRE(counter.note_one().ok());
+  REQUIRE(counter.add_one().ok());
+  CHECK(*counter.value() == 10);
+  REQUIRE(counter.note_one().ok());
+  CHECK(*counter.value() == 11);
+  std::ofstream(fake.folder + "/counters/things") << "what is this";
+  REQUIRE(counter.note_one().ok());
+  CHECK(*counter.value() == 1);
+}
+
 TEST_CASE("a durable counter counts on, and begins anew from a damaged file") {
   FakeHost fake;
   const DurableCounter counter(fake.folder + "/counters", fake.folder + "/locks", "things");

@@ -62,6 +62,9 @@ TEST_CASE("a role and a node's name are enough, and the rest is as the help says
   CHECK(options->retry_interval_max == milliseconds(300'000));
   CHECK(options->timeout == milliseconds(30'000));
   CHECK(options->log_level == LogLevel::kInfo);
+  CHECK(options->log_format == LogFormat::kText);
+  CHECK_FALSE(options->http_endpoint.has_value());
+  CHECK(options->metrics_path == "/metrics");
 }
 
 TEST_CASE("every flag reaches its option") {
@@ -70,7 +73,8 @@ TEST_CASE("every flag reaches its option") {
              "--state-dir=/s", "--lock-dir=/l", "--grant-key=/g", "--host-grant-key=/h",
              "--kube-api-qps=0", "--kube-api-burst=1", "--worker-threads=64",
              "--retry-interval-start=500ms", "--retry-interval-max=2m", "--timeout=5s",
-             "--log-level=debug"});
+             "--log-level=debug", "--log-format=json", "--http-endpoint=127.0.0.1:9090",
+             "--metrics-path=/m"});
   REQUIRE(options.ok());
   CHECK(options->kubeconfig == "/k");
   CHECK(options->context == "c");
@@ -87,6 +91,11 @@ TEST_CASE("every flag reaches its option") {
   CHECK(options->retry_interval_max == milliseconds(120'000));
   CHECK(options->timeout == milliseconds(5000));
   CHECK(options->log_level == LogLevel::kDebug);
+  CHECK(options->log_format == LogFormat::kJson);
+  REQUIRE(options->http_endpoint.has_value());
+  CHECK(options->http_endpoint->host == "127.0.0.1");
+  CHECK(options->http_endpoint->port == 9090);
+  CHECK(options->metrics_path == "/m");
 }
 
 TEST_CASE("a missing or unknown role, or no node's name, is refused in one line") {
@@ -187,6 +196,15 @@ TEST_CASE("an unknown log level is refused with those that are known") {
         "--log-level: accepted are debug, info, warning, error; see flexlocal-provisioner --help");
 }
 
+TEST_CASE("an unknown log format, and status pages that cannot be, are refused with what can be") {
+  CHECK(words({"node", "--node-name=a", "--log-format=yaml"}) ==
+        "--log-format: accepted are text, json; see flexlocal-provisioner --help");
+  CHECK(words({"node", "--node-name=a", "--http-endpoint=8080"}) ==
+        "--http-endpoint: \"8080\": accepted are :PORT, ADDRESS:PORT, [IPV6-ADDRESS]:PORT");
+  for (const char* path : {"", "metrics", "/healthz", "/readyz", "/a b", "/a?b", "/a\n"})
+    CHECK(refused(std::string("--metrics-path=") + path));
+}
+
 TEST_CASE("help names every flag, and version one line, whatever else is missing") {
   const std::string help = said({"--help"});
   for (const char* flag : {"kubeconfig",
@@ -205,6 +223,11 @@ TEST_CASE("help names every flag, and version one line, whatever else is missing
                            "retry-interval-start",
                            "retry-interval-max",
                            "log-level",
+                           "log-format",
+                           "http-endpoint",
+                           "metrics-path",
+                           "orphan-grace",
+                           "orphan-policy",
                            "help",
                            "version",
                            "namespace",

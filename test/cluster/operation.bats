@@ -1,0 +1,174 @@
+# What an operator sees of the daemon: its health, its metrics, its log.
+
+setup_file() {
+  . "$BATS_TEST_DIRNAME/daemon.bash"
+  promtool=$("$BATS_TEST_DIRNAME/../lab/promtool")
+  export promtool
+  start_cluster
+  make_node worker 4G
+}
+
+teardown_file() {
+  . "$BATS_TEST_DIRNAME/daemon.bash"
+  stop_cluster
+}
+
+setup() {
+  . "$BATS_TEST_DIRNAME/daemon.bash"
+}
+
+teardown() {
+  rm -f "$work/worker/broken"
+  stop_processes "$work" worker
+}
+
+# start_operated [FLAG...]: a daemon with status pages at a free port; sets `pages`.
+start_operated() {
+  rm -f "$work/log/worker.log"
+  start_daemon worker --http-endpoint=127.0.0.1:0 "$@"
+  eventually 20 grep -q 'status pages are served' "$work/log/worker.log"
+  pages=http://$(grep -o '127\.0\.0\.1:[1-9][0-9]*' "$work/log/worker.log" | head -n 1)
+}
+
+# page PATH STATUS TEXT
+page() {
+  local status
+  status=$(curl -s -o "$work/page" -w '%{http_code}' "$pages$1")
+  echo "$status $(<"$work/page")"
+  [ "$status" = "$2" ] && grep -qF "$3" "$work/page"
+}
+
+# shows LINE...: each is a line of the metrics, whole.
+shows() {
+  local line
+  curl -fsS "$pages/metrics" >"$work/metrics" || return
+  for line in "$@"; do grep -xF "$line" "$work/metrics" || { echo "not shown: $line"; return 1; }; done
+}
+
+# shown NAME...: of each there is at least one value.
+shown() {
+  local name
+  curl -fsS "$pages/metrics" >"$work/metrics" || return
+  for name in "$@"; do grep -qE "^${name}[ {]" "$work/metrics" || { echo "not shown: $name"; return 1; }; done
+}
+
+@test "it is healthy at once, and ready when it knows the cluster and its disks" {
+  start_operated
+  page /healthz 200 ok
+  eventually 20 page /readyz 200 ok
+  page /nothing 404 /metrics
+}
+
+@test "disks that cannot be looked at make it unready, in words, until they are mended" {
+  start_operated
+  eventually 20 page /readyz 200 ok
+  touch "$work/worker/broken"
+  # For want of room the disks are looked at anew.
+  make_claim data 100Gi
+  eventually 30 page /readyz 503 "the last look at this node's disks failed"
+  page /readyz 503 "disk on fire"
+  page /healthz 200 ok
+  shows 'flexlocal_ready 0'
+  rm "$work/worker/broken"
+  eventually 30 page /readyz 200 ok
+  shows 'flexlocal_ready 1'
+  delete_claim data
+}
+
+@test "promtool finds nothing to complain about while claims come and go" {
+  start_operated
+  eventually 20 page /readyz 200 ok
+  "$promtool" check metrics <<<"$(curl -fsS "$pages/metrics")"
+  make_claim data
+  eventually 30 claim_is data Bound
+  make_claim big 100Gi
+  eventually 30 event_says pvc/big ProvisioningFailed "no room"
+  delete_claim data
+  delete_claim big
+  eventually 30 no_volumes
+  run "$promtool" check metrics <<<"$(curl -fsS "$pages/metrics")"
+  echo "$output"
+  [ "$status" = 0 ]
+  [ -z "$output" ]
+}
+
+@test "promtool does complain about metrics that are wrong" {
+  run "$promtool" check metrics <<<'# TYPE x counter
+x 1'
+  echo "$output"
+  [ "$status" != 0 ]
+}
+
+@test "claims, volumes and pools are counted" {
+  start_operated
+  make_claim data
+  eventually 30 claim_is data Bound
+  eventually 10 shows 'controller_persistentvolumeclaim_provision_total{class="flexlocal",source=""} 1' \
+    'controller_persistentvolumeclaim_provision_duration_seconds_count{class="flexlocal",source=""} 1' \
+    'flexlocal_volumes{phase="Bound"} 1' 'flexlocal_ready 1' \
+    'flexlocal_informer_objects{kind="persistentvolumes"} 1' \
+    "flexlocal_pool_size_bytes{pool=\"default\",backend=\"lvm\"} $("$work/worker/vgs" --noheadings --units b --nosuffix -o vg_size worker | tr -d ' ')" \
+    "flexlocal_pool_free_bytes{pool=\"default\",backend=\"lvm\"} $(free_bytes worker)" \
+    'flexlocal_mounts_without_io_limits_total 0'
+  delete_claim data
+  eventually 30 no_volumes
+  eventually 10 shows 'controller_persistentvolume_delete_total{class="flexlocal"} 1'
+}
+
+@test "requests, watches, the queue and the process are shown" {
+  start_operated
+  eventually 20 page /readyz 200 ok
+  make_claim data
+  eventually 30 claim_is data Bound
+  shown 'rest_client_requests_total\{code="201",method="POST"\}' rest_client_requests_total rest_client_request_duration_seconds_bucket workqueue_depth \
+    workqueue_adds_total workqueue_retries_total workqueue_queue_duration_seconds_count \
+    workqueue_work_duration_seconds_count flexlocal_reflector_lists_total \
+    flexlocal_reflector_watches_total flexlocal_reflector_watch_failures_total flexlocal_orphans \
+    flexlocal_wiping_volumes process_cpu_seconds_total process_resident_memory_bytes \
+    process_open_fds process_start_time_seconds
+  version=$("$provisioner" --version)
+  shows "flexlocal_build_info{version=\"${version#* }\"} 1"
+  delete_claim data
+  eventually 30 no_volumes
+}
+
+@test "with --log-format=json each line of the log is one object with time, level and message" {
+  touch "$work/worker/broken"
+  start_operated --log-format=json --log-level=debug
+  make_claim data
+  eventually 30 page /readyz 503 "disk on fire"
+  eventually 30 grep -q 'will be tried again' "$work/log/worker.log"
+  rm "$work/worker/broken"
+  eventually 30 claim_is data Bound
+  volume=$(volume_of data)
+  delete_claim data
+  eventually 30 no_volumes
+  stop_processes "$work" worker
+  jq -es 'length > 5 and all(.[]; (.time | test("^[0-9-]{10}T[0-9:]{8}[.][0-9]{3}Z$"))
+    and (.level | IN("debug", "info", "warning", "error")) and (.message | length > 0))' "$work/log/worker.log"
+  # Lines about the claim say which, and which volume is its own.
+  for message in "will be tried again" "volume provisioned" "volume reclaimed"; do
+    jq -es --arg message "$message" --arg volume "$volume" 'map(select(.message == $message)) |
+      length > 0 and all(.[]; .namespace == "default" and .claim == "data" and .volume == $volume)' "$work/log/worker.log"
+  done
+}
+
+@test "an address that cannot be listened at is one clear line, and the daemon does not start" {
+  start_operated
+  run env -i timeout 30 "$provisioner" node --node-name=worker --kubeconfig="$work/daemon.kubeconfig" \
+    --node-config="$work/worker.conf" --http-endpoint="${pages#http://}"
+  echo "$output"
+  [ "$status" = 1 ]
+  [ "${#lines[@]}" = 1 ]
+  [[ $output == *"--http-endpoint: listening at ${pages#http://}: Address already in use"* ]]
+}
+
+@test "without --http-endpoint nothing listens" {
+  rm -f "$work/log/worker.log"
+  start_daemon worker
+  eventually 20 grep -q 'msg="node daemon started"' "$work/log/worker.log"
+  run ss -Hlntp
+  echo "$output"
+  [ "$status" = 0 ]
+  [[ $output != *"pid=$(process_id "$work" worker),"* ]]
+}

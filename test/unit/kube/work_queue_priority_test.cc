@@ -1,0 +1,244 @@
+// What is awaited comes first, and nothing is put off for ever.
+#include <algorithm>
+#include <map>
+#include <random>
+
+#include "flexvolume/base/text.h"
+#include "provisioner/kube/work_queue.h"
+#include "test/unit/kube/lab.h"
+
+namespace flexlocal::kube::test {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr BackoffOptions kBackoff{milliseconds(5), milliseconds(40)};
+constexpr auto kAwaited = Priority::kAwaited;
+constexpr auto kBackground = Priority::kBackground;
+const Clock::Instant kNow{std::chrono::hours(1)};
+
+// Keys as they are handed out and done one after another: "a b c".
+std::string all_of(WorkQueueCore& queue) {
+  std::vector<std::string> keys;
+  while (auto job = queue.pop(kNow)) {
+    keys.push_back(job->key);
+    queue.done(job->key, kNow);
+  }
+  return join(keys, " ");
+}
+
+// The rules written down a second time, without any thought of speed.
+class Model {
+ public:
+  void add(const std::string& key, Priority priority) {
+    auto entry = find(key);
+    if (entry == dirty_.end()) {
+      dirty_.push_back({key, priority, ++order_});
+    } else if (priority > entry->priority) {
+      entry->priority = priority;
+      entry->order = ++order_;
+    }
+  }
+
+  void add_at(const std::string& key, Clock::Instant when, Priority priority) {
+    const auto [found, is_new] = due_.try_emplace(key, when, priority);
+    if (is_new) return;
+    found->second = {std::min(found->second.first, when), std::max(found->second.second, priority)};
+  }
+
+  std::string pop(Clock::Instant now) {
+    fall_due(now);
+    const std::string awaited = first(kAwaited);
+    const std::string other = first(kBackground);
+    const bool turn_of_others = !other.empty() && (awaited.empty() || in_a_row_ == 16);
+    in_a_row_ = turn_of_others || other.empty() ? 0 : in_a_row_ + 1;
+    const std::string key = turn_of_others ? other : awaited;
+    if (key.empty()) return key;
+    dirty_.erase(find(key));
+    processing_.push_back(key);
+    return key;
+  }
+
+  void done(const std::string& key) {
+    std::erase(processing_, key);
+    // It takes its place only now.
+    if (const auto entry = find(key); entry != dirty_.end()) entry->order = ++order_;
+  }
+
+  const std::vector<std::string>& processing() const { return processing_; }
+
+ private:
+  struct Entry {
+    std::string key;
+    Priority priority;
+    unsigned order;
+  };
+
+  std::vector<Entry>::iterator find(const std::string& key) {
+    return std::find_if(dirty_.begin(), dirty_.end(),
+                        [&](const Entry& entry) { return entry.key == key; });
+  }
+
+  void fall_due(Clock::Instant now) {
+    for (;;) {
+      auto earliest = due_.end();
+      for (auto at = due_.begin(); at != due_.end(); ++at)
+        if (at->second.first <= now &&
+            (earliest == due_.end() || at->second.first < earliest->second.first))
+          earliest = at;
+      if (earliest == due_.end()) return;
+      add(earliest->first, earliest->second.second);
+      due_.erase(earliest);
+    }
+  }
+
+  std::string first(Priority priority) const {
+    const Entry* best = nullptr;
+    for (const Entry& entry : dirty_) {
+      const bool busy =
+          std::find(processing_.begin(), processing_.end(), entry.key) != processing_.end();
+      if (!busy && entry.priority == priority && (best == nullptr || entry.order < best->order))
+        best = &entry;
+    }
+    return best == nullptr ? std::string() : best->key;
+  }
+
+  std::vector<Entry> dirty_;
+  std::vector<std::string> processing_;
+  std::map<std::string, std::pair<Clock::Instant, Priority>> due_;
+  unsigned order_ = 0;
+  unsigned in_a_row_ = 0;
+};
+
+// One random life of a queue beside its model.
+void live(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto below = [&](std::uint64_t end) { return random() % end; };
+  WorkQueueCore queue(kBackoff);
+  Model model;
+  auto now = kNow;
+  for (int step = 0; step < 2000; ++step) {
+    const std::string key(1, static_cast<char>('a' + below(26)));
+    const Priority priority = below(3) == 0 ? kBackground : kAwaited;
+    const auto action = below(10);
+    if (action < 4) {
+      queue.add(key, now, priority);
+      model.add(key, priority);
+    } else if (action == 4) {
+      const auto when = now + milliseconds(below(20));
+      queue.add_at(key, when, priority);
+      model.add_at(key, when, priority);
+    } else if (action < 8) {
+      const auto job = queue.pop(now);
+      const std::string expected = model.pop(now);
+      REQUIRE((job ? job->key : std::string()) == expected);
+    } else if (action == 8 && !model.processing().empty()) {
+      const std::string finished = model.processing()[below(model.processing().size())];
+      queue.done(finished, now);
+      model.done(finished);
+    } else {
+      now += milliseconds(below(5));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("what is awaited comes first, each in the order of addition") {
+  WorkQueueCore queue(kBackoff);
+  queue.add("b1", kNow);
+  queue.add("a1", kNow, kAwaited);
+  queue.add("b2", kNow, kBackground);
+  queue.add("a2", kNow, kAwaited);
+  CHECK(queue.ready(kAwaited) == 2);
+  CHECK(queue.ready(kBackground) == 2);
+  CHECK(all_of(queue) == "a1 a2 b1 b2");
+}
+
+TEST_CASE("an addition with a higher priority lifts a key that waits, and no addition lowers one") {
+  WorkQueueCore queue(kBackoff);
+  for (const char* const key : {"a", "b", "c"}) queue.add(key, kNow);
+  queue.add("c", kNow, kAwaited);
+  queue.add("c", kNow, kBackground);
+  CHECK(queue.ready() == 3);
+  CHECK(all_of(queue) == "c a b");
+}
+
+TEST_CASE("a key that is lifted while it is processed comes first afterwards") {
+  WorkQueueCore queue(kBackoff);
+  queue.add("a", kNow);
+  REQUIRE(queue.pop(kNow)->key == "a");
+  queue.add("b", kNow);
+  queue.add("a", kNow);
+  queue.add("a", kNow, kAwaited);
+  CHECK(queue.ready() == 1);
+  queue.done("a", kNow);
+  CHECK(all_of(queue) == "a b");
+}
+
+TEST_CASE("a delayed key has the highest of the priorities that it was delayed with") {
+  WorkQueueCore queue(kBackoff);
+  queue.add("b", kNow);
+  queue.add_at("a", kNow, kAwaited);
+  queue.add_at("a", kNow, kBackground);
+  CHECK(all_of(queue) == "a b");
+}
+
+TEST_CASE("of seventeen one is for the background while it waits, and none is lost to it else") {
+  WorkQueueCore queue(kBackoff);
+  const auto add_awaited = [&](int count) {
+    for (int i = 0; i < count; ++i) queue.add(concat("a", i), kNow, kAwaited);
+  };
+  // While nothing waits in the background, nothing is counted against the awaited.
+  add_awaited(40);
+  CHECK(all_of(queue).find('b') == std::string::npos);
+  for (const char* const key : {"b1", "b2", "b3"}) queue.add(key, kNow);
+  add_awaited(100);
+  const std::string order = all_of(queue);
+  const auto keys = split(order, ' ');
+  REQUIRE(keys.size() == 103);
+  CHECK(keys[16] == "b1");
+  CHECK(keys[33] == "b2");
+  CHECK(keys[50] == "b3");
+}
+
+TEST_CASE("a queue is as its model through any sequence") {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    CAPTURE(seed);
+    live(seed);
+  }
+}
+
+TEST_CASE("how long keys wait and are worked on is known") {
+  WorkQueueCore queue(kBackoff);
+  queue.add("a", kNow);
+  queue.add_at("b", kNow + milliseconds(10));
+  CHECK(queue.pop(kNow + milliseconds(7))->waited == milliseconds(7));
+  CHECK(queue.pop(kNow + milliseconds(15))->waited == milliseconds(5));  // since it fell due
+  const auto unfinished = queue.unfinished(kNow + milliseconds(20));
+  CHECK(unfinished.sum == milliseconds(13 + 5));
+  CHECK(unfinished.longest == milliseconds(13));
+  CHECK(queue.done("a", kNow + milliseconds(30)) == milliseconds(23));
+  CHECK(queue.done("nobody", kNow) == milliseconds(0));
+}
+
+TEST_CASE("what is tried again has the priority that it was handed out with") {
+  Lab lab;
+  ManualClock clock;
+  WorkQueue queue(clock, kBackoff);
+  queue.add("awaited", kAwaited);
+  const auto first = lab.wait_for(queue.get());
+  REQUIRE(*first == "awaited");
+  queue.add("other");
+  queue.add_rate_limited(*first);
+  queue.done(*first);
+  clock.advance(milliseconds(10));
+  const auto again = lab.wait_for(queue.get());
+  CHECK(*again == "awaited");
+  CHECK(queue.depth(kBackground) == 1);
+  CHECK(queue.stats().retries.value() == 1);
+  CHECK(queue.stats().adds[0].value() == 1);
+  CHECK(queue.stats().adds[1].value() == 1);
+}
+
+}  // namespace flexlocal::kube::test
