@@ -35,24 +35,6 @@ Result<kube::ClusterConfig> cluster_config(const DaemonOptions& options) {
   return kube::in_cluster_config(kServiceAccount, host, port);
 }
 
-// Nothing when there is to be none.
-Result<std::unique_ptr<StatusServer>> open_status_pages(asio::io_context& io, Log& log,
-                                                        const DaemonOptions& options) {
-  if (!options.http_endpoint) return std::unique_ptr<StatusServer>();
-  StatusServerOptions how;
-  how.metrics_path = options.metrics_path;
-  auto server = StatusServer::open(io, log, *options.http_endpoint, how);
-  if (!server) return server.error().context("--http-endpoint");
-  log.info("status pages are served", {{"address", (*server)->address()}});
-  return server;
-}
-
-void show_status_pages(StatusServer* server, const kube::Metrics& metrics, const NodeRole& role) {
-  if (server == nullptr) return;
-  server->show({.ready = [&role] { return node_readiness(role.parts()); },
-                .metrics = [&metrics] { return metrics.text(); }});
-}
-
 // Everything that lives as long as the daemon, in the order in which it is needed.
 class Daemon {
  public:
@@ -112,9 +94,9 @@ class Daemon {
   }
 
   Task<void> serve(kube::ApiClient& api, asio::signal_set& signals) {
-    auto pages = open_status_pages(io_, log_, options_);
-    if (!pages) {
-      result_ = pages.error();
+    auto server = open_status_server(io_, log_, options_.http_endpoint, options_.metrics_path);
+    if (!server) {
+      result_ = server.error();
       signals.cancel();
       co_return;
     }
@@ -139,9 +121,10 @@ class Daemon {
     kube::Metrics metrics;
     show_process(metrics);
     show_node(metrics, role.parts(), role.queue(), config_, options_.state_dir + "/counters");
-    show_status_pages(pages->get(), metrics, role);
+    const ShownPages shown(server->get(),
+                           {.ready = [&role] { return node_readiness(role.parts()); },
+                            .metrics = [&metrics] { return metrics.text(); }});
     co_await role.run();
-    if (*pages) (*pages)->hide();
     role_ = nullptr;
     signals.cancel();
     log_.info("node daemon stopped");
