@@ -9,6 +9,7 @@
 #include "provisioner/node_role.h"
 #include "provisioner/process.h"
 #include "provisioner/process_metrics.h"
+#include "provisioner/status_server.h"
 
 namespace flexlocal::provisioner {
 namespace {
@@ -28,8 +29,9 @@ class NodeDaemon {
         storage_(process.io(), engine_, options_.worker_threads + 1) {}
 
   Task<Status> serve(kube::Http& http) {
-    auto pages = open_status_pages(process_.io(), process_.log(), options_);
-    if (!pages) co_return pages.error();
+    const auto server = open_status_server(process_.io(), process_.log(), options_.http_endpoint,
+                                           options_.metrics_path);
+    if (!server) co_return server.error();
     kube::ApiClient api(http, process_.clock(), api_options(options_));
     auto membership = co_await load_membership(api, options_.node_name);
     if (!membership) co_return membership.error().context(concat("API server ", process_.server()));
@@ -43,9 +45,9 @@ class NodeDaemon {
     kube::Metrics metrics;
     show_process(metrics);
     show_node(metrics, role.parts(), role.queue(), config_, counters());
-    if (*pages)
-      (*pages)->show({.ready = [&role] { return node_readiness(role.parts()); },
-                      .metrics = [&metrics] { return metrics.text(); }});
+    const ShownPages shown(server->get(),
+                           {.ready = [&role] { return node_readiness(role.parts()); },
+                            .metrics = [&metrics] { return metrics.text(); }});
     // Not behind the role's requests: they may have to wait for --kube-api-qps, and whoever gives
     // no sign of life is taken for dead.
     kube::ApiClient heartbeat_api(http, process_.clock(), heartbeat_api_options());
@@ -54,7 +56,6 @@ class NodeDaemon {
     kube::TaskGroup beats(process_.io());
     beats.spawn(heartbeat.run());
     co_await role.run();
-    if (*pages) (*pages)->hide();
     role_ = nullptr;
     beats.cancel();
     const Status ended = co_await beats.join();

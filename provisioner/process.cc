@@ -36,17 +36,6 @@ std::string own_namespace(const DaemonOptions& options) {
   return pods != nullptr && *pods != '\0' ? pods : kDefaultNamespace;
 }
 
-Result<std::unique_ptr<StatusServer>> open_status_pages(kube::asio::io_context& io, Log& log,
-                                                        const DaemonOptions& options) {
-  if (!options.http_endpoint) return std::unique_ptr<StatusServer>();
-  StatusServerOptions how;
-  how.metrics_path = options.metrics_path;
-  auto server = StatusServer::open(io, log, *options.http_endpoint, how);
-  if (!server) return server.error().context("--http-endpoint");
-  log.info("status pages are served", {{"address", (*server)->address()}});
-  return server;
-}
-
 Status Process::run(const Serve& serve, const std::function<void()>& stop) {
   auto http = kube::CurlHttp::make(io_, clock_, log_, cluster_);
   if (!http) return http.error();

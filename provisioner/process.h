@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <string>
 
 #include "flexvolume/base/log.h"
@@ -11,7 +10,6 @@
 #include "provisioner/kube/curl_http.h"
 #include "provisioner/kube/task_group.h"
 #include "provisioner/options.h"
-#include "provisioner/status_server.h"
 
 namespace flexlocal::provisioner {
 
@@ -24,10 +22,6 @@ kube::ApiOptions api_options(const DaemonOptions& options);
 // The namespace of the installation: --namespace, else the pod's own (POD_NAMESPACE), else
 // flexlocal-system.
 std::string own_namespace(const DaemonOptions& options);
-
-// The pages that --http-endpoint asks for; nothing when it asks for none.
-Result<std::unique_ptr<StatusServer>> open_status_pages(kube::asio::io_context& io, Log& log,
-                                                        const DaemonOptions& options);
 
 // The event loop with a connection to the API server. One process has one.
 class Process {

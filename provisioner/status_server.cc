@@ -5,7 +5,6 @@
 #include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/write.hpp>
 #include <list>
-#include <optional>
 
 #include "flexvolume/base/text.h"
 #include "provisioner/kube/metrics.h"
@@ -260,6 +259,18 @@ Result<std::unique_ptr<StatusServer>> StatusServer::open(asio::io_context& io, L
   auto state = std::make_shared<State>(io, log, options);
   if (auto listening = state->listen(endpoint); !listening) return listening.error();
   return std::unique_ptr<StatusServer>(new StatusServer(std::move(state)));
+}
+
+Result<std::unique_ptr<StatusServer>> open_status_server(asio::io_context& io, Log& log,
+                                                         const std::optional<Endpoint>& endpoint,
+                                                         const std::string& metrics_path) {
+  if (!endpoint) return std::unique_ptr<StatusServer>();
+  StatusServerOptions options;
+  options.metrics_path = metrics_path;
+  auto server = StatusServer::open(io, log, *endpoint, options);
+  if (!server) return server.error().context("--http-endpoint");
+  log.info("status pages are served", {{"address", (*server)->address()}});
+  return server;
 }
 
 std::string StatusServer::address() const { return state_->address; }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -64,6 +65,28 @@ class StatusServer {
   struct State;
   explicit StatusServer(std::shared_ptr<State> state);
   std::shared_ptr<State> state_;
+};
+
+// By a daemon's flags: no endpoint, no server, which is success and a nullptr. Where it listens is
+// logged, for a port that the kernel chose.
+Result<std::unique_ptr<StatusServer>> open_status_server(boost::asio::io_context& io, Log& log,
+                                                         const std::optional<Endpoint>& endpoint,
+                                                         const std::string& metrics_path);
+
+// Shows the pages as long as it lives: as what they are made from. `server` may be nullptr.
+class ShownPages {
+ public:
+  ShownPages(StatusServer* server, StatusPages pages) : server_(server) {
+    if (server_ != nullptr) server_->show(std::move(pages));
+  }
+  ~ShownPages() {
+    if (server_ != nullptr) server_->hide();
+  }
+  ShownPages(const ShownPages&) = delete;
+  ShownPages& operator=(const ShownPages&) = delete;
+
+ private:
+  StatusServer* server_;
 };
 
 }  // namespace flexlocal::provisioner

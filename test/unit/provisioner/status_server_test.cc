@@ -205,6 +205,26 @@ TEST_CASE_FIXTURE(Fixture, "connections that say nothing cannot keep a probe out
   CHECK_FALSE(silent.back()->ended());
 }
 
+TEST_CASE_FIXTURE(Fixture, "pages are shown as long as what they are made from lives") {
+  const auto none = open_status_server(io, log, std::nullopt, "/metrics");
+  REQUIRE(none.ok());
+  CHECK(none->get() == nullptr);
+  const ShownPages nowhere(none->get(), {});
+  auto opened = open_status_server(io, log, Endpoint{"127.0.0.1", 0}, "/m");
+  REQUIRE(opened.ok());
+  server = std::move(*opened);
+  CHECK(log.has(concat("address=", server->address())));
+  {
+    const ShownPages shown(server.get(), {.ready = [] { return Status(); },
+                                          .metrics = [] { return std::string("m 1\n"); }});
+    CHECK(starts(ask(get("/readyz")), "HTTP/1.1 200 "));
+    CHECK(ask(get("/m")).ends_with("m 1\n"));
+    CHECK(starts(ask(get("/metrics")), "HTTP/1.1 404 "));
+  }
+  CHECK(starts(ask(get("/readyz")), "HTTP/1.1 503 "));
+  CHECK(ask(get("/m")).ends_with("\r\n\r\n"));
+}
+
 TEST_CASE_FIXTURE(Fixture, "a server that goes cuts its connections and frees its port") {
   open();
   const std::string address = server->address();
