@@ -110,6 +110,22 @@ lose_volume() {
   lv_exists worker "$volume"
 }
 
+@test "a node that was created anew tells the claims of volumes that it has not got" {
+  make_lv worker "$volume"
+  make_claim other 512Mi
+  start_daemon worker
+  eventually 30 claim_is other Bound # never mounted, so that nothing of it is on the disk
+  kubectl delete node worker
+  "$BATS_TEST_DIRNAME/../lab/control-plane" node "$work/cluster" worker 16Gi
+  stop_processes "$work" worker
+  start_daemon worker
+  eventually 30 event_says pvc/other VolumeMissing \
+    "node worker was created anew and does not have the data of volume $(volume_of other)"
+  not_said pvc/data VolumeMissing ""
+  delete_claim other
+  eventually 30 is_gone pvc other
+}
+
 @test "the data of a claim whose PersistentVolume was deleted by force stays, and the claim is told" {
   make_lv worker "$volume"
   start_daemon worker --orphan-grace=1s --orphan-policy=delete

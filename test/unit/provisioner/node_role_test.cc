@@ -41,6 +41,7 @@ struct QuietServer final : kube::Http {
       response.status = 403;
     } else {
       response.body = list(request.target);
+      if (response.body == "{}") response.status = 404;
     }
     co_return response;
   }
@@ -84,6 +85,8 @@ struct Fixture : kube::test::Lab {
     options.tidy_interval = tidy_interval;
     options.limits_interval = std::chrono::milliseconds(1);
     options.grants = grants;
+    options.orphan_grace = std::chrono::seconds(0);
+    options.orphan_policy = OrphanPolicy::kDelete;
     role = std::make_unique<NodeRole>(io, api, storage, config, clock, log,
                                       Membership{{kNode, "host-a"}, kCluster}, options);
     tasks.spawn(run(*role, ended));
@@ -192,6 +195,27 @@ TEST_CASE_FIXTURE(Fixture, "told to stop, it begins nothing more of what waits")
   const auto begun = removals();
   CHECK(stop());
   CHECK(removals() <= begun + 4);  // one for each worker
+}
+
+TEST_CASE_FIXTURE(Fixture, "a volume that nobody stands for is removed while others have theirs") {
+  engine::LogicalVolume orphan;
+  orphan.group = "vg";
+  orphan.name = "pvc-" + kOtherUid;
+  orphan.ownership.emplace();
+  orphan.ownership->cluster_id = kCluster;
+  orphan.ownership->claim_uid = kOtherUid;
+  orphan.ownership->claim_namespace = "shop";
+  orphan.ownership->pool = "default";
+  engine::LogicalVolume kept = orphan;
+  kept.name = "pvc-" + kUid;
+  kept.ownership->claim_uid = kUid;
+  storage.present.volumes = {kept, orphan};
+  server.claims = {claim_text(bound_claim("1Gi"))};
+  server.volumes = {volume_text(sample_spec(), "Bound")};
+  start();
+  CHECK(run_until([&] { return did("remove " + orphan.name); }));
+  CHECK_FALSE(did("remove " + kept.name));
+  CHECK(stop());
 }
 
 TEST_CASE_FIXTURE(Fixture, "told to stop before it has begun, it ends all the same") {
