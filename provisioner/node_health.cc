@@ -8,7 +8,10 @@ NodeObservations::Seen& NodeObservations::entry(const std::string& node, Instant
   return found->second;
 }
 
-void NodeObservations::expect(const std::string& node, Instant now) { entry(node, now); }
+void NodeObservations::forget_absent(const std::string& node) {
+  const auto found = seen_.find(node);
+  if (found != seen_.end() && !found->second.exists && !found->second.beat) seen_.erase(found);
+}
 
 void NodeObservations::saw_node(const std::string& node, std::optional<bool> ready, Instant now) {
   Seen& seen = entry(node, now);
@@ -18,6 +21,7 @@ void NodeObservations::saw_node(const std::string& node, std::optional<bool> rea
   const bool is_ready = ready.value_or(false);
   if (seen.ready && !is_ready) seen.unready_since = now;
   seen.ready = is_ready;
+  forget_absent(node);
 }
 
 void NodeObservations::saw_lease(const std::string& node, const NodeHeartbeat* beat, Instant now) {
@@ -26,6 +30,7 @@ void NodeObservations::saw_lease(const std::string& node, const NodeHeartbeat* b
       beat != nullptr ? seen.beat && seen.beat->renewed == beat->renewed : !seen.beat.has_value();
   if (!same) seen.lease_changed = now;
   seen.beat = beat != nullptr ? std::optional<NodeHeartbeat>(*beat) : std::nullopt;
+  forget_absent(node);
 }
 
 NodeHealth NodeObservations::health(const std::string& node, Instant now) const {

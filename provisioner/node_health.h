@@ -32,12 +32,8 @@ class NodeObservations {
   void saw_node(const std::string& node, std::optional<bool> ready, Instant now);
   void saw_lease(const std::string& node, const NodeHeartbeat* beat, Instant now);
 
-  // Nothing at all is forgotten about a node that has neither Node nor Lease any more, so that a
-  // claim which names it still finds since when; a few bytes each.
+  // Of a node that has neither Node nor Lease nothing is kept: claims may name any number of them.
   NodeHealth health(const std::string& node, Instant now) const;
-
-  // A node that a claim names and that nobody saw: its time begins now.
-  void expect(const std::string& node, Instant now);
 
  private:
   struct Seen {
@@ -48,6 +44,7 @@ class NodeObservations {
     Instant lease_changed{};
   };
   Seen& entry(const std::string& node, Instant now);
+  void forget_absent(const std::string& node);
 
   std::map<std::string, Seen> seen_;
 };

@@ -32,7 +32,11 @@ Task<Status> PendingClaimWorker::work(const std::string& key) {
 Task<Status> PendingClaimWorker::look_after_choice(const Claim& claim) {
   const std::string& node = claim.selected_node;
   const auto lost_after = parts_.options.node_lost_after;
-  parts_.observations.expect(node, parts_.clock.now());
+  if (!can_be_node(node)) {
+    const std::string why = concat("node ", printable(node, 80), " is gone");
+    auto taken = co_await take_back(claim, why);
+    co_return taken;
+  }
   auto health = parts_.observations.health(node, parts_.clock.now());
   if (!objection_to_node(node, health, lost_after)) co_return Status();
   // What the informers have may be old: they could have been cut off without noticing.

@@ -57,6 +57,7 @@ std::optional<std::string> no_room_anywhere(const std::vector<NodeView>& nodes,
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   std::vector<std::string> pieces;
+  pieces.reserve(order.size());
   for (const auto& [reason, count] : order) pieces.push_back(concat(count, ' ', to_words(reason)));
   std::string text =
       concat("0 of ", nodes.size(), " nodes have ", format_quantity(wanted.size), " in pool \"",

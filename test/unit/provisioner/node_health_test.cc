@@ -46,7 +46,6 @@ TEST_CASE_FIXTURE(Fixture, "a ready node whose daemon gives signs of life is wai
 }
 
 TEST_CASE_FIXTURE(Fixture, "a node that is not there is not waited for") {
-  observations.expect(kNode, now);
   CHECK(why() == "node node-a is gone");
   node(true);
   CHECK(why().empty());
@@ -117,6 +116,13 @@ TEST_CASE("only a claim without a volume waits for its node") {
   claim = sample_claim();
   claim.selected_node.clear();
   CHECK_FALSE(waits_for_node(claim, false));
+}
+
+TEST_CASE("what cannot be a Node's name is not asked for") {
+  for (const char* name : {"node-a", "a", "10.0.0.1", "a.b-c"}) CHECK(can_be_node(name));
+  for (const char* name : {"", ".", "..", "-a", "a-", "A", "a/b", "a b", "a\n", "\xc3\xa4"})
+    CHECK_FALSE(can_be_node(name));
+  CHECK_FALSE(can_be_node(std::string(254, 'a')));
 }
 
 TEST_CASE("the choice is taken back from the version that was decided on only") {

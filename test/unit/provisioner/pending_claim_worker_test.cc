@@ -39,6 +39,14 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(events_written().find("node node-a is gone; the scheduler is asked") != std::string::npos);
 }
 
+TEST_CASE_FIXTURE(Fixture, "a choice that can be no node is handed back without asking for it") {
+  Claim claim = sample_claim();
+  claim.selected_node = "../../pods?" + std::string(5000, 'x');
+  put(claims, claim_text(claim));
+  CHECK(work().ok());
+  CHECK(journal == std::vector<std::string>{kTakeBack});
+}
+
 TEST_CASE_FIXTURE(Fixture, "a node that only the list does not know yet is waited for") {
   CHECK(work().ok());
   CHECK_FALSE(did(kTakeBack));
