@@ -10,6 +10,7 @@
 #include "provisioner/kube/leader_elector.h"
 #include "provisioner/process.h"
 #include "provisioner/process_metrics.h"
+#include "provisioner/status_server.h"
 
 namespace flexlocal::provisioner {
 namespace {
@@ -30,14 +31,14 @@ class ClusterDaemon final : public kube::LeaderWork {
   Task<Status> serve(kube::Http& http) {
     process_.log().info("cluster daemon started",
                         {{"version", version()}, {"server", process_.server()}});
-    auto pages = open_status_pages(process_.io(), process_.log(), options_);
-    if (!pages) co_return pages.error();
+    const auto server = open_status_server(process_.io(), process_.log(), options_.http_endpoint,
+                                           options_.metrics_path);
+    if (!server) co_return server.error();
     kube::Metrics metrics;
     show_process(metrics);
     show_leader(metrics, [this] { return role_ != nullptr; });
-    if (*pages)
-      (*pages)->show(
-          {.ready = [] { return Status(); }, .metrics = [&metrics] { return metrics.text(); }});
+    const ShownPages shown(server->get(), {.ready = [] { return Status(); },
+                                           .metrics = [&metrics] { return metrics.text(); }});
     kube::LeaderGate gate(http, clock_);
     kube::ApiClient leaders(gate, process_.clock(), api_options(options_));
     api_ = &leaders;
@@ -45,7 +46,6 @@ class ClusterDaemon final : public kube::LeaderWork {
       co_await stand_for_election(http, gate);
     else
       co_await lead_alone(gate);
-    if (*pages) (*pages)->hide();
     process_.log().info("cluster daemon stopped");
     co_return Status();
   }

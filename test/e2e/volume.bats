@@ -127,14 +127,15 @@ make_forger() {
     kubectl apply -f -
 }
 
-@test "a PersistentVolume that is made larger grows under its pods" {
-  kubectl patch pv "$(volume_of data)" -p '{"spec":{"capacity":{"storage":"640Mi"}}}'
-  # kubelet looks at a pod again when the pod changes, or after a minute.
-  kubectl annotate pod writer look=again
-  eventually 150 is_larger_than writer 500
+@test "a claim that asks for more grows under its pods" {
+  kubectl patch pvc data -p '{"spec":{"resources":{"requests":{"storage":"640Mi"}}}}'
+  eventually 150 claim_offers data 640Mi
+  is_larger_than writer 500
   [ "$(in_pod writer 'cat /data/by-user')" = mine ]
   [ "$(on_node lvs --noheadings --units m --nosuffix -o lv_size "data/$(volume_of data)" | tr -d ' \r\n')" = 640.00 ]
 }
+
+claim_offers() { [ "$(kubectl get pvc "$1" -o 'jsonpath={.status.capacity.storage}')" = "$2" ]; }
 
 # is_larger_than POD MIB: what its volume offers, which is less than its size by 64 MiB of log. df
 # gives a long name of a device a line of its own.
