@@ -25,6 +25,7 @@ class FakeStorage final : public Storage {
   Status promise_status;
   Status inventory_status;
   Status grow_status;
+  Status after_growth;  // what a growth says that has been carried out
   Status remove_status;
   Status settle_status;
   Status limits_status;
@@ -64,7 +65,7 @@ class FakeStorage final : public Storage {
       if (holding.volume != spec.name.text()) continue;
       free() = free() - (size - holding.size);
       holding.size = std::max(holding.size, size);
-      co_return Status();
+      co_return after_growth;
     }
     co_return Error(ErrorCode::kNotFound, "the volume is not there yet");
   }

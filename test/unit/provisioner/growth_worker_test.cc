@@ -188,6 +188,16 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(events_written().find("VolumeResizeFailed") == std::string::npos);
 }
 
+TEST_CASE_FIXTURE(Fixture, "disks that fail behind a growth are looked at before more is given") {
+  storage.after_growth = Error(ErrorCode::kDeadline, "lvextend did not end in time");
+  CHECK(failure() == ErrorCode::kDeadline);
+  REQUIRE(wait_for(ledger.refresh(false)).ok());
+  const auto room = ledger.room({"pvc-other", engine::Backend::kLvm, "default", kGiB}, "other");
+  REQUIRE(room.ok());
+  CHECK(room->free == kGiB);
+  CHECK(volumes.get(name)->capacity == "1Gi");
+}
+
 TEST_CASE_FIXTURE(Fixture, "a claim that goes away meanwhile needs no status") {
   answers[kTell] = {{404, refused("NotFound")}};
   CHECK(work().ok());
