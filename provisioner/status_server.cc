@@ -95,8 +95,10 @@ void limit(const Shared& connection, std::chrono::milliseconds time) {
   });
 }
 
-// False when there is no more.
+// False when there is no more, or the server is going.
 Task<bool> receive(Connection& connection) {
+  const bool stopping = co_await kube::is_cancelled();
+  if (stopping) co_return false;
   std::array<char, 2048> bytes;
   Failure failure;
   const auto room = asio::buffer(bytes);
