@@ -97,7 +97,11 @@ $(OUT)/engine-call: $(call objects,test/node/engine_call.cc flexvolume/protocol.
 	@$(CXX) $(LDFLAGS) $^ -o $@ -lboost_program_options -lcrypto
 
 # What test/bench measures the client library with.
-$(OUT)/watch-decode: $(call objects,test/bench/watch_decode.cc $(filter-out provisioner/daemon.cc,$(provisioner)) $(kube) $(engine) $(base))
+$(OUT)/watch-decode: $(call objects,test/bench/watch_decode.cc $(provisioner) $(kube) $(engine) $(base))
+	@echo "  LD   $@"
+	@$(CXX) $(LDFLAGS) $^ -o $@ -l:libboost_program_options.a -lcurl -lyaml-cpp -lcrypto
+
+$(OUT)/node-simulator: $(call objects,test/bench/node_simulator.cc $(provisioner) $(kube) $(engine) $(base))
 	@echo "  LD   $@"
 	@$(CXX) $(LDFLAGS) $^ -o $@ -l:libboost_program_options.a -lcurl -lyaml-cpp -lcrypto
 
@@ -167,7 +171,7 @@ soak: $(OUT)/flexlocal $(OUT)/engine-call $(killers) $(BUILD)/setup-lab  ## kill
 	scripts/check $(OUT) soak
 
 .PHONY: bench
-bench: all $(OUT)/watch-decode $(BUILD)/setup-lab  ## measure; results in build/bench/*.json
+bench: all $(OUT)/watch-decode $(OUT)/node-simulator $(BUILD)/setup-lab  ## measure; results in build/bench/*.json
 	test/bench/run $(OUT)
 
 .PHONY: demo demo-down

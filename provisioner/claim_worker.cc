@@ -154,7 +154,8 @@ Task<Status> ClaimWorker::create(const Claim& claim, const StorageClass& storage
 
 Task<void> ClaimWorker::take_back_promise(const Claim& claim, const engine::VolumeSpec& spec) {
   parts_.ledger.release(claim.key());
-  auto withdrawn = co_await parts_.storage.withdraw(spec);
+  const engine::PromisedVolume promised{spec.name, spec.cluster_id};
+  auto withdrawn = co_await parts_.storage.withdraw(promised);
   if (!withdrawn)
     parts_.log.warning("the promise of a volume that was not made stays on this node",
                        {{"volume", spec.name.text()}, {"error", withdrawn.error().message()}});

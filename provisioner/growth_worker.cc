@@ -76,6 +76,7 @@ Task<Status> GrowthWorker::work(const std::string& key) {
 
 Task<Status> GrowthWorker::grow(const Claim& claim, const Volume& volume, const Growth& growth) {
   const std::string ticket = ticket_of(claim.key());
+  const Clock::Instant began = parts_.clock.now();
   auto fit = co_await find_room(growth, ticket);
   if (!fit) co_return refuse(claim, fit.error());
   const Bytes size = fit->size;
@@ -99,6 +100,8 @@ Task<Status> GrowthWorker::grow(const Claim& claim, const Volume& volume, const 
   }
   parts_.ledger.release(ticket);
   auto concluded = co_await conclude(claim, growth, size, *made);
+  if (concluded && *made)
+    parts_.work.grow.succeeded({claim.storage_class}, parts_.clock.now() - began);
   co_return concluded;
 }
 
@@ -181,6 +184,7 @@ Task<Status> GrowthWorker::write_status(const Claim& claim, const std::string& b
 }
 
 Error GrowthWorker::refuse(const Claim& claim, const Error& why) {
+  parts_.work.grow.failed({claim.storage_class});
   if (why.code() != ErrorCode::kCancelled)
     say(claim, kube::EventType::kWarning, "VolumeResizeFailed", why.message());
   return why;

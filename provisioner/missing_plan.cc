@@ -12,6 +12,10 @@ bool is_missing(const Volume& volume, const std::string& node, const std::string
   const bool other_node =
       !node_uid.empty() && !volume.node_uid.empty() && volume.node_uid != node_uid;
   if (!ours || !other_node || volume.phase != "Bound") return false;
+  const bool to_be_made =
+      std::any_of(inventory.promised.begin(), inventory.promised.end(),
+                  [&](const auto& promised) { return promised.name.text() == volume.name; });
+  if (to_be_made) return false;
   return std::none_of(
       inventory.holdings.begin(), inventory.holdings.end(),
       [&](const engine::Holding& holding) { return holding.volume == volume.name; });
@@ -20,9 +24,8 @@ bool is_missing(const Volume& volume, const std::string& node, const std::string
 std::string missing_text(const Volume& volume, const std::string& node) {
   return concat("node ", node, " was created anew and does not have the data of volume ",
                 volume.name,
-                "; if the disks of the old node still exist, attach them to this one before a pod "
-                "mounts the volume, else it begins empty: delete the claim and its pod, and "
-                "restore the data from elsewhere");
+                "; if the disks of the old node still exist, attach them to this one; else delete "
+                "the claim and its pod, and restore the data from elsewhere");
 }
 
 }  // namespace flexlocal::provisioner

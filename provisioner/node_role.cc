@@ -100,7 +100,8 @@ NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& s
       growth_worker_(parts_),
       volume_worker_(parts_),
       orphans_(parts_, config,
-               {options.orphan_policy, options.orphan_grace, orphan_interval(options)}) {
+               {options.orphan_policy, options.orphan_grace, orphan_interval(options)}),
+      promises_(parts_) {
   claims_.on_change([this](const std::string& key) { enqueue_claim(key); });
   volumes_.on_change([this](const std::string& key) { queue_.add(concat(kVolumeKey, key)); });
   // A class that is mended, or made after its claims, is what they may have waited for.
@@ -123,6 +124,7 @@ Task<void> NodeRole::run() {
   watchers.spawn(tidy_loop());
   watchers.spawn(grant_loop());
   watchers.spawn(limits_loop());
+  watchers.spawn(promises_.run(options_.tidy_interval));
   watchers.spawn(orphans_.run());
   while (!stopped_) {
     auto woken = co_await stopping_.wait();
@@ -160,7 +162,7 @@ Task<void> NodeRole::work_loop() {
 
 Task<Result<Pass>> NodeRole::work_on(const std::string& key) {
   // Before the lists are complete, "there is no such volume" is not known.
-  if (!claims_.has_synced() || !volumes_.has_synced() || !classes_.has_synced()) {
+  if (!has_synced()) {
     queue_.add_after(key, std::chrono::milliseconds(100));
     co_return Pass::kDone;
   }

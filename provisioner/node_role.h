@@ -12,6 +12,7 @@
 #include "provisioner/log_subject.h"
 #include "provisioner/node_report.h"
 #include "provisioner/orphan_collector.h"
+#include "provisioner/promise_keeper.h"
 #include "provisioner/volume_worker.h"
 
 namespace flexlocal::provisioner {
@@ -59,6 +60,10 @@ class NodeRole {
   // For those who show what the role does.
   const NodeParts& parts() const { return parts_; }
   const kube::WorkQueue& queue() const { return queue_; }
+  // The lists are complete: it can work.
+  bool has_synced() const {
+    return claims_.has_synced() && volumes_.has_synced() && classes_.has_synced();
+  }
 
  private:
   Task<void> work_loop();
@@ -92,6 +97,7 @@ class NodeRole {
   GrowthWorker growth_worker_;
   VolumeWorker volume_worker_;
   OrphanCollector orphans_;
+  PromiseKeeper promises_;
   kube::Condition stopping_;
   NodeState state_;
   bool stopped_ = false;

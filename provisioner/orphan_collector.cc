@@ -66,6 +66,7 @@ Task<Status> OrphanCollector::sweep() {
   look.now = parts_.clock.now();
   Status first_failure;
   const std::vector<OrphanStep> steps = register_.sweep(look);
+  parts_.work.orphans.with({}).set(static_cast<double>(register_.orphans()));
   for (const OrphanStep& step : steps) {
     auto taken = co_await take(step);
     if (!taken && first_failure) first_failure = taken.error().context(step.suspect.place());

@@ -40,9 +40,9 @@ Task<Status> EngineStorage::promise(const engine::VolumeSpec& spec) {
   co_return result;
 }
 
-Task<Status> EngineStorage::withdraw(const engine::VolumeSpec& spec) {
+Task<Status> EngineStorage::withdraw(const engine::PromisedVolume& promised) {
   Status result;
-  const std::function<void()> work = [&] { result = engine_.withdraw(spec); };
+  const std::function<void()> work = [&] { result = engine_.withdraw(promised); };
   co_await run(work);
   co_return result;
 }

@@ -17,7 +17,7 @@ class Storage {
   // As Engine's operations of the same names. Arguments must live until the task has ended.
   virtual Task<Result<engine::Inventory>> inventory() = 0;
   virtual Task<Status> promise(const engine::VolumeSpec& spec) = 0;
-  virtual Task<Status> withdraw(const engine::VolumeSpec& spec) = 0;
+  virtual Task<Status> withdraw(const engine::PromisedVolume& promised) = 0;
   virtual Task<Status> grow(const engine::VolumeSpec& spec, Bytes size) = 0;
   virtual Task<Result<engine::Removal>> remove(const engine::VolumeSpec& spec) = 0;
   virtual Task<Status> settle(const engine::Inventory& inventory) = 0;
@@ -34,7 +34,7 @@ class EngineStorage final : public Storage {
 
   Task<Result<engine::Inventory>> inventory() override;
   Task<Status> promise(const engine::VolumeSpec& spec) override;
-  Task<Status> withdraw(const engine::VolumeSpec& spec) override;
+  Task<Status> withdraw(const engine::PromisedVolume& promised) override;
   Task<Status> grow(const engine::VolumeSpec& spec, Bytes size) override;
   Task<Result<engine::Removal>> remove(const engine::VolumeSpec& spec) override;
   Task<Status> settle(const engine::Inventory& inventory) override;

@@ -95,14 +95,14 @@ Status Engine::promise(const VolumeSpec& spec) {
                                           " is of another claim or size; nothing is changed"));
 }
 
-Status Engine::withdraw(const VolumeSpec& spec) {
-  const auto lock = lock_volume(host_.lock_folder, spec.name);
+Status Engine::withdraw(const PromisedVolume& promised) {
+  const auto lock = lock_volume(host_.lock_folder, promised.name);
   if (!lock) return lock.error();
-  const auto record = records_.load(spec.name);
+  const auto record = records_.load(promised.name);
   if (!record) return record.error();
   const bool only_promised = *record && (*record)->state == RecordState::kPromised &&
-                             (*record)->cluster_id == spec.cluster_id;
-  return only_promised ? records_.remove(spec.name) : Status();
+                             (*record)->cluster_id == promised.cluster_id;
+  return only_promised ? records_.remove(promised.name) : Status();
 }
 
 Status Engine::mount(const MountRequest& request) {
@@ -185,7 +185,20 @@ Result<Inventory> Engine::inventory() {
   auto inventory = lv_backend_.inventory(config_);
   if (!inventory) return inventory;
   if (auto added = quota_backend_.add_to(*inventory, config_); !added) return added.error();
+  if (auto added = add_promises(*inventory); !added) return added.error();
   return inventory;
+}
+
+// A record that cannot be read is for a person, and no promise.
+Status Engine::add_promises(Inventory& inventory) const {
+  const auto names = records_.names();
+  if (!names) return names.error();
+  for (const VolumeName& name : *names) {
+    const auto record = records_.load(name);
+    if (record && *record && (*record)->state == RecordState::kPromised)
+      inventory.promised.push_back({name, (*record)->cluster_id});
+  }
+  return {};
 }
 
 Status Engine::settle(const Inventory& inventory) { return lv_backend_.settle(inventory); }

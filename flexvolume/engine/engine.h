@@ -57,7 +57,7 @@ class Engine {
   // What is promised or there already is success; kDenied when it is another's.
   Status promise(const VolumeSpec& spec);
   // The promise of what nobody was offered after all; a volume that was begun is left alone.
-  Status withdraw(const VolumeSpec& spec);
+  Status withdraw(const PromisedVolume& promised);
 
   // Makes the volume if it is promised and not there yet, and mounts it with nodev, nosuid.
   // Mounting what is mounted there already is success. After a failure nothing is mounted and
@@ -88,8 +88,9 @@ class Engine {
   // node.conf gives the pool another group than the volume is on. A volume that is gone is done.
   Result<Removal> remove(const VolumeSpec& spec);
 
-  // All of the node's groups, our volumes, and the space of every pool of node.conf that is to be
-  // seen: two LVM commands, and one for each thin pool and each file system with quotas.
+  // All of the node's groups, our volumes, what is promised, and the space of every pool of
+  // node.conf that is to be seen: two LVM commands, and one for each thin pool and each file system
+  // with quotas.
   Result<Inventory> inventory();
 
   // Brings records and tags together: `ready` of a record is copied into the LV's tags, and a
@@ -116,6 +117,7 @@ class Engine {
   Status admit(const GrowRequest& request) const;
   Status count_refusal(const Status& admitted) const;
   Result<Subject> subject(const VolumeSpec& spec);
+  Status add_promises(Inventory& inventory) const;
   Status mount_on(const MountRequest& request, const MountSource& source);
 
   Host host_;

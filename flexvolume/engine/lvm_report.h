@@ -49,12 +49,19 @@ struct ThinPool {
   Bytes promised;                 // the sum of its volumes' sizes
 };
 
+// A volume that is to be made here and is not yet, see promised_record().
+struct PromisedVolume {
+  VolumeName name;
+  std::string cluster_id;
+};
+
 struct Inventory {
   std::vector<VolumeGroup> groups;
   std::vector<LogicalVolume> volumes;  // those with our owner tag, of whichever cluster
   // Added by Engine::inventory, which knows the pools:
   std::vector<Space> spaces{};
   std::vector<Holding> holdings{};
+  std::vector<PromisedVolume> promised{};
 };
 
 // What `vgs` and `lvs` printed with --reportformat json. kCorrupt when it is not that.

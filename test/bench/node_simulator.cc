@@ -3,9 +3,9 @@
 //
 //   node-simulator NODE KUBECONFIG POOL_BYTES GRANT_KEY_FILE
 //
-// Prints "synced" and the ms since its start once its first lists are complete, works until SIGTERM, and then prints one line
-// of JSON: its CPU time in ms and its peak resident memory in KiB. Exit status: 0, or 1 when it
-// could not begin.
+// Prints "synced" and the ms since its start once its first lists are complete, works until
+// SIGTERM, and then prints one line of JSON: its CPU time in ms and its peak resident memory in
+// KiB. Exit status: 0, or 1 when it could not begin.
 
 #include <sys/resource.h>
 
@@ -32,7 +32,11 @@ class NoDisks final : public Storage {
   }
   Task<Result<engine::Inventory>> inventory() override { co_return present_; }
   Task<Status> promise(const engine::VolumeSpec&) override { co_return Status(); }
-  Task<Status> withdraw(const engine::VolumeSpec&) override { co_return Status(); }
+  Task<Status> withdraw(const engine::PromisedVolume&) override { co_return Status(); }
+  // What is grown has not been made: only its promise grows.
+  Task<Status> grow(const engine::VolumeSpec&, Bytes) override {
+    co_return Error(ErrorCode::kNotFound, "not made yet");
+  }
   Task<Result<engine::Removal>> remove(const engine::VolumeSpec&) override {
     co_return engine::Removal{};
   }

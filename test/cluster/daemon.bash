@@ -82,6 +82,7 @@ stop_cluster() {
   for name in "$work"/*.loop; do
     [ ! -e "$name" ] || xargs -n 1 losetup -d <"$name"
   done
+  [ -z "${RIGHTS_USED:-}" ] || "$BATS_TEST_DIRNAME/rights" note "$work/cluster" "$RIGHTS_USED"
   "$BATS_TEST_DIRNAME/../lab/control-plane" down "$work/cluster"
 }
 

@@ -83,7 +83,7 @@ Status carry_out(Engine& engine, const std::vector<std::string>& words, JsonWrit
   const auto spec = parse_options(*options);
   if (!spec) return spec.error();
   if (words[0] == "promise") return engine.promise(*spec);
-  if (words[0] == "withdraw") return engine.withdraw(*spec);
+  if (words[0] == "withdraw") return engine.withdraw({spec->name, spec->cluster_id});
   if (words[0] == "remove") return print_removal(engine, *spec, json);
   unsigned long long size = 0;
   if (!parse_number(words[2], kMostBytes.count(), size))

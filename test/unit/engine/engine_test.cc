@@ -72,12 +72,12 @@ TEST_CASE_FIXTURE(Fixture, "a promise is kept through failures, may be repeated 
   VolumeSpec other = spec;
   other.claim_namespace = "elsewhere";
   CHECK(engine.promise(other).error().code() == ErrorCode::kDenied);
-  REQUIRE(engine.withdraw(spec).ok());
+  REQUIRE(engine.withdraw({spec.name, spec.cluster_id}).ok());
   CHECK(mount().error().code() == ErrorCode::kNotFound);
   REQUIRE(engine.promise(spec).ok());
   REQUIRE(mount().ok());
   REQUIRE(engine.promise(spec).ok());
-  REQUIRE(engine.withdraw(spec).ok());
+  REQUIRE(engine.withdraw({spec.name, spec.cluster_id}).ok());
   CHECK(recorded() == RecordState::kReady);
 }
 

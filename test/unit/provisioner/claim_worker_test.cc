@@ -188,6 +188,10 @@ struct SlowStorage final : Storage {
   bool waiting = false;
 
   explicit SlowStorage(FakeStorage& real) : inner(real) {}
+  Task<Status> promise(const engine::VolumeSpec& spec) override { return inner.promise(spec); }
+  Task<Status> withdraw(const engine::PromisedVolume& promised) override {
+    return inner.withdraw(promised);
+  }
   Task<Result<engine::Inventory>> inventory() override {
     waiting = true;
     const Status waited = co_await go.wait();

@@ -47,8 +47,8 @@ class FakeStorage final : public Storage {
     if (promise_status) promised.insert(spec.name.text());
     co_return promise_status;
   }
-  Task<Status> withdraw(const engine::VolumeSpec& spec) override {
-    promised.erase(spec.name.text());
+  Task<Status> withdraw(const engine::PromisedVolume& volume) override {
+    promised.erase(volume.name.text());
     co_return Status();
   }
   // As LVM has it: the volume becomes larger, and its group has less. A volume that is not among
