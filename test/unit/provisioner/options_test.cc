@@ -178,10 +178,10 @@ TEST_CASE("numbers out of range, or no numbers, are refused with the range") {
 
 TEST_CASE("durations need a unit, are positive, and are refused with examples") {
   for (const char* flag : {"retry-interval-start", "retry-interval-max", "timeout"})
-    for (const char* value : {"", "5", "s", "0s", "-1s", "1h", "1.5s", "1 s", "1000001s", "5S"})
+    for (const char* value : {"", "5", "s", "0s", "-1s", "1d", "1.5s", "1 s", "1000001s", "5S"})
       CHECK(refused(std::string("--") + flag + "=" + value));
   CHECK(words({"node", "--node-name=a", "--timeout=5"}) ==
-        "--timeout=5: accepted are durations such as 500ms, 30s, 5m");
+        "--timeout=5: accepted are durations such as 500ms, 30s, 5m, 1h");
 }
 
 TEST_CASE("the longest pause is not shorter than the first") {
