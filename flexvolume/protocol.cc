@@ -34,9 +34,9 @@ Answer not_supported(std::string_view call) {
       1};
 }
 
-// requiresFSResize is false: kubelet would call expandfs as soon as the expand controller has raised
-// the capacity, which it does unasked, and take room that other claims were promised; and where
-// there is none, the pod would not start. The node daemon grows volumes, by the claim.
+// requiresFSResize is false: kubelet would call expandfs as soon as the expand controller has
+// raised the capacity, which it does unasked, and take room that other claims were promised; and
+// where there is none, the pod would not start. The node daemon grows volumes, by the claim.
 Answer init_answer() {
   return {
       R"({"status":"Success","capabilities":{"attach":false,"fsGroup":true,"requiresFSResize":false,)"

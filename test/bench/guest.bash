@@ -259,7 +259,7 @@ prepare_bare_quota() {
 
 forget_folder() {
   umount "$folder"
-  rm -rf "$shared/.flexlocal/volumes/$name" "$records/$name"
+  rm -rf "$shared/.flexlocal/volumes/$name" "${records:?}/$name"
 }
 
 plugin_quota() {
