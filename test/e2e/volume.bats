@@ -31,6 +31,20 @@ setup() {
     "$(kubectl -n flexlocal-system get secret flexlocal-grant -o json | jq -r '.data["grant.key"]' | base64 -d | sha256sum | cut -c 1-64)" ]
 }
 
+@test "the cluster daemon runs twice, as nobody in particular, and one of the two leads" {
+  eventually 120 cluster_daemons_are_ready
+  eventually 30 has_leader
+  [ "$(kubectl -n flexlocal-system get pods -l app.kubernetes.io/component=cluster \
+    -o 'jsonpath={.items[*].status.containerStatuses[0].restartCount}')" = "0 0" ]
+}
+
+cluster_daemons_are_ready() {
+  [ "$(kubectl -n flexlocal-system get deployment flexlocal-cluster -o 'jsonpath={.status.readyReplicas}')" = 2 ]
+}
+has_leader() {
+  [ -n "$(kubectl -n flexlocal-system get lease flexlocal-cluster -o 'jsonpath={.spec.holderIdentity}')" ]
+}
+
 @test "a StatefulSet's claim becomes an XFS on its own logical volume" {
   kubectl apply -f "$root/examples/storageclass.yaml" -f "$root/examples/statefulset.yaml"
   eventually 90 pod_is_ready store-0
