@@ -35,7 +35,7 @@ use_volume() {
   stop_processes "$work" worker
   make_lv worker "$volume" default ready
   start_daemon worker
-  eventually 30 test -e "$work/worker/state/volumes/$volume"
+  eventually 30 grep -q '"state":"ready"' "$work/worker/state/volumes/$volume"
 }
 
 ask() { kubectl patch pvc "${2:-data}" -p '{"spec":{"resources":{"requests":{"storage":"'"$1"'"}}}}'; }
