@@ -118,6 +118,7 @@ lose_volume() {
   kubectl delete node worker
   "$BATS_TEST_DIRNAME/../lab/control-plane" node "$work/cluster" worker 16Gi
   stop_processes "$work" worker
+  rm -r "$work/worker/state" # it was set up anew: no promise of the earlier one is there
   start_daemon worker
   eventually 30 event_says pvc/other VolumeMissing \
     "node worker was created anew and does not have the data of volume $(volume_of other)"
