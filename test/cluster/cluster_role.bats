@@ -145,7 +145,16 @@ heartbeat_says() {
   chosen ghost nowhere
   eventually 30 no_choice ghost
   eventually 10 event_says pvc/ghost ProvisioningFailed "node nowhere is gone; the scheduler is asked to choose another node"
+  # The same again is the same event, which counts.
+  kubectl annotate pvc ghost volume.kubernetes.io/selected-node=nowhere
+  eventually 30 told_twice ghost
+  eventually 30 no_choice ghost
   kubectl delete pvc ghost
+}
+
+told_twice() {
+  kubectl get events -o json |
+    jq -e --arg name "$1" 'any(.items[]; .involvedObject.name == $name and .reason == "ProvisioningFailed" and .count == 2)'
 }
 
 @test "a claim whose selected node is not Ready for long goes back" {
