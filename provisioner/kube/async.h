@@ -30,6 +30,8 @@ namespace asio = boost::asio;
 // - A coroutine is a function or a member function, never a lambda with captures.
 // - Nothing with a destructor is created inside a co_await expression: name it first. That is
 //   why arguments are taken by const reference; they must live until the task has ended.
+// - No co_await behind && or || in a condition, `while (a && !co_await b)`: await it into a named
+//   variable first.
 // - Cancellation is a value, not an exception: a cancelled wait returns kCancelled, and so does
 //   every wait begun afterwards. Tasks started by TaskGroup have it so.
 template <typename T>
