@@ -8,13 +8,12 @@ namespace flexlocal::provisioner {
 namespace {
 
 bool is_pair_of_ours(const Claim& claim, const Volume& volume, const std::string& node) {
-  const bool ours = volume.node == node && volume.provisioned_by == engine::kProvisioner &&
-                    volume.driver == engine::kDriver && !volume.migrated;
+  const bool here = volume.node == node && is_ours(volume);
   // The claim's status says that both are bound; the volume's own comes a moment later.
   const bool bound = claim.phase == "Bound" && claim.volume_name == volume.name &&
                      volume.claim_uid == claim.uid && volume.phase != "Released" &&
                      volume.phase != "Failed";
-  return ours && bound && !claim.deleting && !volume.deleting;
+  return here && bound && !claim.deleting && !volume.deleting;
 }
 
 // A pod has it, most often.

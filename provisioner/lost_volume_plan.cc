@@ -14,9 +14,7 @@ bool is_released(const Volume& volume) {
 }  // namespace
 
 LostVolumePlan plan_lost_volume(const Volume& volume, NodeDeletePolicy policy) {
-  if (volume.node.empty() || volume.provisioned_by != engine::kProvisioner ||
-      volume.driver != engine::kDriver || volume.migrated)
-    return LostVolumePlan::kNothing;
+  if (volume.node.empty() || !is_ours(volume)) return LostVolumePlan::kNothing;
   const bool held = std::find(volume.finalizers.begin(), volume.finalizers.end(), kFinalizer) !=
                     volume.finalizers.end();
   if (volume.deleting && !held) return LostVolumePlan::kNothing;

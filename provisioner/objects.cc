@@ -105,6 +105,11 @@ std::optional<StorageClass> decode_storage_class(JsonView object) {
   return found;
 }
 
+bool is_ours(const Volume& volume) {
+  return volume.provisioned_by == engine::kProvisioner && volume.driver == engine::kDriver &&
+         !volume.migrated;
+}
+
 kube::ObjectReference reference_to(const Claim& claim) {
   return {.kind = "PersistentVolumeClaim",
           .namespace_name = claim.namespace_name,

@@ -83,6 +83,9 @@ std::optional<Claim> decode_claim(JsonView object);
 std::optional<Volume> decode_volume(JsonView object);
 std::optional<StorageClass> decode_storage_class(JsonView object);
 
+// Made by us, and not handed to another driver since.
+bool is_ours(const Volume& volume);
+
 // For events.
 kube::ObjectReference reference_to(const Claim& claim);
 kube::ObjectReference reference_to(const Volume& volume);

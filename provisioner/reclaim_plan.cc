@@ -5,9 +5,7 @@
 namespace flexlocal::provisioner {
 
 ReclaimPlan plan_reclaim(const Volume& volume, const std::string& node) {
-  if (volume.node != node || volume.provisioned_by != engine::kProvisioner ||
-      volume.driver != engine::kDriver || volume.migrated)
-    return ReclaimPlan::kLeaveAlone;
+  if (volume.node != node || !is_ours(volume)) return ReclaimPlan::kLeaveAlone;
   const bool released = volume.phase == "Released" || volume.phase == "Failed";
   if (released && volume.reclaim_policy == "Delete") return ReclaimPlan::kRemove;
   const bool held = std::find(volume.finalizers.begin(), volume.finalizers.end(), kFinalizer) !=
