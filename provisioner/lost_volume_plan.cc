@@ -1,7 +1,5 @@
 #include "provisioner/lost_volume_plan.h"
 
-#include <algorithm>
-
 #include "flexvolume/base/text.h"
 
 namespace flexlocal::provisioner {
@@ -15,9 +13,7 @@ bool is_released(const Volume& volume) {
 
 LostVolumePlan plan_lost_volume(const Volume& volume, NodeDeletePolicy policy) {
   if (volume.node.empty() || !is_ours(volume)) return LostVolumePlan::kNothing;
-  const bool held = std::find(volume.finalizers.begin(), volume.finalizers.end(), kFinalizer) !=
-                    volume.finalizers.end();
-  if (volume.deleting && !held) return LostVolumePlan::kNothing;
+  if (volume.deleting && !is_held(volume)) return LostVolumePlan::kNothing;
   if (policy == NodeDeletePolicy::kTell || volume.phase == "Bound") return LostVolumePlan::kTell;
   if (volume.deleting) return LostVolumePlan::kLetGo;
   if (policy == NodeDeletePolicy::kDelete && is_released(volume) &&

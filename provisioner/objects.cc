@@ -1,5 +1,7 @@
 #include "provisioner/objects.h"
 
+#include <algorithm>
+
 #include "flexvolume/base/text.h"
 
 namespace flexlocal::provisioner {
@@ -108,6 +110,11 @@ std::optional<StorageClass> decode_storage_class(JsonView object) {
 bool is_ours(const Volume& volume) {
   return volume.provisioned_by == engine::kProvisioner && volume.driver == engine::kDriver &&
          !volume.migrated;
+}
+
+bool is_held(const Volume& volume) {
+  return std::find(volume.finalizers.begin(), volume.finalizers.end(), kFinalizer) !=
+         volume.finalizers.end();
 }
 
 kube::ObjectReference reference_to(const Claim& claim) {

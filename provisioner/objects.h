@@ -86,6 +86,9 @@ std::optional<StorageClass> decode_storage_class(JsonView object);
 // Made by us, and not handed to another driver since.
 bool is_ours(const Volume& volume);
 
+// Our finalizer is on it: its data is not settled yet.
+bool is_held(const Volume& volume);
+
 // For events.
 kube::ObjectReference reference_to(const Claim& claim);
 kube::ObjectReference reference_to(const Volume& volume);

@@ -12,8 +12,8 @@ enum class ReclaimPlan {
   kKeepDeleting,  // a person deletes the PersistentVolume of a claim that lives: the data stays
 };
 
-// Only volumes that this driver made on this node. Data goes only when the claim has let go
-// (phase Released, or Failed after an earlier try) and the policy says Delete.
+// Only volumes that this driver made on this node, and has not let go yet. Data goes only when the
+// claim has let go (phase Released, or Failed after an earlier try) and the policy says Delete.
 ReclaimPlan plan_reclaim(const Volume& volume, const std::string& node);
 
 }  // namespace flexlocal::provisioner

@@ -49,8 +49,14 @@ TEST_CASE("data is only removed when released, the policy says Delete, and it is
     CHECK(volume.reclaim_policy == "Delete");
     CHECK(is_ours_here(volume));
   });
-  // Two phases; deleting or not; with or without each finalizer.
-  CHECK(removals == 2 * 2 * 2 * 2);
+  // Two phases; pv-protection's finalizer or not; deleting with ours, or not deleting.
+  CHECK(removals == 2 * 2 * (1 + 2));
+}
+
+TEST_CASE("a volume that was let go is not removed again while its object lingers") {
+  for_every_volume([](const Volume& volume, ReclaimPlan plan) {
+    if (volume.deleting && !has_our_finalizer(volume)) CHECK(plan == ReclaimPlan::kLeaveAlone);
+  });
 }
 
 TEST_CASE("what is not ours, or not here, is never touched") {
