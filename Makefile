@@ -71,39 +71,38 @@ FORCE:
 
 # The plugin is static: kube-controller-manager may start it too, on a host or in a container
 # that has none of our libraries. Sanitizers have no static run-time, so they get a dynamic one.
-# The linker's warnings are about name look-ups in parts of libcrypto that are never called.
 $(OUT)/flexlocal: $(call objects,flexvolume/main.cc $(plugin) $(engine) $(base))
 	@echo "  LD   $@"
-	@$(CXX) $(LDFLAGS) $(if $(SANITIZE),,-static -Wl,--gc-sections -Wl,--no-warnings) $^ -o $@ -lboost_program_options -lcrypto
+	@$(CXX) $(LDFLAGS) $(if $(SANITIZE),,-static -Wl,--gc-sections -Wl,--no-warnings) $^ -o $@ -lboost_program_options -lsodium
 
 # The same objects for valgrind, which sees memory only where it can take the place of the C
 # library's malloc and string functions: in a static program it cannot.
 $(OUT)/flexlocal-dynamic: $(call objects,flexvolume/main.cc $(plugin) $(engine) $(base))
 	@echo "  LD   $@"
-	@$(CXX) $(LDFLAGS) $^ -o $@ -lboost_program_options -lcrypto
+	@$(CXX) $(LDFLAGS) $^ -o $@ -lboost_program_options -lsodium
 
 # Boost's library is linked in: its package's name carries its version, the image need not.
 $(OUT)/flexlocal-provisioner: $(call objects,provisioner/main.cc $(provisioner) $(kube) $(engine) $(base))
 	@echo "  LD   $@"
-	@$(CXX) $(LDFLAGS) $^ -o $@ -l:libboost_program_options.a -lcurl -lyaml-cpp -lcrypto
+	@$(CXX) $(LDFLAGS) $^ -o $@ -l:libboost_program_options.a -lcurl -lyaml-cpp -lsodium
 
 $(OUT)/unit-tests: $(call objects,$(unit) $(provisioner) $(kube) $(plugin) $(engine) $(base))
 	@echo "  LD   $@"
-	@$(CXX) $(LDFLAGS) $^ -o $@ -lboost_program_options -lcurl -lyaml-cpp -lssl -lcrypto
+	@$(CXX) $(LDFLAGS) $^ -o $@ -lboost_program_options -lcurl -lyaml-cpp -lsodium -lssl -lcrypto
 
 # What the node tier's tests call for operations that only the daemon does.
 $(OUT)/engine-call: $(call objects,test/node/engine_call.cc flexvolume/protocol.cc $(engine) $(base))
 	@echo "  LD   $@"
-	@$(CXX) $(LDFLAGS) $^ -o $@ -lboost_program_options -lcrypto
+	@$(CXX) $(LDFLAGS) $^ -o $@ -lboost_program_options -lsodium
 
 # What test/bench measures the client library with.
 $(OUT)/watch-decode: $(call objects,test/bench/watch_decode.cc $(provisioner) $(kube) $(engine) $(base))
 	@echo "  LD   $@"
-	@$(CXX) $(LDFLAGS) $^ -o $@ -l:libboost_program_options.a -lcurl -lyaml-cpp -lcrypto
+	@$(CXX) $(LDFLAGS) $^ -o $@ -l:libboost_program_options.a -lcurl -lyaml-cpp -lsodium
 
 $(OUT)/node-simulator: $(call objects,test/bench/node_simulator.cc $(provisioner) $(kube) $(engine) $(base))
 	@echo "  LD   $@"
-	@$(CXX) $(LDFLAGS) $^ -o $@ -l:libboost_program_options.a -lcurl -lyaml-cpp -lcrypto
+	@$(CXX) $(LDFLAGS) $^ -o $@ -l:libboost_program_options.a -lcurl -lyaml-cpp -lsodium
 
 # Fuzz targets: one program for each test/fuzz/*.cc, by clang, whose libFuzzer it is; objects of
 # their own, with the coverage and the sanitizers that libFuzzer looks at.
@@ -121,7 +120,7 @@ $(BUILD)/fuzz/flexvolume/base/version.o: CPPFLAGS += -I$(OUT)/generated
 $(fuzz_programs): $(BUILD)/fuzz/%: $(BUILD)/fuzz/test/fuzz/%.o \
   $(patsubst %.cc,$(BUILD)/fuzz/%.o,$(plugin) $(engine) $(base))
 	@echo "  LD   $@"
-	@clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer $^ -o $@ -lboost_program_options -lcrypto
+	@clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer $^ -o $@ -lboost_program_options -lsodium
 
 # The killers of the node tier: static, so that they start fast where starting costs most.
 $(OUT)/tracer: $(call objects,test/node/tracer.cc test/node/stopped_call.cc)
