@@ -7,6 +7,7 @@
 #include "provisioner/cluster_role.h"
 #include "provisioner/grant_secret.h"
 #include "provisioner/kube/boot_clock.h"
+#include "provisioner/kube/client_metrics.h"
 #include "provisioner/kube/leader_elector.h"
 #include "provisioner/process.h"
 #include "provisioner/process_metrics.h"
@@ -34,14 +35,16 @@ class ClusterDaemon final : public kube::LeaderWork {
     const auto server = open_status_server(process_.io(), process_.log(), options_.http_endpoint,
                                            options_.metrics_path);
     if (!server) co_return server.error();
-    kube::Metrics metrics;
-    show_process(metrics);
-    show_leader(metrics, [this] { return role_ != nullptr; });
-    const ShownPages shown(server->get(), {.ready = [] { return Status(); },
-                                           .metrics = [&metrics] { return metrics.text(); }});
     kube::LeaderGate gate(http, clock_);
     kube::ApiClient leaders(gate, process_.clock(), api_options(options_));
     api_ = &leaders;
+    kube::Metrics metrics;
+    show_process(metrics);
+    kube::show_requests(metrics, leaders);
+    show_leader(metrics, [this] { return role_ != nullptr; });
+    work_.show_in(metrics);
+    const ShownPages shown(server->get(), {.ready = [] { return Status(); },
+                                           .metrics = [&] { return text_of(metrics); }});
     if (options_.leader_election)
       co_await stand_for_election(http, gate);
     else
@@ -58,9 +61,13 @@ class ClusterDaemon final : public kube::LeaderWork {
   }
 
   Task<void> lead() override {
-    ClusterRole role(process_.io(), *api_, clock_, process_.log(), role_options());
+    ClusterRole role(process_.io(), *api_, clock_, process_.log(), role_options(), work_);
+    kube::Metrics term;
+    show_cluster(term, role.parts(), role.queue());
     role_ = &role;
+    term_ = &term;
     co_await role.run();
+    term_ = nullptr;
     role_ = nullptr;
   }
   void stop() override {
@@ -68,6 +75,12 @@ class ClusterDaemon final : public kube::LeaderWork {
   }
 
  private:
+  // What only a leader has to show is left out when there is no term: it is not zero, it is not
+  // known.
+  std::string text_of(const kube::Metrics& lasting) const {
+    return term_ == nullptr ? lasting.text() : lasting.text() + term_->text();
+  }
+
   Task<void> stand_for_election(kube::Http& http, kube::LeaderGate& gate) {
     kube::ElectionOptions election;
     election.identity = make_identity();
@@ -108,7 +121,9 @@ class ClusterDaemon final : public kube::LeaderWork {
   kube::BootClock clock_;
   kube::ApiClient* api_ = nullptr;
   kube::LeaderElector* elector_ = nullptr;
+  ClusterWork work_;
   ClusterRole* role_ = nullptr;
+  const kube::Metrics* term_ = nullptr;  // of this term
 };
 
 }  // namespace

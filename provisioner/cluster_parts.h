@@ -4,6 +4,7 @@
 #include <string>
 
 #include "flexvolume/base/log.h"
+#include "provisioner/cluster_metrics.h"
 #include "provisioner/cluster_objects.h"
 #include "provisioner/kube/events.h"
 #include "provisioner/kube/informer.h"
@@ -41,6 +42,7 @@ struct ClusterParts {
   NodeObservations& observations;
   const Clock& clock;  // goes on while the machine sleeps
   Log& log;
+  ClusterWork& work;
   ClusterRoleOptions options;
 
   std::string beat_key(const std::string& node) const {

@@ -7,8 +7,8 @@ namespace {
 
 constexpr std::string_view kClaimKey = "claim:";
 constexpr std::string_view kVolumeKey = "volume:";
-// An API server that does not answer must not hold up the end.
-constexpr auto kMostEventWriting = std::chrono::seconds(5);
+// An API server that does not answer must not hold up the next leader.
+constexpr auto kMostFinishing = std::chrono::seconds(5);
 
 kube::ResourceKind kind(std::string_view group_version, const std::string& resource,
                         const std::string& namespace_name = {},
@@ -17,17 +17,18 @@ kube::ResourceKind kind(std::string_view group_version, const std::string& resou
       resource, kube::object_path(group_version, resource, namespace_name, ""), label_selector, {}};
 }
 
-Task<void> cancel_after(kube::TaskGroup& group, std::chrono::seconds time) {
-  const Status slept = co_await kube::sleep_for(time);
-  if (slept) group.cancel();
+ControllerOptions controller_options(const ClusterRoleOptions& options) {
+  return {.source = {std::string(engine::kProvisioner), {}},
+          .workers = options.workers,
+          .retry = options.retry,
+          .most_finishing = kMostFinishing};
 }
 
 }  // namespace
 
 ClusterRole::ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, const Clock& clock,
-                         Log& log, const ClusterRoleOptions& options)
-    : io_(io),
-      clock_(clock),
+                         Log& log, const ClusterRoleOptions& options, ClusterWork& work)
+    : clock_(clock),
       log_(log),
       options_(options),
       claims_(api, log, kind("v1", "persistentvolumeclaims"), decode_claim),
@@ -37,10 +38,11 @@ ClusterRole::ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, cons
       nodes_(api, log, kind("v1", "nodes"), decode_node),
       beats_(api, log, kind("coordination.k8s.io/v1", "leases", options.namespace_name),
              decode_heartbeat),
-      events_(api, clock, log, {std::string(engine::kProvisioner), {}}),
-      queue_(clock, options.retry),
-      parts_{api,    events_,       claims_, volumes_, classes_, nodes_,
-             beats_, observations_, clock,   log,      options},
+      controller_(io, api, clock, log, controller_options(options),
+                  [this](const std::string& key) { return this->work(key); }),
+      queue_(controller_.queue()),
+      parts_{api,    controller_.events(), claims_, volumes_, classes_, nodes_,
+             beats_, observations_,        clock,   log,      work,     options},
       claim_worker_(parts_),
       volume_worker_(parts_),
       grants_(parts_) {
@@ -61,62 +63,19 @@ void ClusterRole::watch_changes() {
 }
 
 Task<void> ClusterRole::run() {
-  kube::TaskGroup watchers(io_);
-  kube::TaskGroup workers(io_);
-  kube::TaskGroup writer(io_);
-  watchers.spawn(claims_.run());
-  watchers.spawn(volumes_.run());
-  watchers.spawn(classes_.run());
-  watchers.spawn(nodes_.run());
-  watchers.spawn(beats_.run());
-  writer.spawn(events_.run());
-  for (unsigned i = 0; i < options_.workers; ++i) workers.spawn(work_loop());
-  watchers.spawn(scan_loop());
-  watchers.spawn(grant_loop());
-  while (!stopped_) {
-    const Status woken = co_await stopping_.wait();
-    if (!woken) break;
-  }
-  const bool lost = co_await kube::is_cancelled();
-  stopped_ = true;
-  queue_.shut_down();
-  if (lost) {
-    workers.cancel();
-    writer.cancel();
-  }
-  // From here on this task cannot be told to stop again: it waits for what it has started.
-  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
-  co_await finish(watchers, workers, writer);
+  controller_.watch(claims_.run());
+  controller_.watch(volumes_.run());
+  controller_.watch(classes_.run());
+  controller_.watch(nodes_.run());
+  controller_.watch(beats_.run());
+  controller_.watch(scan_loop());
+  controller_.watch(grant_loop());
+  co_await controller_.run();
 }
 
-Task<void> ClusterRole::finish(kube::TaskGroup& watchers, kube::TaskGroup& workers,
-                               kube::TaskGroup& writer) {
-  watchers.cancel();
-  kube::TaskGroup patience(io_);
-  patience.spawn(cancel_after(writer, kMostEventWriting));
-  patience.spawn(cancel_after(workers, kMostEventWriting));
-  const Status watchers_ended = co_await watchers.join();
-  const Status workers_ended = co_await workers.join();
-  events_.shut_down();
-  const Status writer_ended = co_await writer.join();
-  patience.cancel();
-  const Status patience_ended = co_await patience.join();
-  if (!watchers_ended || !workers_ended || !writer_ended || !patience_ended)
-    log_.warning("stopped before everything had ended");
-}
-
-Task<void> ClusterRole::work_loop() {
-  for (;;) {
-    const auto key = co_await queue_.get();
-    if (!key) co_return;
-    if (stopped_) {  // what still waits is the next leader's, whose lists are fresh
-      queue_.done(*key);
-      co_return;
-    }
-    const Status status = co_await work_on(*key);
-    report(*key, status);
-    queue_.done(*key);
-  }
+Task<void> ClusterRole::work(const std::string& key) {
+  const Status status = co_await work_on(key);
+  report(key, status);
 }
 
 // Before the lists are complete, "there is no such node" is not known; scan() comes after them.

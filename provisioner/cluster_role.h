@@ -2,9 +2,8 @@
 #pragma once
 
 #include "provisioner/cluster_parts.h"
+#include "provisioner/controller.h"
 #include "provisioner/grant_keeper.h"
-#include "provisioner/kube/task_group.h"
-#include "provisioner/kube/work_queue.h"
 #include "provisioner/lost_volume_worker.h"
 #include "provisioner/pending_claim_worker.h"
 
@@ -13,30 +12,29 @@ namespace flexlocal::provisioner {
 class ClusterRole {
  public:
   // `api` is the leader's: its requests fail once leading has ended. `clock` goes on while the
-  // machine sleeps.
+  // machine sleeps. `work` counts on from one term to the next.
   ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, const Clock& clock, Log& log,
-              const ClusterRoleOptions& options);
+              const ClusterRoleOptions& options, ClusterWork& work);
 
   // Works until stop(), then finishes what is begun, writes what events wait, and ends. Told to
   // stop by its task, it drops everything and ends as well.
   Task<void> run();
-  void stop() {
-    stopped_ = true;
-    stopping_.notify_all();
-  }
+  void stop() { controller_.stop(); }
+
+  // For those who show what the role does.
+  const ClusterParts& parts() const { return parts_; }
+  const kube::WorkQueue& queue() const { return controller_.queue(); }
 
  private:
-  Task<void> work_loop();
+  Task<void> work(const std::string& key);
   Task<Status> work_on(const std::string& key);
   Task<void> scan_loop();
   Task<void> grant_loop();
-  Task<void> finish(kube::TaskGroup& watchers, kube::TaskGroup& workers, kube::TaskGroup& writer);
   bool has_synced() const;
   void watch_changes();
   void scan();
   void report(const std::string& key, const Status& status);
 
-  boost::asio::io_context& io_;
   const Clock& clock_;
   Log& log_;
   ClusterRoleOptions options_;
@@ -45,15 +43,13 @@ class ClusterRole {
   kube::Informer<StorageClass> classes_;
   kube::Informer<Node> nodes_;
   kube::Informer<NodeHeartbeat> beats_;
-  kube::EventRecorder events_;
-  kube::WorkQueue queue_;
+  Controller controller_;
+  kube::WorkQueue& queue_;
   NodeObservations observations_;
   ClusterParts parts_;
   PendingClaimWorker claim_worker_;
   LostVolumeWorker volume_worker_;
   GrantKeeper grants_;
-  kube::Condition stopping_;
-  bool stopped_ = false;
 };
 
 }  // namespace flexlocal::provisioner

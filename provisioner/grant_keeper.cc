@@ -27,6 +27,7 @@ Task<Status> GrantKeeper::make() {
   // Somebody made it meanwhile: theirs it is.
   if (!made && made.error().code() == ErrorCode::kExists) co_return Status();
   if (!made) co_return made.error().context("making the Secret of the grant keys");
+  parts_.work.grant_keys_made.with({"first"}).add();
   parts_.log.info("grant key made", {{"secret", kGrantSecretName}});
   co_return Status();
 }
@@ -37,6 +38,7 @@ Task<Status> GrantKeeper::rotate(const GrantSecret& secret) {
   const std::string body = rotation_patch(secret, make_grant_key());
   const auto done = co_await parts_.api.merge_patch(path, body);
   if (!done) co_return done.error().context("putting a new grant key on top");
+  parts_.work.grant_keys_made.with({"rotation"}).add();
   parts_.log.info("grant key rotated",
                   {{"secret", kGrantSecretName}, {"request", secret.rotation_asked}});
   co_return Status();

@@ -93,6 +93,7 @@ Task<Status> LostVolumeWorker::let_go(const Volume& volume) {
   const auto answer = co_await parts_.api.merge_patch(path, body);
   if (!answer && answer.error().code() != ErrorCode::kNotFound)
     co_return answer.error().context("letting the PersistentVolume go");
+  parts_.work.lost_volumes_removed.with({}).add();
   parts_.log.warning("PersistentVolume of a deleted node let go; its data was not wiped",
                      {{"volume", volume.name}, {"node", volume.node}});
   co_return Status();
@@ -103,6 +104,7 @@ void LostVolumeWorker::tell(const Volume& volume) {
   const auto [found, is_new] = told_.try_emplace(volume.name, now);
   if (!is_new && now - found->second < kTellAgain) return;
   found->second = now;
+  parts_.work.lost_volumes_told.with({}).add();
   const std::string advice = advice_on(volume);
   parts_.log.warning("PersistentVolume of a deleted node",
                      {{"volume", volume.name}, {"node", volume.node}, {"advice", advice}});

@@ -95,6 +95,16 @@ void show_volumes(kube::Metrics& metrics, const NodeParts& parts) {
               return volume.ownership && volume.ownership->wiping;
             }));
       });
+  metrics.collect_gauge(
+      "flexlocal_retained_volumes",
+      "Volumes without a PersistentVolume that the policy Retain keeps.", [&parts] {
+        const engine::Inventory* const seen = parts.ledger.last_seen();
+        if (seen == nullptr) return 0.0;
+        return static_cast<double>(std::count_if(
+            seen->retained.begin(), seen->retained.end(), [&](const engine::RetainedVolume& kept) {
+              return kept.cluster_id == parts.cluster_id && parts.volumes.get(kept.name) == nullptr;
+            }));
+      });
 }
 
 // A count that cannot be read is left out: it is none that fell to zero.

@@ -15,15 +15,8 @@ constexpr std::string_view kVolumeKey = "volume:";
 // could do nothing must not make a circle.
 constexpr auto kBetweenSlices = std::chrono::milliseconds(100);
 constexpr auto kLeastOrphanInterval = std::chrono::milliseconds(100);
-// Events are a courtesy: an API server that does not answer must not hold up the end.
-constexpr auto kMostEventWriting = std::chrono::seconds(5);
 // What a label's value can hold (apimachinery/pkg/util/validation).
 constexpr std::size_t kMostLabelValue = 63;
-
-Task<void> cancel_after(kube::TaskGroup& group, std::chrono::seconds time) {
-  auto slept = co_await kube::sleep_for(time);
-  if (slept) group.cancel();
-}
 
 // In every claim and class of ours, as a value of its own: an annotation's, the provisioner's.
 std::string our_mark() { return concat('"', engine::kProvisioner, '"'); }
@@ -50,6 +43,13 @@ kube::ResourceKind classes_kind() {
           {},
           {},
           our_mark()};
+}
+
+// A wipe goes on to the end of its slice, however long the disks take.
+ControllerOptions controller_options(const NodeRoleOptions& options, const std::string& node) {
+  return {.source = {std::string(engine::kProvisioner), node},
+          .workers = options.workers,
+          .retry = options.retry};
 }
 
 // At least twice within the grace, and no more often than that is worth.
@@ -82,20 +82,29 @@ Task<Result<Membership>> load_membership(kube::ApiClient& api, const std::string
 NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& storage,
                    const engine::NodeConfig& config, const Clock& clock, Log& log,
                    const Membership& membership, const NodeRoleOptions& options)
-    : io_(io),
-      config_(config),
-      clock_(clock),
+    : config_(config),
       log_(log),
       options_(options),
       claims_(api, log, claims_kind(), decode_claim),
       volumes_(api, log, volumes_kind(membership.node.name), decode_volume),
       classes_(api, log, classes_kind(), decode_storage_class),
-      events_(api, clock, log, {std::string(engine::kProvisioner), membership.node.name}),
-      queue_(clock, options.retry),
+      controller_(io, api, clock, log, controller_options(options, membership.node.name),
+                  [this](const std::string& key) { return work(key); }),
+      queue_(controller_.queue()),
       ledger_(storage, config, volumes_, clock, membership.node.name),
       grants_(options.grants, volumes_, log),
-      parts_{api,     events_, claims_, volumes_, classes_,        storage,
-             ledger_, grants_, clock,   log,      membership.node, membership.cluster_id},
+      parts_{api,
+             controller_.events(),
+             claims_,
+             volumes_,
+             classes_,
+             storage,
+             ledger_,
+             grants_,
+             clock,
+             log,
+             membership.node,
+             membership.cluster_id},
       claim_worker_(parts_),
       growth_worker_(parts_),
       volume_worker_(parts_),
@@ -113,51 +122,25 @@ NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& s
 }
 
 Task<void> NodeRole::run() {
-  kube::TaskGroup watchers(io_);
-  kube::TaskGroup workers(io_);
-  kube::TaskGroup writer(io_);
-  watchers.spawn(claims_.run());
-  watchers.spawn(volumes_.run());
-  watchers.spawn(classes_.run());
-  writer.spawn(events_.run());
-  for (unsigned i = 0; i < options_.workers; ++i) workers.spawn(work_loop());
-  watchers.spawn(tidy_loop());
-  watchers.spawn(grant_loop());
-  watchers.spawn(limits_loop());
-  watchers.spawn(promises_.run(options_.tidy_interval));
-  watchers.spawn(orphans_.run());
-  while (!stopped_) {
-    auto woken = co_await stopping_.wait();
-    if (!woken) break;
-  }
-  log_.info("stopping: what is begun is finished first");
-  // Waits of workers for complete lists end with the queue; what is being done goes on to its end.
-  queue_.shut_down();
-  watchers.cancel();
-  auto watchers_ended = co_await watchers.join();
-  auto workers_ended = co_await workers.join();
-  events_.shut_down();
-  kube::TaskGroup patience(io_);
-  patience.spawn(cancel_after(writer, kMostEventWriting));
-  auto writer_ended = co_await writer.join();
-  patience.cancel();
-  auto patience_ended = co_await patience.join();
-  if (!watchers_ended || !workers_ended || !writer_ended || !patience_ended)
-    log_.warning("stopped before everything had ended");
+  controller_.watch(claims_.run());
+  controller_.watch(volumes_.run());
+  controller_.watch(classes_.run());
+  controller_.watch(tidy_loop());
+  controller_.watch(grant_loop());
+  controller_.watch(limits_loop());
+  controller_.watch(promises_.run(options_.tidy_interval));
+  controller_.watch(orphans_.run());
+  co_await controller_.run();
 }
 
-Task<void> NodeRole::work_loop() {
-  for (;;) {
-    auto key = co_await queue_.get();
-    if (!key) co_return;
-    if (stopped_) {  // what still waits is the next daemon's, whose lists are fresh
-      queue_.done(*key);
-      co_return;
-    }
-    auto pass = co_await work_on(*key);
-    report(*key, pass);
-    queue_.done(*key);
-  }
+void NodeRole::stop() {
+  log_.info("stopping: what is begun is finished first");
+  controller_.stop();
+}
+
+Task<void> NodeRole::work(const std::string& key) {
+  auto pass = co_await work_on(key);
+  report(key, pass);
 }
 
 Task<Result<Pass>> NodeRole::work_on(const std::string& key) {

@@ -6,9 +6,8 @@
 
 #include "flexvolume/base/log.h"
 #include "provisioner/claim_worker.h"
+#include "provisioner/controller.h"
 #include "provisioner/growth_worker.h"
-#include "provisioner/kube/task_group.h"
-#include "provisioner/kube/work_queue.h"
 #include "provisioner/log_subject.h"
 #include "provisioner/node_report.h"
 #include "provisioner/orphan_collector.h"
@@ -50,23 +49,20 @@ class NodeRole {
 
   // Works until stop(), then finishes what is begun, writes what events wait, and ends.
   Task<void> run();
-  void stop() {
-    stopped_ = true;
-    stopping_.notify_all();
-  }
+  void stop();
 
   // For the heartbeat.
   NodeReport report() const { return report_of(state_, config_, ledger_); }
   // For those who show what the role does.
   const NodeParts& parts() const { return parts_; }
-  const kube::WorkQueue& queue() const { return queue_; }
+  const kube::WorkQueue& queue() const { return controller_.queue(); }
   // The lists are complete: it can work.
   bool has_synced() const {
     return claims_.has_synced() && volumes_.has_synced() && classes_.has_synced();
   }
 
  private:
-  Task<void> work_loop();
+  Task<void> work(const std::string& key);
   Task<Result<Pass>> work_on(const std::string& key);
   Task<Status> work_on_claim(const std::string& claim);
   Task<void> tidy_loop();
@@ -80,16 +76,14 @@ class NodeRole {
   LogSubject subject_of(const std::string& key) const;
   void report(const std::string& key, const Result<Pass>& pass);
 
-  boost::asio::io_context& io_;
   const engine::NodeConfig& config_;
-  const Clock& clock_;
   Log& log_;
   NodeRoleOptions options_;
   kube::Informer<Claim> claims_;
   kube::Informer<Volume> volumes_;
   kube::Informer<StorageClass> classes_;
-  kube::EventRecorder events_;
-  kube::WorkQueue queue_;
+  Controller controller_;
+  kube::WorkQueue& queue_;
   Ledger ledger_;
   GrantSigner grants_;
   NodeParts parts_;
@@ -98,9 +92,7 @@ class NodeRole {
   VolumeWorker volume_worker_;
   OrphanCollector orphans_;
   PromiseKeeper promises_;
-  kube::Condition stopping_;
   NodeState state_;
-  bool stopped_ = false;
 };
 
 }  // namespace flexlocal::provisioner

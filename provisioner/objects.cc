@@ -144,12 +144,18 @@ kube::ObjectReference reference_to_claim_of(const Volume& volume) {
           .resource_version = {}};
 }
 
-Result<engine::VolumeSpec> spec_of(const Volume& volume) {
+Result<engine::VolumeSpec> stated_spec(const Volume& volume) {
   engine::Options options = volume.options;
   options[std::string(engine::kKubeletVolumeName)] = volume.name;
   options[std::string(engine::kKubeletFsType)] = volume.fs_type;
   auto spec = engine::parse_options(options);
   if (!spec) return spec.error().context(concat("PersistentVolume ", volume.name));
+  return spec;
+}
+
+Result<engine::VolumeSpec> spec_of(const Volume& volume) {
+  auto spec = stated_spec(volume);
+  if (!spec) return spec;
   if (spec->name.claim_uid() != volume.claim_uid)
     return Error(ErrorCode::kInvalid, concat("PersistentVolume ", volume.name,
                                              " is for another claim than its name says"));

@@ -95,8 +95,10 @@ kube::ObjectReference reference_to(const Volume& volume);
 // The claim that the volume is for, whether it is known or not.
 kube::ObjectReference reference_to_claim_of(const Volume& volume);
 
-// The volume as the engine knows it. kInvalid when the PV does not say enough, or when its name
-// and its claim's uid do not fit each other.
+// The volume as the engine knows it, by the PV's name and options, whoever's claim it is for now.
+// kInvalid when the PV does not say enough.
+Result<engine::VolumeSpec> stated_spec(const Volume& volume);
+// The same. kInvalid also when its name and its claim's uid do not fit each other.
 Result<engine::VolumeSpec> spec_of(const Volume& volume);
 
 }  // namespace flexlocal::provisioner

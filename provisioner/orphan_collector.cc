@@ -19,6 +19,18 @@ std::string place_text(const Suspect& suspect, const std::string& node) {
                 suspect.spec.claim_namespace, ") on node ", node);
 }
 
+// The disks' word of this moment: what was looked at last may be of before a volume was marked as
+// retained, whose PersistentVolume goes right after.
+Task<Result<bool>> is_suspect_still(NodeParts& parts, const engine::NodeConfig& config,
+                                    const Suspect& suspect) {
+  auto looked = co_await parts.ledger.refresh(true);
+  if (!looked) co_return looked.error();
+  const auto suspects = suspects_in(*parts.ledger.inventory(), config, parts.cluster_id);
+  co_return std::any_of(suspects.begin(), suspects.end(), [&](const Suspect& now) {
+    return now.place() == suspect.place() && now.uuid == suspect.uuid;
+  });
+}
+
 }  // namespace
 
 Task<void> OrphanCollector::run() {
@@ -86,6 +98,9 @@ Task<Status> OrphanCollector::take(const OrphanStep& step) {
     auto claimed = co_await has_claim(suspect);
     if (!claimed) co_return claimed.error();
     if (*claimed) co_return Status();
+    auto still = co_await is_suspect_still(parts_, config_, suspect);
+    if (!still) co_return still.error();
+    if (!*still) co_return Status();
     if (!troubles_.contains(suspect.place()))  // else it has been said
       parts_.log.info("orphaned volume is being removed", {{"volume", suspect.name()},
                                                            {"group", suspect.group},

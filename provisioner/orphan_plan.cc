@@ -29,6 +29,7 @@ std::vector<Suspect> suspects_in(const engine::Inventory& inventory,
   for (const engine::LogicalVolume& volume : inventory.volumes) {
     if (!volume.ownership || volume.ownership->cluster_id != cluster_id) continue;
     const engine::Ownership& owner = *volume.ownership;
+    if (owner.retained) continue;
     auto name = engine::VolumeName::of_claim(owner.claim_uid);
     if (!name || name->text() != volume.name || !is_in_its_pool(volume, config)) continue;
     const engine::Backend backend =

@@ -33,8 +33,8 @@ struct Suspect {
 
 // Those of the inventory's volumes that could be orphans at all. Never considered: another
 // cluster's, one without all our tags, one that is named otherwise than its tags say, one outside
-// the pool that its tags name. Quota folders are not among them: the inventory does not say whose
-// they are.
+// the pool that its tags name, one that the policy Retain keeps. Quota folders are not among them:
+// the inventory does not say whose they are.
 std::vector<Suspect> suspects_in(const engine::Inventory& inventory,
                                  const engine::NodeConfig& config, const std::string& cluster_id);
 

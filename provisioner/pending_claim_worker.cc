@@ -78,6 +78,7 @@ Task<Status> PendingClaimWorker::take_back(const Claim& claim, const std::string
   if (!answer && is_missing(answer.error())) co_return Status();
   if (!answer) co_return answer.error().context("handing the claim back to the scheduler");
   parts_.claims.put(answer->root());
+  parts_.work.claims_handed_back.with({}).add();
   parts_.log.info("claim handed back to the scheduler",
                   {{"namespace", claim.namespace_name}, {"claim", claim.name}, {"why", why}});
   parts_.events.record({reference_to(claim), kube::EventType::kWarning, "ProvisioningFailed",
@@ -99,6 +100,7 @@ void PendingClaimWorker::tell_of_room(const Claim& claim) {
   if (changed) told.times = 0;
   told.text = *text;
   told.next = now + kube::backoff_delay(kRepeat, told.times++);
+  parts_.work.no_room_told.with({}).add();
   parts_.events.record(
       {reference_to(claim), kube::EventType::kWarning, "ProvisioningFailed", *text});
 }

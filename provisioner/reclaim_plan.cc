@@ -11,7 +11,9 @@ ReclaimPlan plan_reclaim(const Volume& volume, const std::string& node) {
   if (released && volume.reclaim_policy == "Delete") return ReclaimPlan::kRemove;
   if (!volume.deleting) return ReclaimPlan::kLeaveAlone;
   // While bound, pv-protection holds the object too; our finalizer only goes with the claim.
-  return volume.phase == "Bound" ? ReclaimPlan::kKeepDeleting : ReclaimPlan::kLetGo;
+  if (volume.phase == "Bound") return ReclaimPlan::kKeepDeleting;
+  // Whatever else a policy may be called: only Delete says that the data may go.
+  return volume.reclaim_policy == "Delete" ? ReclaimPlan::kLetGo : ReclaimPlan::kRetain;
 }
 
 }  // namespace flexlocal::provisioner

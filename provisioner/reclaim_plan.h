@@ -7,8 +7,12 @@ namespace flexlocal::provisioner {
 
 enum class ReclaimPlan {
   kLeaveAlone,
-  kRemove,        // take the space back, then let the PersistentVolume go
-  kLetGo,         // the policy keeps the data, and a person deletes the PersistentVolume
+  kRemove,  // take the space back, then let the PersistentVolume go
+  kRetain,  // the policy keeps the data, and a person deletes the PersistentVolume: mark the data
+            // as kept, then let the PersistentVolume go
+  // A person deletes a PersistentVolume that no claim has yet, or has any more by a person's hand:
+  // it may go, and the policy claims nothing for what there is of its data.
+  kLetGo,
   kKeepDeleting,  // a person deletes the PersistentVolume of a claim that lives: the data stays
 };
 

@@ -61,6 +61,14 @@ Task<Result<engine::Removal>> EngineStorage::remove(const engine::VolumeSpec& sp
   co_return std::move(*result);
 }
 
+Task<Status> EngineStorage::set_retained(const engine::VolumeSpec& spec,
+                                         engine::Retained retained) {
+  Status result;
+  const std::function<void()> work = [&] { result = engine_.set_retained(spec, retained); };
+  co_await run(work);
+  co_return result;
+}
+
 Task<Status> EngineStorage::settle(const engine::Inventory& inventory) {
   Status result;
   const std::function<void()> work = [&] { result = engine_.settle(inventory); };

@@ -20,6 +20,7 @@ class Storage {
   virtual Task<Status> withdraw(const engine::PromisedVolume& promised) = 0;
   virtual Task<Status> grow(const engine::VolumeSpec& spec, Bytes size) = 0;
   virtual Task<Result<engine::Removal>> remove(const engine::VolumeSpec& spec) = 0;
+  virtual Task<Status> set_retained(const engine::VolumeSpec& spec, engine::Retained retained) = 0;
   virtual Task<Status> settle(const engine::Inventory& inventory) = 0;
   virtual Task<Status> refresh_io_limits() = 0;
 };
@@ -37,6 +38,7 @@ class EngineStorage final : public Storage {
   Task<Status> withdraw(const engine::PromisedVolume& promised) override;
   Task<Status> grow(const engine::VolumeSpec& spec, Bytes size) override;
   Task<Result<engine::Removal>> remove(const engine::VolumeSpec& spec) override;
+  Task<Status> set_retained(const engine::VolumeSpec& spec, engine::Retained retained) override;
   Task<Status> settle(const engine::Inventory& inventory) override;
   Task<Status> refresh_io_limits() override;
 

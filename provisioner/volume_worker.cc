@@ -31,12 +31,65 @@ Task<Result<Pass>> VolumeWorker::work(const std::string& name) {
   if (plan == ReclaimPlan::kKeepDeleting)
     say(volume, kube::EventType::kWarning, "VolumeFailedDelete",
         "the claim is still bound to this volume; its data stays until the claim is deleted");
+  Status carried_out;
+  if (plan == ReclaimPlan::kRetain) carried_out = co_await retain(volume);
   if (plan == ReclaimPlan::kLetGo) {
-    parts_.ledger.forget();  // its logical volume stays: the space is not free
-    auto dropped = co_await drop_finalizer(volume);
-    if (!dropped) co_return dropped.error();
+    parts_.ledger.forget();  // a volume that there is stays: its space is not free
+    carried_out = co_await drop_finalizer(volume);
   }
+  if (plan == ReclaimPlan::kLeaveAlone && is_retained(volume))
+    carried_out = co_await take_up(volume);
+  if (!carried_out) co_return carried_out.error();
   co_return Pass::kDone;
+}
+
+// The mark first: from the moment that the PersistentVolume is gone, what is not marked is an
+// orphan's.
+Task<Status> VolumeWorker::retain(const Volume& volume) {
+  const auto spec = stated_spec(volume);
+  Status marked = spec ? Status() : spec.error();
+  if (spec) marked = co_await parts_.storage.set_retained(*spec, engine::Retained::kYes);
+  if (!marked) {
+    say(volume, kube::EventType::kWarning, "VolumeFailedDelete",
+        concat("its data cannot be marked as retained, so that it stays: ",
+               marked.error().message()));
+    co_return marked;
+  }
+  parts_.ledger.forget();  // what the disks say of it is another thing now
+  parts_.log.info("volume retained", {{"namespace", volume.claim_namespace},
+                                      {"claim", volume.claim_name},
+                                      {"volume", volume.name}});
+  say(volume, kube::EventType::kNormal, "VolumeRetained",
+      concat("its data stays on node ", parts_.node.name,
+             " until an administrator removes it or creates the PersistentVolume again"));
+  auto dropped = co_await drop_finalizer(volume);
+  co_return dropped;
+}
+
+// A PersistentVolume that lives, of a volume that the disks call retained.
+bool VolumeWorker::is_retained(const Volume& volume) const {
+  const engine::Inventory* const seen = parts_.ledger.last_seen();
+  if (seen == nullptr || volume.deleting || volume.node != parts_.node.name || !is_ours(volume))
+    return false;
+  return std::any_of(seen->retained.begin(), seen->retained.end(),
+                     [&](const engine::RetainedVolume& kept) {
+                       return kept.name == volume.name && kept.cluster_id == parts_.cluster_id;
+                     });
+}
+
+// An administrator created it again: it is the one that the data lives and dies with. retain() and
+// this are never at work on one volume at once, since they are one key's work.
+Task<Status> VolumeWorker::take_up(const Volume& volume) {
+  const auto spec = stated_spec(volume);
+  if (!spec) co_return spec.error();
+  const engine::Retained no = engine::Retained::kNo;
+  auto unmarked = co_await parts_.storage.set_retained(*spec, no);
+  if (!unmarked) co_return unmarked.error().context("taking a retained volume up again");
+  parts_.ledger.forget();
+  parts_.log.info("retained volume taken up again", {{"namespace", volume.claim_namespace},
+                                                     {"claim", volume.claim_name},
+                                                     {"volume", volume.name}});
+  co_return Status();
 }
 
 // What the informer has may be old, for as long as the API server cannot be reached: data is

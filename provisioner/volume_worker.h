@@ -24,6 +24,9 @@ class VolumeWorker {
   Task<Result<engine::Removal>> take_back(const Volume& volume);
   void count(const Volume& volume, const Status& gone);
   Task<Status> let_go(const Volume& volume);
+  Task<Status> retain(const Volume& volume);
+  bool is_retained(const Volume& volume) const;
+  Task<Status> take_up(const Volume& volume);
   Task<Status> drop_finalizer(const Volume& volume);
   void tell_progress(const Volume& volume, const engine::Removal& removal);
   void tell_of_stopped_wipe(const Volume& volume);

@@ -256,6 +256,7 @@ std::optional<Ownership> parse_tags(const std::vector<std::string_view>& tags) {
                   .size = {},
                   .ready = has(kReadyTag),
                   .wiping = has(kWipingTag),
+                  .retained = has(kRetainedTag),
                   .attempt = value(kAttemptTag)};
   unsigned long long size = 0;
   if (parse_number(value(kSizeTag), kMostBytes.count(), size)) found.size = Bytes(size);

@@ -63,16 +63,25 @@ struct Ownership {
   FsType fs_type = FsType::kXfs;
   std::string pool;
   OnDelete on_delete = OnDelete::kDiscard;
-  Bytes size;           // as the provisioner decided it
-  bool ready = false;   // the file system was complete and may hold data
-  bool wiping = false;  // its removal has begun: it is never mounted again
-  std::string attempt;  // which lvcreate made it: compares with the record of a killed call
+  Bytes size;             // as the provisioner decided it
+  bool ready = false;     // the file system was complete and may hold data
+  bool wiping = false;    // its removal has begun: it is never mounted again
+  bool retained = false;  // see Retained
+  std::string attempt;    // which lvcreate made it: compares with the record of a killed call
 };
 
 inline constexpr std::string_view kOwnerTag = "flexlocal.io/owner=flexlocal";
 inline constexpr std::string_view kNewTag = "flexlocal.io/state=new";
 inline constexpr std::string_view kReadyTag = "flexlocal.io/state=ready";
 inline constexpr std::string_view kWipingTag = "flexlocal.io/state=wiping";
+
+// Beside any state.
+inline constexpr std::string_view kRetainedTag = "flexlocal.io/retained";
+
+// Whether the volume's PersistentVolume was let go by the policy Retain: its data is kept for a
+// person to decide about, and nobody may take it for a leftover. It may be mounted and removed as
+// ever, by whoever may do that.
+enum class Retained { kNo, kYes };
 
 std::vector<std::string> to_tags(const VolumeSpec& spec, std::string_view attempt);
 // Nothing when the tags are not all there, or contradict one another: the LV is then a stranger's.

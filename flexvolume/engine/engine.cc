@@ -181,22 +181,33 @@ Result<Removal> Engine::remove(const VolumeSpec& spec) {
   return removal;
 }
 
+Status Engine::set_retained(const VolumeSpec& spec, Retained retained) {
+  const auto subject = this->subject(spec);
+  if (!subject) return subject.error();
+  return subject->backend.set_retained(spec, subject->pool, retained);
+}
+
 Result<Inventory> Engine::inventory() {
   auto inventory = lv_backend_.inventory(config_);
   if (!inventory) return inventory;
   if (auto added = quota_backend_.add_to(*inventory, config_); !added) return added.error();
-  if (auto added = add_promises(*inventory); !added) return added.error();
+  if (auto added = add_records(*inventory); !added) return added.error();
+  for (const LogicalVolume& volume : inventory->volumes)
+    if (volume.ownership && volume.ownership->retained)
+      inventory->retained.push_back({volume.name, volume.ownership->cluster_id});
   return inventory;
 }
 
 // A record that cannot be read is for a person, and no promise.
-Status Engine::add_promises(Inventory& inventory) const {
+Status Engine::add_records(Inventory& inventory) const {
   const auto names = records_.names();
   if (!names) return names.error();
   for (const VolumeName& name : *names) {
     const auto record = records_.load(name);
     if (record && *record && (*record)->state == RecordState::kPromised)
       inventory.promised.push_back({name, (*record)->cluster_id});
+    if (record && *record && (*record)->retained)
+      inventory.retained.push_back({name.text(), (*record)->cluster_id});
   }
   return {};
 }

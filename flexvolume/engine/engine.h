@@ -88,9 +88,14 @@ class Engine {
   // node.conf gives the pool another group than the volume is on. A volume that is gone is done.
   Result<Removal> remove(const VolumeSpec& spec);
 
-  // All of the node's groups, our volumes, what is promised, and the space of every pool of
-  // node.conf that is to be seen: two LVM commands, and one for each thin pool and each file system
-  // with quotas.
+  // For the daemon, before it lets go of a PersistentVolume whose policy keeps the data (kYes), and
+  // when one stands for the volume again (kNo). It lasts as long as the volume: from then on its
+  // data is known to be kept on purpose. A volume that was never made has none. Errors as remove().
+  Status set_retained(const VolumeSpec& spec, Retained retained);
+
+  // All of the node's groups, our volumes, what is promised and what is retained, and the space of
+  // every pool of node.conf that is to be seen: two LVM commands, and one for each thin pool and
+  // each file system with quotas.
   Result<Inventory> inventory();
 
   // Brings records and tags together: `ready` of a record is copied into the LV's tags, and a
@@ -117,7 +122,7 @@ class Engine {
   Status admit(const GrowRequest& request) const;
   Status count_refusal(const Status& admitted) const;
   Result<Subject> subject(const VolumeSpec& spec);
-  Status add_promises(Inventory& inventory) const;
+  Status add_records(Inventory& inventory) const;
   Status mount_on(const MountRequest& request, const MountSource& source);
 
   Host host_;

@@ -29,6 +29,15 @@ Error other_group(const VolumeSpec& spec, std::string_view configured, std::stri
                                            "the node daemon"));
 }
 
+bool is_owned(const LogicalVolume& volume, const VolumeSpec& spec) {
+  return volume.ownership && owns(*volume.ownership, spec);
+}
+
+Error strangers(const LogicalVolume& volume, std::string_view what) {
+  return Error(ErrorCode::kDenied, concat("logical volume ", volume.group, '/', volume.name, what,
+                                          ": its tags do not say that it is this claim's"));
+}
+
 }  // namespace
 
 Result<MountSource> LvBackend::make(const VolumeSpec& spec, const Pool& pool, int lock) {
@@ -71,22 +80,27 @@ Result<Removal> LvBackend::forget(const VolumeName& name) {
 }
 
 Result<Removal> LvBackend::remove(const VolumeSpec& spec, const Pool& pool) {
-  const auto found = find_to_remove(spec, pool.volume_group);
+  const auto found = find_or_prove_gone(spec, pool.volume_group);
   if (!found) return found.error();
   if (!*found) return forget(spec.name);
+  if (!is_owned(**found, spec)) return strangers(**found, " is not removed");
+  return LvRemover(lv_parts(), parts_.runner, parts_.tools).run(spec, **found);
+}
+
+Status LvBackend::set_retained(const VolumeSpec& spec, const Pool& pool, Retained retained) {
+  const auto found = find_or_prove_gone(spec, pool.volume_group);
+  if (!found) return found.error();
+  if (!*found) return {};
   const LogicalVolume& volume = **found;
-  const std::string lv = concat(volume.group, '/', volume.name);
-  if (!volume.ownership || !owns(*volume.ownership, spec))
-    return Error(ErrorCode::kDenied, concat("logical volume ", lv,
-                                            " is not removed: its tags do not say that it is "
-                                            "this claim's"));
-  return LvRemover(lv_parts(), parts_.runner, parts_.tools).run(spec, volume);
+  if (!is_owned(volume, spec)) return strangers(volume, " cannot be kept for this claim");
+  if (volume.ownership->retained == (retained == Retained::kYes)) return {};
+  return lvm_.tag_retained(volume, retained);
 }
 
 // Nothing, once it is proven that there is nothing: the volume is not looked for on the one group
 // that node.conf names today, and a group that cannot be seen proves nothing.
-Result<std::optional<LogicalVolume>> LvBackend::find_to_remove(const VolumeSpec& spec,
-                                                               const std::string& group) {
+Result<std::optional<LogicalVolume>> LvBackend::find_or_prove_gone(const VolumeSpec& spec,
+                                                                   const std::string& group) {
   auto found = lvm_.find_anywhere(spec.name);
   if (!found) return found.error();
   for (LogicalVolume& volume : *found)

@@ -20,6 +20,7 @@ class LvBackend final : public VolumeBackend {
   Status finish_growth(const VolumeSpec& spec, const std::string& mount_point) override;
   Status grow(const VolumeSpec& spec, const Pool& pool, Bytes size, int lock) override;
   Result<Removal> remove(const VolumeSpec& spec, const Pool& pool) override;
+  Status set_retained(const VolumeSpec& spec, const Pool& pool, Retained retained) override;
 
   // See Engine::inventory.
   Result<Inventory> inventory(const NodeConfig& config);
@@ -30,8 +31,8 @@ class LvBackend final : public VolumeBackend {
   LvParts lv_parts();
   Result<std::vector<Space>> spaces(const NodeConfig& config,
                                     const std::vector<VolumeGroup>& groups);
-  Result<std::optional<LogicalVolume>> find_to_remove(const VolumeSpec& spec,
-                                                      const std::string& group);
+  Result<std::optional<LogicalVolume>> find_or_prove_gone(const VolumeSpec& spec,
+                                                          const std::string& group);
   Result<Removal> forget(const VolumeName& name);
   Status settle_volume(const LogicalVolume& volume);
 

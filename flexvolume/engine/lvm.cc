@@ -131,11 +131,7 @@ Status Lvm::extend(const LogicalVolume& volume, Bytes size) {
   return done ? Status() : done.error();
 }
 
-Status Lvm::activate(const LogicalVolume& volume) {
-  const auto done =
-      run("lvchange", {"--quiet", "-a", "y", "--select", by_uuid(volume), "--", volume.group});
-  return done ? Status() : done.error();
-}
+Status Lvm::activate(const LogicalVolume& volume) { return change(volume, {"-a", "y"}); }
 
 Status Lvm::remove(const LogicalVolume& volume) {
   // By uuid, so that an LV which took the name since it was looked at is left alone. One --yes
@@ -147,9 +143,19 @@ Status Lvm::remove(const LogicalVolume& volume) {
 }
 
 Status Lvm::tag(const LogicalVolume& volume, std::string_view state) {
-  std::vector<std::string> arguments = {"--quiet", "--addtag", std::string(state)};
+  std::vector<std::string> arguments = {"--addtag", std::string(state)};
   for (const std::string_view other : {kNewTag, kReadyTag, kWipingTag})
     if (other != state) arguments.insert(arguments.end(), {"--deltag", std::string(other)});
+  return change(volume, std::move(arguments));
+}
+
+Status Lvm::tag_retained(const LogicalVolume& volume, Retained retained) {
+  const bool add = retained == Retained::kYes;
+  return change(volume, {add ? "--addtag" : "--deltag", std::string(kRetainedTag)});
+}
+
+Status Lvm::change(const LogicalVolume& volume, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "--quiet");
   arguments.insert(arguments.end(), {"--select", by_uuid(volume), "--", volume.group});
   const auto done = run("lvchange", std::move(arguments));
   return done ? Status() : done.error();

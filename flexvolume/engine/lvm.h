@@ -58,9 +58,12 @@ class Lvm {
   // Puts the one state into the tags and takes the others out. Idempotent.
   Status tag_ready(const LogicalVolume& volume) { return tag(volume, kReadyTag); }
   Status tag_wiping(const LogicalVolume& volume) { return tag(volume, kWipingTag); }
+  // Beside the state. Idempotent.
+  Status tag_retained(const LogicalVolume& volume, Retained retained);
 
  private:
   Status tag(const LogicalVolume& volume, std::string_view state);
+  Status change(const LogicalVolume& volume, std::vector<std::string> arguments);
   Result<std::string> report(std::string_view tool, std::string_view columns,
                              std::vector<std::string> more);
   Result<std::string> run(std::string_view tool, std::vector<std::string> arguments,

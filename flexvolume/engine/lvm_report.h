@@ -55,6 +55,12 @@ struct PromisedVolume {
   std::string cluster_id;
 };
 
+// A volume that is kept although no PersistentVolume may stand for it, see Retained.
+struct RetainedVolume {
+  std::string name;
+  std::string cluster_id;
+};
+
 struct Inventory {
   std::vector<VolumeGroup> groups;
   std::vector<LogicalVolume> volumes;  // those with our owner tag, of whichever cluster
@@ -62,6 +68,7 @@ struct Inventory {
   std::vector<Space> spaces{};
   std::vector<Holding> holdings{};
   std::vector<PromisedVolume> promised{};
+  std::vector<RetainedVolume> retained{};
 };
 
 // What `vgs` and `lvs` printed with --reportformat json. kCorrupt when it is not that.

@@ -83,16 +83,16 @@ Result<std::optional<Record>> QuotaBackend::load_record(const VolumeSpec& spec) 
   return record;
 }
 
-Status QuotaBackend::save_record(const VolumeSpec& spec, std::uint32_t project_id,
-                                 RecordState state) const {
-  return parts_.records.save({.name = spec.name,
-                              .state = state,
-                              .cluster_id = spec.cluster_id,
-                              .claim_namespace = spec.claim_namespace,
-                              .fs_type = spec.fs_type,
-                              .size = spec.size,
-                              .backend = Backend::kQuota,
-                              .project_id = project_id});
+Record QuotaBackend::record_of(const VolumeSpec& spec, std::uint32_t project_id,
+                               RecordState state) {
+  return {.name = spec.name,
+          .state = state,
+          .cluster_id = spec.cluster_id,
+          .claim_namespace = spec.claim_namespace,
+          .fs_type = spec.fs_type,
+          .size = spec.size,
+          .backend = Backend::kQuota,
+          .project_id = project_id};
 }
 
 Result<MountSource> QuotaBackend::make(const VolumeSpec& spec, const Pool& pool, int lock) {
@@ -109,7 +109,9 @@ Result<MountSource> QuotaBackend::make(const VolumeSpec& spec, const Pool& pool,
   if (!folder) return folder.error();
   if (auto checked = (*opened)->check(*folder, spec); !checked) return checked.error();
   if (!*record || (*record)->state == RecordState::kPromised)
-    if (auto saved = save_record(spec, folder->mark->project_id, RecordState::kReady); !saved)
+    if (auto saved =
+            parts_.records.save(record_of(spec, folder->mark->project_id, RecordState::kReady));
+        !saved)
       return saved.error();
   const SharedFileSystem& shared = (*opened)->shared();
   return MountSource{.device = shared.mount().source,
@@ -186,7 +188,8 @@ Result<Removal> QuotaBackend::remove_from(QuotaPool& pool, const VolumeSpec& spe
   if (*found) {
     // From here on a mount is refused, even where the folder is not moved yet.
     const std::uint32_t id = (*found)->mark->project_id;
-    if (auto saved = save_record(spec, id, RecordState::kWiping); !saved) return saved.error();
+    if (auto saved = parts_.records.save(record_of(spec, id, RecordState::kWiping)); !saved)
+      return saved.error();
     if (auto buried = removal.bury(**found); !buried) return buried.error();
     parts_.log.info("quota folder being removed",
                     {{"volume", spec.name.text()}, {"project", concat(id)}});
@@ -195,6 +198,32 @@ Result<Removal> QuotaBackend::remove_from(QuotaPool& pool, const VolumeSpec& spe
     if (auto gone = prove_gone(spec); !gone) return gone.error();
   }
   return removal.clear_away();
+}
+
+// The folder's own mark stays as it is: a longer one could take a block, of which a full volume has
+// none. So the record is needed, and a host that lost it gets it back.
+Status QuotaBackend::set_retained(const VolumeSpec& spec, const Pool& pool, Retained retained) {
+  auto record = load_record(spec);
+  if (record && (!*record || (*record)->state == RecordState::kPromised))
+    record = restore_record(spec, pool);
+  if (!record) return record.error();
+  const bool wanted = retained == Retained::kYes;
+  if (!*record || (*record)->retained == wanted) return {};
+  (*record)->retained = wanted;
+  return parts_.records.save(**record);
+}
+
+// Of a folder that is there; not saved. Nothing when the volume has not been made.
+Result<std::optional<Record>> QuotaBackend::restore_record(const VolumeSpec& spec,
+                                                           const Pool& pool) {
+  auto opened = open(spec.pool, pool, Absent::kLeave);
+  if (!opened) return opened.error();
+  if (!*opened) return std::optional<Record>();
+  const auto folder = (*opened)->find(Area::kVolumes, spec.name.text());
+  if (!folder) return folder.error();
+  if (!*folder) return std::optional<Record>();
+  if (auto checked = (*opened)->check(**folder, spec); !checked) return checked.error();
+  return std::optional(record_of(spec, (*folder)->mark->project_id, RecordState::kReady));
 }
 
 // "Not found" on another file system than the volume is on is no proof.

@@ -36,6 +36,7 @@ class QuotaBackend final : public VolumeBackend {
   Status finish_growth(const VolumeSpec& spec, const std::string& mount_point) override;
   Status grow(const VolumeSpec& spec, const Pool& pool, Bytes size, int lock) override;
   Result<Removal> remove(const VolumeSpec& spec, const Pool& pool) override;
+  Status set_retained(const VolumeSpec& spec, const Pool& pool, Retained retained) override;
 
   // All folders of ours on the pool's file system.
   Result<std::vector<QuotaVolume>> volumes(const std::string& pool_name, const Pool& pool);
@@ -52,8 +53,9 @@ class QuotaBackend final : public VolumeBackend {
                                         Absent absent);
   Result<std::optional<SharedMount>> locate(const std::string& pool_name, const Pool& pool,
                                             Absent absent);
+  Result<std::optional<Record>> restore_record(const VolumeSpec& spec, const Pool& pool);
   Result<std::optional<Record>> load_record(const VolumeSpec& spec) const;
-  Status save_record(const VolumeSpec& spec, std::uint32_t project_id, RecordState state) const;
+  static Record record_of(const VolumeSpec& spec, std::uint32_t project_id, RecordState state);
   Result<QuotaFolder> find_or_make(QuotaPool& pool, const VolumeSpec& spec,
                                    const std::optional<Record>& record, int lock);
   Result<Removal> remove_from(QuotaPool& pool, const VolumeSpec& spec);

@@ -48,6 +48,7 @@ Status read_later_fields(JsonView root, Record& record) {
   record.project_id = static_cast<std::uint32_t>(project);
   record.wiped = Bytes(wiped);
   record.grow_file_system = root["growFileSystem"].boolean().value_or(false);
+  record.retained = root["retained"].boolean().value_or(false);
   return {};
 }
 
@@ -102,6 +103,7 @@ std::string to_json(const Record& record) {
       .member("backend", to_string(record.backend));
   if (record.project_id != 0) writer.member("projectID", concat(record.project_id));
   if (record.grow_file_system) writer.key("growFileSystem").boolean(true);
+  if (record.retained) writer.key("retained").boolean(true);
   if (record.wiped.count() != 0) writer.member("wiped", concat(record.wiped.count()));
   writer.end_object();
   return writer.take() + '\n';

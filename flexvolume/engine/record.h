@@ -38,6 +38,7 @@ struct Record {
   std::uint32_t project_id = 0;   // of a quota folder; never 0 then
   bool grow_file_system = false;  // the device has grown and the file system has not yet
   Bytes wiped{};                  // kWiping: how much of the device is zero by now
+  bool retained = false;          // of a quota folder, see Retained; an LV's tags say it themselves
 };
 
 // The promise of a volume. Without one, or a later record, nothing makes a volume: what is neither

@@ -50,6 +50,8 @@ class VolumeBackend {
   virtual Status grow(const VolumeSpec& spec, const Pool& pool, Bytes size, int lock) = 0;
 
   virtual Result<Removal> remove(const VolumeSpec& spec, const Pool& pool) = 0;
+
+  virtual Status set_retained(const VolumeSpec& spec, const Pool& pool, Retained retained) = 0;
 };
 
 }  // namespace flexlocal::engine

@@ -88,6 +88,10 @@ void check_agreement(const VolumeView& view, std::vector<Finding>& findings) {
 }
 
 void check_progress(const VolumeView& view, std::vector<Finding>& findings) {
+  if (is_retained(view))
+    findings.push_back({"retained", Level::kOk,
+                        "its PersistentVolume was deleted under the policy Retain; it stays until "
+                        "somebody removes it or creates the PersistentVolume again"});
   if (!view.record) return;
   if (view.record->grow_file_system)
     findings.push_back({"growth", Level::kWarning,

@@ -102,11 +102,18 @@ std::string_view state_of(const VolumeView& view) {
   if (!view.record_error.empty()) return "bad-record";
   if (view.lv && !view.lv->ownership) return "foreign";
   const bool there = view.lv || view.folder;
+  const bool wiping = view.record && view.record->state == engine::RecordState::kWiping;
+  if (there && is_retained(view) && !wiping && view.mounts.empty()) return "retained";
   if (!view.record) return there ? "no-record" : "mount-only";
   // The records of a promise and an intent are written before there is anything.
   if (!there && view.looked && view.record->state > engine::RecordState::kIntent)
     return "no-volume";
   return to_string(view.record->state);
+}
+
+bool is_retained(const VolumeView& view) {
+  return (view.lv && view.lv->ownership && view.lv->ownership->retained) ||
+         (view.record && view.record->retained);
 }
 
 std::optional<unsigned> wiped_percent(const VolumeView& view) {

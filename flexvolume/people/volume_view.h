@@ -56,10 +56,14 @@ using AskUsage = std::function<std::optional<Usage>(const std::string& path)>;
 // different groups are two volumes; the record is joined to the one on its group.
 std::vector<VolumeView> merge(const NodeView& node, const AskUsage& ask_usage);
 
-// "intent", "new", "ready", "wiping" as the record says; "no-record" for a logical volume or folder
+// "retained" for what the policy Retain keeps and nobody has mounted; else "promised", "intent",
+// "new", "ready", "wiping" as the record says; "no-record" for a logical volume or folder
 // without one; "no-volume" for a record whose volume is gone; "bad-record"; "foreign" for a logical
 // volume that is not ours; "mount-only" when nothing but a mount is there.
 std::string_view state_of(const VolumeView& view);
+
+// Whether it is kept for a person to decide about, see engine::Retained.
+bool is_retained(const VolumeView& view);
 
 // What is wiped of the volume so far, in whole percent; nothing unless it is being wiped.
 std::optional<unsigned> wiped_percent(const VolumeView& view);

@@ -20,14 +20,20 @@ setup() {
 teardown() {
   rm -f "$work/worker/broken"
   stop_processes "$work" worker
+  stop_processes "$work" cluster
+}
+
+# served NAME: sets `pages` to where the daemon NAME serves its status pages.
+served() {
+  eventually 20 grep -q 'status pages are served' "$work/log/$1.log"
+  pages=http://$(grep 'status pages are served' "$work/log/$1.log" | grep -o '127\.0\.0\.1:[1-9][0-9]*')
 }
 
 # start_operated [FLAG...]: a daemon with status pages at a free port; sets `pages`.
 start_operated() {
   rm -f "$work/log/worker.log"
   start_daemon worker --http-endpoint=127.0.0.1:0 "$@"
-  eventually 20 grep -q 'status pages are served' "$work/log/worker.log"
-  pages=http://$(grep -o '127\.0\.0\.1:[1-9][0-9]*' "$work/log/worker.log" | head -n 1)
+  served worker
 }
 
 # page PATH STATUS TEXT
@@ -86,6 +92,39 @@ shown() {
   delete_claim data
   delete_claim big
   eventually 30 no_volumes
+  run "$promtool" check metrics <<<"$(curl -fsS "$pages/metrics")"
+  echo "$output"
+  [ "$status" = 0 ]
+  [ -z "$output" ]
+}
+
+@test "the cluster daemon counts what it did, and the nodes without a daemon" {
+  eventually 30 account_kubeconfig flexlocal-cluster cluster
+  start_operated
+  eventually 20 page /readyz 200 ok
+  start_cluster_daemon cluster --http-endpoint=127.0.0.1:0
+  served cluster
+  eventually 30 shows 'flexlocal_leader 1' 'flexlocal_nodes{daemon="ready"} 1' \
+    'flexlocal_nodes{daemon="absent"} 0' 'flexlocal_grant_keys_made_total{reason="first"} 1'
+  kubectl -n flexlocal-system annotate secret flexlocal-grant --overwrite flexlocal.io/rotate=now
+  eventually 30 shows 'flexlocal_grant_keys_made_total{reason="rotation"} 1'
+  # One that the scheduler chose before it was lost.
+  kubectl create -f - <<END
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata:
+  name: lost
+  annotations: {volume.kubernetes.io/selected-node: gone}
+spec: {storageClassName: flexlocal, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+END
+  eventually 30 shows 'flexlocal_claims_handed_back_total 1'
+  kubectl delete pvc lost
+  stop_processes "$work" worker
+  # Its Lease runs out.
+  eventually 75 shows 'flexlocal_nodes{daemon="absent"} 1'
+  shown flexlocal_lost_volumes_removed_total flexlocal_lost_volumes_told_total \
+    flexlocal_claims_without_room_told_total rest_client_requests_total workqueue_depth \
+    flexlocal_reflector_lists_total process_resident_memory_bytes
   run "$promtool" check metrics <<<"$(curl -fsS "$pages/metrics")"
   echo "$output"
   [ "$status" = 0 ]

@@ -100,11 +100,10 @@ lose_volume() {
 
 @test "a node whose list of PersistentVolumes is empty has nothing removed" {
   make_lv worker "$volume"
+  delete_claim data
+  eventually 30 is_gone pvc data
+  lose_volume
   start_daemon worker --orphan-grace=2s --orphan-policy=delete
-  kubectl delete pod data --grace-period=0 --force
-  kubectl patch pv "$volume" -p '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'
-  kubectl delete pvc data
-  kubectl delete pv "$volume"
   eventually 30 event_says node/worker OrphanedVolume \
     "it is not deleted, since the API server lists no PersistentVolume of this node at all"
   lv_exists worker "$volume"
@@ -141,4 +140,104 @@ lose_volume() {
   eventually 30 lv_is_gone worker "$volume"
   delete_claim other
   eventually 30 is_gone pvc other
+}
+
+# retain_volume: the claim goes, and a person deletes the PersistentVolume that stayed.
+retain_volume() {
+  kubectl patch pv "$volume" -p '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'
+  delete_claim data
+  eventually 30 volume_is "$volume" Released
+  kubectl get pv "$volume" -o json | jq 'del(.status, .metadata.uid, .metadata.resourceVersion,
+    .metadata.creationTimestamp)' >"$work/saved.json"
+  kubectl delete pv "$volume" --wait=false
+}
+
+tags_of() { "$work/worker/lvs" --noheadings -o lv_tags --select "lv_name=$1" worker; }
+is_retained() { [[ $(tags_of "$1") == *flexlocal.io/retained* ]]; }
+is_not_retained() { lv_exists worker "$1" && ! is_retained "$1"; }
+
+@test "what the policy Retain keeps is no orphan, whatever the orphans' policy says" {
+  make_lv worker "$volume"
+  make_orphan "$cluster"
+  start_daemon worker --orphan-grace=1s --orphan-policy=delete --http-endpoint=127.0.0.1:0
+  make_claim other 512Mi
+  eventually 30 claim_is other Bound
+  retain_volume
+  eventually 30 is_gone pv "$volume"
+  is_retained "$volume"
+  # By the time that two of them have gone, it would have gone, too.
+  eventually 30 lv_is_gone worker "$orphan"
+  make_orphan "$cluster"
+  eventually 60 lv_is_gone worker "$orphan"
+  lv_exists worker "$volume"
+  not_said node/worker OrphanedVolume "$volume"
+  delete_claim other
+  eventually 30 is_gone pvc other
+}
+
+@test "a daemon that is killed while it lets a retained volume go leaves no orphan" {
+  make_lv worker "$volume"
+  touch "$work/worker/hold-lvchange"
+  start_daemon worker --orphan-grace=1s --orphan-policy=delete
+  make_claim other 512Mi
+  eventually 30 claim_is other Bound
+  retain_volume
+  eventually 30 test -e "$work/worker/held-lvchange"
+  kubectl get pv "$volume" # not before it is marked
+  kill_daemon worker
+  rm "$work"/worker/{hold,held}-lvchange
+  start_daemon worker --orphan-grace=1s --orphan-policy=delete
+  eventually 30 is_gone pv "$volume"
+  is_retained "$volume"
+  delete_claim other
+  eventually 30 is_gone pvc other
+}
+
+@test "a volume group that is not to be seen keeps the PersistentVolume of what is to be retained" {
+  make_lv worker "$volume"
+  start_daemon worker
+  touch "$work/worker/broken"
+  retain_volume
+  eventually 30 event_says "pv/$volume" VolumeFailedDelete "its data cannot be marked as retained"
+  kubectl get pv "$volume"
+  rm "$work/worker/broken"
+  eventually 30 is_gone pv "$volume"
+  is_retained "$volume"
+}
+
+@test "an administrator removes retained data by creating its PersistentVolume again with policy Delete" {
+  make_lv worker "$volume"
+  start_daemon worker
+  retain_volume
+  eventually 30 is_gone pv "$volume"
+  jq '.spec.persistentVolumeReclaimPolicy = "Delete"' "$work/saved.json" | kubectl create -f -
+  eventually 30 is_gone pv "$volume"
+  lv_is_gone worker "$volume"
+}
+
+@test "retained data that has a claim again is an ordinary volume, and can be retained again" {
+  make_lv worker "$volume"
+  start_daemon worker
+  retain_volume
+  eventually 30 is_gone pv "$volume"
+  is_retained "$volume"
+  jq '.spec.claimRef = {namespace: "default", name: "again"}' "$work/saved.json" | kubectl create -f -
+  kubectl apply -f - <<END
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: again}
+spec:
+  storageClassName: flexlocal
+  volumeName: $volume
+  accessModes: [ReadWriteOnce]
+  resources: {requests: {storage: 512Mi}}
+END
+  eventually 30 claim_is again Bound
+  # A daemon that begins looks at the disks first; this one would within a minute.
+  stop_processes "$work" worker
+  start_daemon worker
+  eventually 30 is_not_retained "$volume"
+  kubectl delete pvc again
+  kubectl delete pv "$volume" --timeout=30s
+  is_retained "$volume"
 }

@@ -130,6 +130,7 @@ only_volumes_of() {
   lv_exists worker "$volume"
   kubectl delete pv "$volume" --timeout=30s
   lv_exists worker "$volume"
+  [[ $("$work/worker/lvs" --noheadings -o lv_tags "worker/$volume") == *flexlocal.io/retained* ]]
 }
 
 @test "a PersistentVolume that is deleted under its claim keeps object and data" {

@@ -6,6 +6,10 @@
 //
 //   engine-call [--host-proc=DIR] remove JSON
 //
+//   engine-call [--host-proc=DIR] retain JSON
+//
+//   engine-call [--host-proc=DIR] take-up JSON
+//
 //   engine-call [--host-proc=DIR] grow JSON BYTES
 //
 //   engine-call [--host-proc=DIR] inventory
@@ -32,8 +36,8 @@ namespace flexlocal::engine {
 namespace {
 
 constexpr std::string_view kUsage =
-    "usage: engine-call [--host-proc=DIR] promise JSON | withdraw JSON | remove JSON | grow JSON "
-    "BYTES | inventory |"
+    "usage: engine-call [--host-proc=DIR] promise JSON | withdraw JSON | remove JSON | retain "
+    "JSON | take-up JSON | grow JSON BYTES | inventory |"
     " refresh-io-limits";
 constexpr std::string_view kHostProc = "--host-proc=";
 
@@ -85,6 +89,8 @@ Status carry_out(Engine& engine, const std::vector<std::string>& words, JsonWrit
   if (words[0] == "promise") return engine.promise(*spec);
   if (words[0] == "withdraw") return engine.withdraw({spec->name, spec->cluster_id});
   if (words[0] == "remove") return print_removal(engine, *spec, json);
+  if (words[0] == "retain") return engine.set_retained(*spec, Retained::kYes);
+  if (words[0] == "take-up") return engine.set_retained(*spec, Retained::kNo);
   unsigned long long size = 0;
   if (!parse_number(words[2], kMostBytes.count(), size))
     return Error(ErrorCode::kInvalid, concat("\"", words[2], "\" is no count of bytes"));
@@ -98,6 +104,8 @@ bool is_usage(const std::vector<std::string>& words) {
                              : words[0] == "promise"           ? 2
                              : words[0] == "withdraw"          ? 2
                              : words[0] == "remove"            ? 2
+                             : words[0] == "retain"            ? 2
+                             : words[0] == "take-up"           ? 2
                              : words[0] == "grow"              ? 3
                                                                : 0;
   return words.size() == wanted;

@@ -70,6 +70,17 @@ teardown() {
   at_some_steps lvm xfs grown_mount
 }
 
+@test "invariant 2: marking as retained, killed at every step and repeated" {
+  at_every_step lvm xfs retain
+  make_thin_pool 1000
+  at_some_steps thin xfs retain
+}
+
+@test "invariant 2: marking a quota folder as retained, killed at every step and repeated" {
+  make_shared 800
+  at_every_step quota xfs retain
+}
+
 @test "invariants 2 and 4: a removal that zeroes, killed at every step and repeated (lvm, xfs)" {
   more_options=(onDelete=zero)
   at_some_steps lvm xfs delete

@@ -186,6 +186,27 @@ after_delete() {
   expect_volumes
 }
 
+# By the node daemon, before it lets the PersistentVolume go. Of an LV its tags say it, of a folder
+# the record.
+before_retain() {
+  have_data
+  be_unmounted
+  declared_options "$name"
+  engine_call take-up "$options"
+  expect_success
+  command=("${plugin%/*}/engine-call" retain "$options")
+}
+after_retain() {
+  if [ "${backend_of[$name]}" = quota ]; then
+    [[ $(<"$records/$name") == *'"retained":true'* ]] || fail "not marked: $(<"$records/$name")"
+  else
+    [[ $(lv_of "$name") == *flexlocal.io/retained* ]] || fail "not marked: $(lv_of "$name")"
+  fi
+  be_mounted
+  expect_data "$name"
+  expect_volumes "$name"
+}
+
 # The size is the volume's own all the time; what it has grown to is counted beside it.
 before_grow() {
   have_data

@@ -46,6 +46,16 @@ remove_whole() {
   remove_whole
 }
 
+@test "a full volume is marked as retained, listed so, and removed as ever" {
+  volume_name 1 && made "$name"
+  dd if=/dev/zero of="$folder/full" bs=1M status=none || true
+  call unmount "$folder" && expect_success
+  engine_call retain "$options" && expect_success
+  [[ $("$plugin" list) == *"$name "*' retained '* ]] || fail "$("$plugin" list)"
+  remove_whole
+  expect_no_volume
+}
+
 @test "a volume that is mounted in any mount namespace is not removed" {
   volume_name 1 && made "$name"
   engine_call remove "$options"

@@ -114,6 +114,22 @@ remove() {
   expect_wiped
 }
 
+@test "a retained volume is kept by its tags, listed so, mounted again, and removed as ever" {
+  make_full onDelete=discard
+  engine_call retain "$options" && expect_success
+  rm -r "$records" # a host that lost them knows it all the same
+  [[ $(lv_of "$name") == *flexlocal.io/retained* ]]
+  [[ $("$plugin" list) == *"$name "*' retained '* ]]
+  [[ $("$plugin" status "$name") == *'deleted under the policy Retain'* ]]
+  promise "$name" $((320 << 20))
+  call mount "$folder" "$options" && expect_success
+  [[ $("$plugin" list) == *"$name "*' ready '* ]]
+  [[ $(lv_of "$name") == *flexlocal.io/retained* ]]
+  call unmount "$folder"
+  remove
+  expect_wiped
+}
+
 @test "invariant 4: a volume that is mounted is not removed, and not wiped" {
   more_options=(onDelete=zero)
   volume_name 1 && mount_volume "$name" && expect_success

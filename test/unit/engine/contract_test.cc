@@ -81,6 +81,16 @@ TEST_CASE("tags read back as the ownership they were written from") {
   CHECK_FALSE(ownership->ready);
 }
 
+TEST_CASE("retained is a tag of its own, beside any state") {
+  auto tags = to_tags(example_spec(), "cafe");
+  CHECK_FALSE(parse_tags({tags.begin(), tags.end()})->retained);
+  tags.emplace_back(kRetainedTag);
+  CHECK(parse_tags({tags.begin(), tags.end()})->retained);
+  tags.emplace_back(kReadyTag);
+  const auto ownership = parse_tags({tags.begin(), tags.end()});
+  CHECK((ownership->retained && ownership->ready));
+}
+
 TEST_CASE("with any one tag missing the volume is a stranger's") {
   const auto tags = to_tags(example_spec(), "cafe");
   for (std::size_t skip = 0; skip < 5; ++skip) {

@@ -100,6 +100,10 @@ TEST_CASE("records read back as they were written; damaged ones are told") {
   const auto back = parse_record(json);
   REQUIRE(back.ok());
   CHECK(to_json(*back) == json);
+  Record retained = record;
+  retained.retained = true;
+  CHECK(parse_record(to_json(retained))->retained);
+  CHECK_FALSE(back->retained);
   for (std::size_t cut = 0; cut + 2 < json.size(); ++cut)
     CHECK_MESSAGE(parse_record(json.substr(0, cut)).error().code() == ErrorCode::kCorrupt, cut);
   CHECK_FALSE(parse_record(R"({"version":2})").ok());

@@ -252,6 +252,38 @@ TEST_CASE("a removal that is killed anywhere goes on, and is never mounted in be
   }
 }
 
+TEST_CASE_FIXTURE(
+    Fixture, "a retained folder says so by its record, full or not, and is removed all the same") {
+  const auto marked = [&] { return (*records.load(spec.name))->retained; };
+  REQUIRE(backend.set_retained(spec, pool, Retained::kYes).ok());
+  CHECK_FALSE(marked());  // there is only the promise
+  REQUIRE(make().ok());
+  const auto marks = quotas.marks;
+  for (const Retained retained : {Retained::kYes, Retained::kYes, Retained::kNo, Retained::kYes}) {
+    REQUIRE(backend.set_retained(spec, pool, retained).ok());
+    CHECK(marked() == (retained == Retained::kYes));
+  }
+  CHECK(quotas.marks == marks);
+  REQUIRE(make().ok());
+  CHECK(marked());  // a pod that mounts it is no PersistentVolume
+  REQUIRE(remove().ok());
+  CHECK(is_clean());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a host that lost its records gets the retained folder's back") {
+  REQUIRE(make().ok());
+  REQUIRE(records.remove(spec.name).ok());
+  VolumeSpec other = spec;
+  other.cluster_id = "99999999-2222-3333-4444-555555555555";
+  CHECK(backend.set_retained(other, pool, Retained::kYes).error().code() == ErrorCode::kDenied);
+  REQUIRE(backend.set_retained(spec, pool, Retained::kYes).ok());
+  const auto record = records.load(spec.name);
+  REQUIRE(record->has_value());
+  CHECK((*record)->retained);
+  CHECK((*record)->state == RecordState::kReady);
+  CHECK((*record)->project_id != 0);
+}
+
 TEST_CASE_FIXTURE(Fixture, "the inventory has each pool's room, and what is in it") {
   REQUIRE(make().ok());
   NodeConfig config;

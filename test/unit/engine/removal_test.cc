@@ -125,6 +125,56 @@ TEST_CASE_FIXTURE(Fixture, "an inactive volume is activated, wiped and removed")
   CHECK(is_gone());
 }
 
+TEST_CASE_FIXTURE(Fixture,
+                  "a retained volume says so by its tags, is mounted and removed as ever") {
+  make(OnDelete::kDiscard);
+  const auto retained = [&] { return !engine.inventory()->retained.empty(); };
+  CHECK_FALSE(retained());
+  for (const Retained wanted : {Retained::kYes, Retained::kYes, Retained::kNo, Retained::kYes}) {
+    REQUIRE(engine.set_retained(spec, wanted).ok());
+    CHECK(retained() == (wanted == Retained::kYes));
+  }
+  REQUIRE(engine.inventory()->retained.size() == 1);
+  CHECK(engine.inventory()->retained.front().name == spec.name.text());
+  REQUIRE(mount().ok());
+  fake.mounts.clear();
+  CHECK(retained());  // a pod that mounts it is no PersistentVolume
+  REQUIRE(engine.settle(*engine.inventory()).ok());
+  CHECK(retained());
+  REQUIRE(remove().ok());
+  CHECK(is_gone());
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "nothing is retained that is not there, or not the claim's, or not to be seen") {
+  REQUIRE(engine.promise(spec).ok());
+  CHECK(engine.set_retained(spec, Retained::kYes).ok());
+  CHECK(engine.inventory()->retained.empty());
+  make(OnDelete::kDiscard);
+  VolumeSpec other = spec;
+  other.claim_namespace = "bank";
+  const auto denied = engine.set_retained(other, Retained::kYes);
+  CHECK(denied.error().code() == ErrorCode::kDenied);
+  fake.failing = "lvs";
+  CHECK_FALSE(engine.set_retained(spec, Retained::kYes).ok());
+  fake.failing = "lvchange";
+  CHECK_FALSE(engine.set_retained(spec, Retained::kYes).ok());
+}
+
+TEST_CASE("killed before or after any program of the marking, the next call marks it") {
+  for (const bool after : {false, true})
+    for (int n = 1; n <= 2; ++n) {
+      Fixture f;
+      f.make(OnDelete::kDiscard);
+      (after ? f.fake.kill_after : f.fake.kill_before) = n;
+      CHECK_THROWS_AS(static_cast<void>(f.engine.set_retained(f.spec, Retained::kYes)), Killed);
+      f.fake.kill_before = f.fake.kill_after = 0;
+      REQUIRE(f.engine.set_retained(f.spec, Retained::kYes).ok());
+      CHECK(f.engine.inventory()->retained.size() == 1);
+      CHECK(f.mount().ok());
+    }
+}
+
 // Invariant 2.
 TEST_CASE("killed before or after any program of a removal, the next call ends it") {
   for (const OnDelete on_delete : {OnDelete::kDiscard, OnDelete::kZero, OnDelete::kNone}) {

@@ -79,6 +79,32 @@ TEST_CASE("every way in which the sources disagree has a state of its own") {
   }
 }
 
+TEST_CASE("what the policy Retain keeps is called so, until it is mounted or removed") {
+  engine::LogicalVolume kept = example_lv();
+  kept.ownership->retained = true;
+  const auto lv = inventory_of({kept});
+  engine::Inventory folders;
+  folders.holdings = {{name().text(), "quota:small", kGiB}};
+  engine::Record quota = example_record();
+  quota.backend = engine::Backend::kQuota;
+  quota.volume_group.clear();
+  quota.project_id = 7;
+  quota.retained = true;
+  for (const auto& [node, state] :
+       {std::pair(node_with({{name(), example_record()}}, lv), "retained"),
+        {node_with({}, lv), "retained"},
+        {node_with({{name(), quota}}, folders), "retained"},
+        {node_with({{name(), quota}}, {}), "no-volume"},
+        {node_with({{name(), example_record()}}, lv, {example_mount()}), "ready"},
+        {node_with({{name(), record_in(RecordState::kWiping)}}, lv), "wiping"}}) {
+    const VolumeView view = only(merge(node, no_usage));
+    CHECK(state_of(view) == state);
+  }
+  const auto findings = examine(only(merge(node_with({}, lv), no_usage)));
+  CHECK(std::any_of(findings.begin(), findings.end(),
+                    [](const Finding& finding) { return finding.check == "retained"; }));
+}
+
 TEST_CASE("a host whose LVM cannot be asked is not said to have lost its volumes") {
   const NodeView node{{{name(), example_record()}}, Error(ErrorCode::kFailed, "vgs"), {}};
   const VolumeView view = only(merge(node, no_usage));

@@ -202,6 +202,9 @@ struct SlowStorage final : Storage {
   Task<Result<engine::Removal>> remove(const engine::VolumeSpec&) override {
     co_return engine::Removal();
   }
+  Task<Status> set_retained(const engine::VolumeSpec&, engine::Retained) override {
+    co_return Status();
+  }
   Task<Status> settle(const engine::Inventory&) override { co_return Status(); }
   Task<Status> refresh_io_limits() override { co_return Status(); }
 };

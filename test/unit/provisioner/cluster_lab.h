@@ -32,8 +32,9 @@ struct ClusterLab : kube::test::Lab {
   kube::Informer<Node> nodes{api, log, {"nodes", "/n", "", ""}, decode_node};
   kube::Informer<NodeHeartbeat> beats{api, log, {"leases", "/l", "", ""}, decode_heartbeat};
   NodeObservations observations;
-  ClusterParts parts{api,   events,       claims, volumes, classes,  nodes,
-                     beats, observations, manual, log,     options()};
+  ClusterWork work;
+  ClusterParts parts{api,   events,       claims, volumes, classes, nodes,
+                     beats, observations, manual, log,     work,    options()};
 
   // The next answers to each "METHOD path", the last of them for ever; 200 and "{}" otherwise.
   struct Answer {

@@ -53,6 +53,7 @@ struct QuietServer final : kube::Http {
 struct Fixture : kube::test::Lab {
   QuietServer server;
   kube::ApiClient api{server, clock, kube::ApiOptions{.limit = {}}};
+  ClusterWork work;
   std::unique_ptr<ClusterRole> role;
   kube::TaskGroup term{io};
   bool ended = false;
@@ -70,7 +71,7 @@ struct Fixture : kube::test::Lab {
     options.namespace_name = "ns";
     options.scan_interval = std::chrono::milliseconds(1);
     options.retry = {std::chrono::milliseconds(1), std::chrono::milliseconds(5)};
-    role = std::make_unique<ClusterRole>(io, api, clock, log, options);
+    role = std::make_unique<ClusterRole>(io, api, clock, log, options, work);
     term.spawn(run(*role, ended));
   }
   bool has_ended() {

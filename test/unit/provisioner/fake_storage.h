@@ -27,6 +27,7 @@ class FakeStorage final : public Storage {
   Status grow_status;
   Status after_growth;  // what a growth says that has been carried out
   Status remove_status;
+  Status retain_status;
   Status settle_status;
   Status limits_status;
   int looks = 0;
@@ -78,6 +79,11 @@ class FakeStorage final : public Storage {
       slices.pop_front();
     }
     co_return removal;
+  }
+  Task<Status> set_retained(const engine::VolumeSpec& spec, engine::Retained retained) override {
+    const bool kept = retained == engine::Retained::kYes;
+    journal_.push_back(concat(kept ? "retain " : "take up ", spec.name.text()));
+    co_return retain_status;
   }
   Task<Status> settle(const engine::Inventory&) override {
     journal_.push_back("settle");

@@ -108,6 +108,11 @@ TEST_CASE_FIXTURE(Fixture, "volumes are shown by phase, and those whose wiping h
   storage.present.volumes = {wiped, engine::LogicalVolume{}};
   REQUIRE(wait_for(ledger.refresh(true)).ok());
   CHECK(shows("flexlocal_wiping_volumes 1"));
+  // One has a PersistentVolume again, and one is another cluster's.
+  storage.present.retained = {
+      {sample_spec().name.text(), kCluster}, {"pvc-kept", kCluster}, {"pvc-other", kOtherUid}};
+  REQUIRE(wait_for(ledger.refresh(true)).ok());
+  CHECK(shows("flexlocal_retained_volumes 1"));
 }
 
 TEST_CASE_FIXTURE(Fixture, "the client's requests, lists and queue are shown") {

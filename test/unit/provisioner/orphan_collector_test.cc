@@ -114,6 +114,17 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK_FALSE(did(kRemove));
 }
 
+// Its PersistentVolume goes right after the mark, and a look may have begun before it.
+TEST_CASE_FIXTURE(Fixture, "a volume that was retained since the disks were looked at stays") {
+  CHECK(sweep().ok());
+  manual.advance(std::chrono::minutes(10));
+  REQUIRE(wait_for(ledger.refresh(true)).ok());
+  storage.present.volumes.front().ownership->retained = true;
+  CHECK(sweep().ok());
+  CHECK_FALSE(remove_some());
+  CHECK_FALSE(did(kRemove));
+}
+
 TEST_CASE_FIXTURE(Fixture, "a list is read to its last page") {
   answers[kList] = {{200, page(item(kOtherUid), "more")}};
   answers[kList + "&continue=more"] = {{200, page(item(kUid))}};

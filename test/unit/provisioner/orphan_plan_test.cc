@@ -82,6 +82,7 @@ TEST_CASE("only this cluster's volumes in their own pool of this node are consid
   };
   CHECK(without([](auto& volume) { volume.ownership.reset(); }));
   CHECK(without([](auto& volume) { volume.ownership->cluster_id = kOtherUid; }));
+  CHECK(without([](auto& volume) { volume.ownership->retained = true; }));
   CHECK(without([](auto& volume) { volume.ownership->claim_uid = kOtherUid; }));
   CHECK(without([](auto& volume) { volume.ownership->claim_uid = "../.."; }));
   CHECK(without([](auto& volume) { volume.name = "pvc-" + kOtherUid; }));

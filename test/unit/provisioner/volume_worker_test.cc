@@ -13,6 +13,8 @@ const std::string kGet = "GET " + kVolumePath;
 const std::string kRemove = "remove pvc-" + kUid;
 const std::string kDelete = "DELETE " + kVolumePath;
 const std::string kPatch = "PATCH " + kVolumePath;
+const std::string kRetain = "retain pvc-" + kUid;
+const std::string kTakeUp = "take up pvc-" + kUid;
 const std::string kOurs = R"("finalizers":["flexlocal.io/reclaim"])";
 
 struct Fixture : NodeLab {
@@ -45,6 +47,9 @@ struct Fixture : NodeLab {
   static std::string deleting(const std::string& volume) {
     return with(volume, R"("uid":"uid-of-pv")",
                 R"("uid":"uid-of-pv","deletionTimestamp":"2021-03-01T11:00:00Z")");
+  }
+  static std::string retained() {
+    return deleting(with(text("Released"), R"("Delete")", R"("Retain")"));
   }
   static std::string version_of(const std::string& volume) {
     return decoded_volume(volume).resource_version;
@@ -144,10 +149,53 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(failure() == ErrorCode::kConflict);
 }
 
-TEST_CASE_FIXTURE(Fixture, "what the policy keeps is let go of without a look at the disks") {
-  have_volume(deleting(with(text("Released"), R"("Delete")", R"("Retain")")));
+TEST_CASE_FIXTURE(Fixture, "what the policy keeps is marked first, and then let go of") {
+  have_volume(retained());
+  CHECK(done());
+  CHECK(journal == Calls{kRetain, kPatch});
+  CHECK(events_written().find(R"("reason":"VolumeRetained")") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Fixture, "what cannot be marked as retained is not let go of, and says why") {
+  have_volume(retained());
+  for (const ErrorCode code : {ErrorCode::kUnavailable, ErrorCode::kDenied, ErrorCode::kInvalid}) {
+    storage.retain_status = Error(code, "group is not to be seen");
+    CHECK(failure() == code);
+  }
+  CHECK(journal == Calls{kRetain, kRetain, kRetain});
+  CHECK(events_written().find("marked as retained, so that it stays: group is not to be seen") !=
+        std::string::npos);
+  storage.retain_status = Status();
+  CHECK(done());
+  CHECK(journal.back() == kPatch);
+}
+
+TEST_CASE_FIXTURE(Fixture, "data that another claim took over is retained as well") {
+  have_volume(with(retained(), R"("uid":")" + kUid, R"("uid":")" + kOtherUid));
+  CHECK(done());
+  CHECK(journal == Calls{kRetain, kPatch});
+}
+
+TEST_CASE_FIXTURE(Fixture, "a volume that no claim ever had, of policy Delete, is only let go of") {
+  have_volume(deleting(text("Available")));
   CHECK(done());
   CHECK(journal == Calls{kPatch});
+}
+
+TEST_CASE_FIXTURE(Fixture, "a retained volume that has a PersistentVolume again is taken up") {
+  storage.present.retained = {{name, kCluster}};
+  REQUIRE(wait_for(ledger.refresh(true)).ok());
+  know_volume(text("Available"));
+  CHECK(done());
+  CHECK(journal == Calls{kTakeUp});
+  know_volume(deleting(text("Bound")));
+  CHECK(done());
+  CHECK(journal == Calls{kTakeUp});
+  storage.present.retained = {{name, kOtherUid}};
+  REQUIRE(wait_for(ledger.refresh(true)).ok());
+  know_volume(text("Bound"));
+  CHECK(done());
+  CHECK(journal == Calls{kTakeUp});
 }
 
 TEST_CASE_FIXTURE(Fixture,

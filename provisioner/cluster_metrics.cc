@@ -1,0 +1,46 @@
+#include "provisioner/cluster_metrics.h"
+
+#include "provisioner/cluster_parts.h"
+#include "provisioner/kube/client_metrics.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+using kube::Gauge;
+
+// By what claims are decided by; a daemon that runs and cannot work says so in its Lease.
+std::string_view daemon_state(const ClusterParts& parts, const std::string& node) {
+  const NodeHealth health = parts.observations.health(node, parts.clock.now());
+  const NodeHeartbeat* const beat = parts.beats.get(parts.beat_key(node));
+  if (!health.daemon_runs() || beat == nullptr) return "absent";
+  return beat->report.trouble.empty() ? "ready" : "not ready";
+}
+
+}  // namespace
+
+void ClusterWork::show_in(kube::Metrics& metrics) const {
+  metrics.show(claims_handed_back);
+  metrics.show(no_room_told);
+  metrics.show(lost_volumes_told);
+  metrics.show(lost_volumes_removed);
+  metrics.show(grant_keys_made);
+}
+
+void show_cluster(kube::Metrics& metrics, const ClusterParts& parts, const kube::WorkQueue& queue) {
+  metrics.collect<Gauge>(
+      {"flexlocal_nodes", "Nodes, by the state of flexlocal's daemon there.", {"daemon"}},
+      [&parts](kube::Family<Gauge>& out) {
+        // All three from the beginning: an alert on "absent" must find a zero, too.
+        for (const std::string_view state : {"ready", "not ready", "absent"}) out.with({state});
+        parts.nodes.for_each([&](const std::string& name, const Node&) {
+          out.with({daemon_state(parts, name)}).add(1);
+        });
+      });
+  kube::show_queue(metrics, queue, "cluster");
+  kube::show_informers(metrics,
+                       {kube::InformerView(parts.claims), kube::InformerView(parts.volumes),
+                        kube::InformerView(parts.classes), kube::InformerView(parts.nodes),
+                        kube::InformerView(parts.beats)});
+}
+
+}  // namespace flexlocal::provisioner

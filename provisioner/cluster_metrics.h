@@ -1,0 +1,39 @@
+// What the cluster role counts, and what it shows of its term.
+#pragma once
+
+#include "provisioner/kube/metrics.h"
+#include "provisioner/kube/work_queue.h"
+
+namespace flexlocal::provisioner {
+
+struct ClusterParts;
+
+// One for the process: its counters go on from one term to the next.
+struct ClusterWork {
+  template <typename T>
+  using Family = kube::Family<T>;
+  using Counter = kube::Counter;
+
+  Family<Counter> claims_handed_back{
+      {"flexlocal_claims_handed_back_total",
+       "Claims whose selected node was lost, handed back to the scheduler."}};
+  Family<Counter> no_room_told{
+      {"flexlocal_claims_without_room_told_total", "Events on claims that no node has room for."}};
+  Family<Counter> lost_volumes_told{
+      {"flexlocal_lost_volumes_told_total",
+       "Times that somebody was told what to do about a volume of a deleted node."}};
+  Family<Counter> lost_volumes_removed{{"flexlocal_lost_volumes_removed_total",
+                                        "PersistentVolumes of deleted nodes that were let go."}};
+  // Labels: reason, "first" or "rotation".
+  Family<Counter> grant_keys_made{
+      {"flexlocal_grant_keys_made_total", "Keys that volumes are signed by.", {"reason"}}};
+
+  // It must outlive `metrics`.
+  void show_in(kube::Metrics& metrics) const;
+};
+
+// What the leader shows while it leads: nodes by the state of their daemon, and the work of the
+// client library. All arguments must outlive `metrics`.
+void show_cluster(kube::Metrics& metrics, const ClusterParts& parts, const kube::WorkQueue& queue);
+
+}  // namespace flexlocal::provisioner
