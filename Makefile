@@ -166,7 +166,7 @@ fuzz: $(fuzz_programs)  ## fuzz every parser for FUZZ_SECONDS=20 each
 check-valgrind: $(OUT)/flexlocal-dynamic $(BUILD)/setup-lab $(BUILD)/setup-fuzz  ## the plugin under valgrind
 	scripts/check $(OUT) valgrind
 .PHONY: soak
-soak: $(OUT)/flexlocal $(OUT)/engine-call $(killers) $(BUILD)/setup-lab  ## kill at every step and 1,000 times at random: most of an hour
+soak: all $(OUT)/engine-call $(killers) $(BUILD)/setup-lab  ## kill at every step and 1,200 times at random: an hour
 	scripts/check $(OUT) soak
 
 .PHONY: bench

@@ -30,6 +30,8 @@ struct NodeRoleOptions {
   // and what is done then.
   std::chrono::seconds orphan_grace{3600};
   OrphanPolicy orphan_policy = OrphanPolicy::kReport;
+  // Of claims, volumes and classes.
+  kube::ReflectorOptions reflect{};
 };
 
 // Who this node is to the cluster.

@@ -2,6 +2,9 @@
 
 #include <cstring>
 
+#include "flexvolume/base/text.h"
+#include "provisioner/kube/version.h"
+
 namespace flexlocal::kube {
 namespace {
 
@@ -35,6 +38,9 @@ Status WatchIntake::take(const WatchEvent& event) {
   stats_.events.add();
   if (event.type == WatchEventType::kError) return refusal(event.object);
   const std::string_view version = event.object["metadata"]["resourceVersion"].text();
+  if (event.type != WatchEventType::kBookmark && goes_back(version))
+    return Error(ErrorCode::kGone, concat("the watch went back from version ", reflector_.version(),
+                                          " to ", printable(version, 64)));
   if (event.type == WatchEventType::kBookmark)
     sink_.advanced(version);
   else if (event.type == WatchEventType::kDeleted)
@@ -48,7 +54,7 @@ Status WatchIntake::take(const WatchEvent& event) {
 std::string_view WatchIntake::needed(std::string_view line, std::string& room) {
   const auto head = scan_event(line);
   if (!head || !is_about_an_object(head->type)) return line;
-  if (!concerns_us(line, *head)) {
+  if (!concerns_us(line, *head) && !goes_back(head->version)) {
     stats_.events.add();
     stats_.passed_over.add();
     sink_.advanced(head->version);
@@ -62,6 +68,10 @@ std::string_view WatchIntake::needed(std::string_view line, std::string& room) {
   room += "null";
   room += line.substr(before + fields.size());
   return room;
+}
+
+bool WatchIntake::goes_back(std::string_view version) const {
+  return ObjectVersion(reflector_.version()).newer_than(ObjectVersion(version));
 }
 
 bool WatchIntake::concerns_us(std::string_view line, const EventHead& head) const {

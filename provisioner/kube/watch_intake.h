@@ -23,6 +23,10 @@ class WatchIntake final : public WatchEventSink {
   std::string_view needed(std::string_view line, std::string& room) override;
 
  private:
+  // An event that is older than one before it: of events in the wrong order the store can tell
+  // neither which are missing nor that an object is gone already, so the list is read anew. The
+  // same version again does no harm.
+  bool goes_back(std::string_view version) const;
   bool concerns_us(std::string_view line, const EventHead& head) const;
 
   const ResourceKind& kind_;

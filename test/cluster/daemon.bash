@@ -134,12 +134,15 @@ END
   done
 }
 
+# For tests that need others: start_daemon's kubeconfig, and the environment of both daemons.
+daemon_kubeconfig='' daemon_environment=()
+
 # start_daemon NODE [FLAG...]: waits for nothing; its log is $work/log/NODE.log.
 start_daemon() {
   local name=$1
   shift
-  start_process "$work" "$name" env -i "$provisioner" node --node-name="$name" \
-    --kubeconfig="$work/daemon.kubeconfig" --node-config="$work/$name.conf" \
+  start_process "$work" "$name" env -i "${daemon_environment[@]}" "$provisioner" node --node-name="$name" \
+    --kubeconfig="${daemon_kubeconfig:-$work/daemon.kubeconfig}" --node-config="$work/$name.conf" \
     --state-dir="$work/$name/state" --lock-dir="$work/$name/locks" \
     --grant-key="$work/secret" --host-grant-key="$work/$name/grant.key" \
     --retry-interval-start=200ms --retry-interval-max=2s "$@"
@@ -150,7 +153,7 @@ start_daemon() {
 start_cluster_daemon() {
   local name=$1
   shift
-  start_process "$work" "$name" env -i "$provisioner" cluster --kubeconfig="$work/$name.kubeconfig" \
+  start_process "$work" "$name" env -i "${daemon_environment[@]}" "$provisioner" cluster --kubeconfig="$work/$name.kubeconfig" \
     --retry-interval-start=200ms --retry-interval-max=2s --leader-election-lease-duration=6s \
     --leader-election-renew-deadline=4s --leader-election-retry-period=1s "$@"
 }

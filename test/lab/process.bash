@@ -3,12 +3,14 @@
 # name in a folder: DIR/pids/NAME and DIR/log/NAME.log.
 
 # A process id alone may name a stranger by now; with the start time it cannot.
-# Field 22 of stat, counted behind the name, which may hold anything: proc(5).
+# Field 22 of stat, counted behind the name, which may hold anything: proc(5). A
+# process whose first thread is a zombie still has its ports while others (field
+# 20) end.
 _start_time() {
   local stat fields
   stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
   read -r -a fields <<<"${stat##*) }"
-  [ "${fields[0]}" != Z ] && echo "${fields[19]}"
+  [[ ${fields[0]} != Z || ${fields[17]} -gt 1 ]] && echo "${fields[19]}"
 }
 
 # start_process DIR NAME COMMAND...: nothing of the caller's is held open: a

@@ -50,6 +50,26 @@ TEST_CASE_FIXTURE(Fixture, "what does not concern us is passed over, and its ver
   CHECK(changed.empty());
 }
 
+TEST_CASE_FIXTURE(Fixture,
+                  "an event older than one before it ends the watch, and leads to a list") {
+  CHECK(take(event("DELETED", "a", 3, "us.io")).ok());
+  for (const char* const by : {"us.io", "them.io"}) {
+    const Status refused = take(event("ADDED", "a", 2, by));
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.error().code() == ErrorCode::kGone);
+    CHECK(refused.error().message() == "the watch went back from version 3 to 2");
+  }
+  CHECK(store.size() == 0);
+  CHECK(reflector.version() == "3");
+}
+
+TEST_CASE_FIXTURE(Fixture, "an event that comes twice does no harm") {
+  for (int i = 0; i < 2; ++i) CHECK(take(event("ADDED", "a", 3, "us.io")).ok());
+  for (int i = 0; i < 2; ++i) CHECK(take(event("DELETED", "a", 4, "us.io")).ok());
+  CHECK(store.size() == 0);
+  CHECK(changed == std::vector<std::string>{"a", "a"});
+}
+
 TEST_CASE_FIXTURE(Fixture, "what concerns us is taken in, and what comes to do so as well") {
   CHECK(take(event("ADDED", "a", 1, "us.io")).ok());
   CHECK(take(event("ADDED", "b", 2, "them.io")).ok());
