@@ -3,6 +3,7 @@
 #include <boost/program_options.hpp>
 #include <sstream>
 
+#include "flexvolume/base/fd.h"
 #include "flexvolume/base/text.h"
 #include "flexvolume/base/version.h"
 #include "flexvolume/engine/node_config.h"
@@ -22,6 +23,8 @@ constexpr std::string_view kUsage =
     "           makes and reclaims the volumes of this node's claims\n"
     "       flexlocal-provisioner cluster [options]\n"
     "           does what no single node can; of several, one is elected\n"
+    "       flexlocal-provisioner ROLE --config=FILE [options]\n"
+    "           takes options from a file as well, one a line: node-name = a\n"
     "\n";
 
 // One flag: its place, its default where it has one, and the name of its value in --help.
@@ -34,6 +37,10 @@ auto* duration(RawOptions& raw, const char* name, const char* fallback) {
   return flag(raw.durations[name], "TIME")->default_value(fallback);
 }
 
+auto* number(RawOptions& raw, const char* name, const char* fallback) {
+  return flag(raw.numbers[name], "N")->default_value(fallback);
+}
+
 po::options_description server_flags(RawOptions& raw, DaemonOptions& options) {
   po::options_description all("The API server");
   auto add = all.add_options();
@@ -44,9 +51,9 @@ po::options_description server_flags(RawOptions& raw, DaemonOptions& options) {
   add("namespace", flag(options.namespace_name, "NAME"),
       "of the installation: its Leases and the grant key's Secret are there; default: the "
       "environment's POD_NAMESPACE, else flexlocal-system");
-  add("kube-api-qps", flag(options.kube_api_qps, "N")->default_value(20),
+  add("kube-api-qps", number(raw, "kube-api-qps", "20"),
       "requests a second to the API server, 0: no limit");
-  add("kube-api-burst", flag(options.kube_api_burst, "N")->default_value(30),
+  add("kube-api-burst", number(raw, "kube-api-burst", "30"),
       "requests that may go at once after a pause");
   add("timeout", duration(raw, "timeout", "30s"), "longest wait for one answer");
   return all;
@@ -104,7 +111,7 @@ po::options_description cluster_flags(RawOptions& raw, DaemonOptions& options) {
 po::options_description work_flags(RawOptions& raw, DaemonOptions& options) {
   po::options_description all("Work");
   auto add = all.add_options();
-  add("worker-threads", flag(options.worker_threads, "N")->default_value(4),
+  add("worker-threads", number(raw, "worker-threads", "4"),
       "claims and volumes worked on at once, 1 to 64");
   add("retry-interval-start", duration(raw, "retry-interval-start", "1s"),
       "first pause after a failure; it doubles with each");
@@ -118,29 +125,58 @@ po::options_description work_flags(RawOptions& raw, DaemonOptions& options) {
       "where to serve /healthz, /readyz and the metrics, such as :8080; empty: nowhere");
   add("metrics-path", flag(options.metrics_path, "PATH")->default_value("/metrics"),
       "path of the metrics there");
+  return all;
+}
+
+// What a configuration file cannot hold.
+po::options_description own_flags() {
+  po::options_description all("This program");
+  auto add = all.add_options();
+  add("config", po::value<std::string>()->value_name("FILE"),
+      "lines of NAME = VALUE by the names of the flags below, # begins a comment; what is on the "
+      "command line, too, holds as it is there");
   add("help", "print this");
   add("version", "print the version");
   return all;
 }
 
+// All flags that have a place in the options, and those places.
+struct Flags {
+  Flags() = default;
+  Flags(const Flags&) = delete;
+  Flags& operator=(const Flags&) = delete;
+
+  DaemonOptions options;
+  RawOptions raw;
+  po::options_description server = server_flags(raw, options);
+  po::options_description node = node_flags(raw, options);
+  po::options_description cluster = cluster_flags(raw, options);
+  po::options_description work = work_flags(raw, options);
+
+  void add_to(po::options_description& all) const {
+    all.add(server).add(node).add(cluster).add(work);
+  }
+};
+
 // A flag that does nothing in this role is a mistake of whoever wrote it.
-Status check_unused(const po::options_description& others, const char* role,
-                    const po::variables_map& values) {
-  for (const auto& option : others.options()) {
+Status check_unused(const Flags& flags, Role role, const po::variables_map& values) {
+  const bool is_node = role == Role::kNode;
+  for (const auto& option : (is_node ? flags.cluster : flags.node).options()) {
     const std::string& name = option->long_name();
     if (values.contains(name) && !values[name].defaulted())
-      return wrong_usage(concat("--", name, " is not for the role ", role));
+      return wrong_usage(concat("--", name, " is not for the role ", is_node ? "node" : "cluster"));
   }
   return {};
 }
 
-Result<po::variables_map> read_arguments(const std::vector<std::string>& arguments,
-                                         const po::options_description& flags, RawOptions& raw) {
-  po::options_description all;
-  all.add(flags).add_options()("role", po::value(&raw.role));
+// Only stored: what a configuration file has may come on top.
+Status read_arguments(const std::vector<std::string>& arguments, const Flags& flags,
+                      po::variables_map& values) {
+  po::options_description all = own_flags();
+  all.add_options()("role", po::value<std::string>());
+  flags.add_to(all);
   po::positional_options_description positional;
   positional.add("role", 1);
-  po::variables_map values;
   try {
     // Without guessing: an abbreviation that works today is another flag's tomorrow.
     const int style =
@@ -148,37 +184,78 @@ Result<po::variables_map> read_arguments(const std::vector<std::string>& argumen
     po::store(
         po::command_line_parser(arguments).options(all).positional(positional).style(style).run(),
         values);
-    po::notify(values);
   } catch (const po::error& error) {
     return wrong_usage(error.what());
   }
-  return values;
+  return {};
+}
+
+// On top of what `values` has already; the option's places are filled.
+Status read_lines(const std::string& text, const Flags& flags, po::variables_map& values) {
+  po::options_description all;
+  flags.add_to(all);
+  std::istringstream lines(text);
+  try {
+    po::store(po::parse_config_file(lines, all), values);
+    po::notify(values);
+  } catch (const po::error& error) {
+    return wrong_usage(printable(error.what()));
+  }
+  return {};
+}
+
+// By itself, so that a mistake is told with the file's name.
+Status check_file(const std::string& text, Role role) {
+  Flags flags;
+  po::variables_map values;
+  if (auto read = read_lines(text, flags, values); !read) return read;
+  if (auto checked = check_values(flags.raw, flags.options); !checked) return checked;
+  return check_unused(flags, role, values);
+}
+
+std::string help_text(const Flags& flags) {
+  po::options_description all = own_flags();
+  flags.add_to(all);
+  std::ostringstream text;
+  text << kUsage << all;
+  return text.str();
+}
+
+// From the command line's values and the file's, which may be none (empty).
+Status fill_in(const std::string& file, Flags& flags, po::variables_map& values) {
+  if (auto role = check_role(flags.raw, flags.options); !role) return role;
+  std::string text;
+  if (values.contains("config")) {
+    auto content = read_file(file, kMiB);
+    if (!content) return content.error().context("--config");
+    text = std::move(*content);
+    if (auto checked = check_file(text, flags.options.role); !checked)
+      return checked.error().context(file);
+  }
+  if (auto read = read_lines(text, flags, values); !read) return read;
+  if (flags.options.role == Role::kNode && flags.options.node_name.empty())
+    return wrong_usage("--node-name is missing");
+  if (auto checked = check_values(flags.raw, flags.options); !checked) return checked;
+  return check_unused(flags, flags.options.role, values);
 }
 
 }  // namespace
 
 Result<std::variant<DaemonOptions, Say>> parse_options(const std::vector<std::string>& arguments) {
   using Outcome = std::variant<DaemonOptions, Say>;
-  DaemonOptions options;
-  RawOptions raw;
-  const auto node = node_flags(raw, options);
-  const auto cluster = cluster_flags(raw, options);
-  po::options_description flags;
-  flags.add(server_flags(raw, options)).add(node).add(cluster).add(work_flags(raw, options));
-  const auto values = read_arguments(arguments, flags, raw);
-  if (!values) return values.error();
-  if (values->contains("help")) {
-    std::ostringstream text;
-    text << kUsage << flags;
-    return Outcome(Say{text.str()});
-  }
-  if (values->contains("version"))
+  Flags flags;
+  po::variables_map values;
+  if (auto read = read_arguments(arguments, flags, values); !read) return read.error();
+  if (values.contains("help")) return Outcome(Say{help_text(flags)});
+  if (values.contains("version"))
     return Outcome(Say{concat("flexlocal-provisioner ", version(), '\n')});
-  if (auto checked = check_options(raw, options); !checked) return checked.error();
-  const bool is_node = options.role == Role::kNode;
-  auto unused = check_unused(is_node ? cluster : node, is_node ? "node" : "cluster", *values);
-  if (!unused) return unused.error();
-  return Outcome(options);
+  if (values.contains("role")) flags.raw.role = values["role"].as<std::string>();
+  std::string file;
+  if (values.contains("config")) file = values["config"].as<std::string>();
+  if (auto filled = fill_in(file, flags, values); !filled) return filled.error();
+  if (auto together = check_together(flags.options); !together)
+    return file.empty() ? together.error() : together.error().context(concat("with ", file));
+  return Outcome(std::move(flags.options));
 }
 
 }  // namespace flexlocal::provisioner

@@ -1,4 +1,4 @@
-// The daemon's command line.
+// The daemon's command line and its configuration file.
 #pragma once
 
 #include <chrono>
@@ -58,7 +58,9 @@ struct Say {
   std::string text;
 };
 
-// kInvalid is one line for a person: what is wrong and what is accepted.
+// Reads the file that --config names, at most 1 MiB: `name = value` lines by the flags' names. The
+// command line wins over it. An Error is one line for a person: what is wrong, in which file, and
+// what is accepted.
 Result<std::variant<DaemonOptions, Say>> parse_options(const std::vector<std::string>& arguments);
 
 }  // namespace flexlocal::provisioner

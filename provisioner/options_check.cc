@@ -1,6 +1,7 @@
 #include "provisioner/options_check.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "flexvolume/base/text.h"
 #include "provisioner/kube/election.h"
@@ -47,25 +48,30 @@ Status read_durations(const RawOptions& raw, DaemonOptions& options) {
   return {};
 }
 
-Status check_role(const RawOptions& raw, DaemonOptions& options) {
-  if (raw.role.empty())
-    return wrong_usage("no role: say flexlocal-provisioner node, or flexlocal-provisioner cluster");
-  if (raw.role != "node" && raw.role != "cluster")
-    return wrong_usage(
-        concat("role \"", printable(raw.role, 40), "\" is not known; accepted: node, cluster"));
-  options.role = raw.role == "node" ? Role::kNode : Role::kCluster;
-  if (options.role == Role::kNode && options.node_name.empty())
-    return wrong_usage("--node-name is missing");
-  return {};
+// Decimal, with or without a fraction.
+Result<double> read_number(const RawOptions& raw, const char* flag, double least, double most) {
+  const std::string& text = raw.numbers.at(flag);
+  const char* const end = text.data() + text.size();
+  double number = 0;
+  const auto read = std::from_chars(text.data(), end, number, std::chars_format::fixed);
+  // Written so that what is no number is not in between, either.
+  if (read.ec != std::errc() || read.ptr != end || !(number >= least && number <= most))
+    return wrong_usage(concat("--", flag, ": accepted are ", static_cast<int>(least), " to ",
+                              static_cast<int>(most)));
+  return number;
 }
 
-Status check_numbers(const DaemonOptions& options) {
-  if (!(options.kube_api_qps >= 0 && options.kube_api_qps <= 100'000))
-    return wrong_usage("--kube-api-qps: accepted are 0 to 100000");
-  if (!(options.kube_api_burst >= 1 && options.kube_api_burst <= 100'000))
-    return wrong_usage("--kube-api-burst: accepted are 1 to 100000");
-  if (options.worker_threads < 1 || options.worker_threads > 64)
+Status read_numbers(const RawOptions& raw, DaemonOptions& options) {
+  const auto qps = read_number(raw, "kube-api-qps", 0, 100'000);
+  if (!qps) return qps.error();
+  options.kube_api_qps = *qps;
+  const auto burst = read_number(raw, "kube-api-burst", 1, 100'000);
+  if (!burst) return burst.error();
+  options.kube_api_burst = *burst;
+  unsigned long long threads = 0;
+  if (!parse_number(raw.numbers.at("worker-threads"), 64, threads) || threads == 0)
     return wrong_usage("--worker-threads: accepted are 1 to 64");
+  options.worker_threads = static_cast<unsigned>(threads);
   return {};
 }
 
@@ -119,13 +125,25 @@ Error wrong_usage(std::string_view why) {
   return Error(ErrorCode::kInvalid, concat(why, "; see flexlocal-provisioner --help"));
 }
 
-Status check_options(const RawOptions& raw, DaemonOptions& options) {
-  if (auto role = check_role(raw, options); !role) return role;
-  if (auto numbers = check_numbers(options); !numbers) return numbers;
+Status check_role(const RawOptions& raw, DaemonOptions& options) {
+  if (raw.role.empty())
+    return wrong_usage("no role: say flexlocal-provisioner node, or flexlocal-provisioner cluster");
+  if (raw.role != "node" && raw.role != "cluster")
+    return wrong_usage(
+        concat("role \"", printable(raw.role, 40), "\" is not known; accepted: node, cluster"));
+  options.role = raw.role == "node" ? Role::kNode : Role::kCluster;
+  return {};
+}
+
+Status check_values(const RawOptions& raw, DaemonOptions& options) {
+  if (auto numbers = read_numbers(raw, options); !numbers) return numbers;
   if (auto words = read_words(raw, options); !words) return words;
   if (auto orphans = read_orphan_policy(raw, options); !orphans) return orphans;
   if (auto pages = read_status_pages(raw, options); !pages) return pages;
-  if (auto durations = read_durations(raw, options); !durations) return durations;
+  return read_durations(raw, options);
+}
+
+Status check_together(const DaemonOptions& options) {
   if (options.retry_interval_max < options.retry_interval_start)
     return wrong_usage("--retry-interval-max is less than --retry-interval-start");
   return check_election(options);

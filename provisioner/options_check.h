@@ -9,7 +9,7 @@
 
 namespace flexlocal::provisioner {
 
-// As they stand on the command line, or their defaults.
+// As they stand on the command line or in the configuration file, or their defaults.
 struct RawOptions {
   std::string role;
   std::string log_level;
@@ -18,10 +18,15 @@ struct RawOptions {
   std::string orphan_policy;
   std::string node_delete_policy;
   std::map<std::string, std::string> durations;  // by the flag's name
+  std::map<std::string, std::string> numbers;    // by the flag's name
 };
 
-// Refuses what is wrong in one line that says what is accepted.
-Status check_options(const RawOptions& raw, DaemonOptions& options);
+// Each refuses what is wrong in one line that says what is accepted.
+Status check_role(const RawOptions& raw, DaemonOptions& options);
+// Every value by itself.
+Status check_values(const RawOptions& raw, DaemonOptions& options);
+// What values are to each other.
+Status check_together(const DaemonOptions& options);
 
 // kInvalid: "<why>; see flexlocal-provisioner --help".
 Error wrong_usage(std::string_view why);

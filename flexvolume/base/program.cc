@@ -25,9 +25,9 @@ using Clock = std::chrono::steady_clock;
 
 // LC_ALL: output is parsed. LVM_SUPPRESS_FD_WARNINGS: the descriptors in Command::keep are there
 // on purpose (man lvm). PATH: some tools start others of theirs (lvm starts thin_check).
-constexpr std::array<const char*, 4> kEnvironment = {
+constexpr std::array<const char*, 3> kEnvironment = {
     "LC_ALL=C", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-    "LVM_SUPPRESS_FD_WARNINGS=1", nullptr};
+    "LVM_SUPPRESS_FD_WARNINGS=1"};
 
 struct Pipe {
   UniqueFd reading;
@@ -44,6 +44,7 @@ Result<Pipe> make_pipe() {
 // (man signal-safety), and what they change is the parent's memory too.
 struct Launch {
   std::vector<char*> argv;
+  std::vector<char*> environment;
   UniqueFd mount_namespace;
   UniqueFd ipc_namespace;
   UniqueFd uts_namespace;
@@ -98,7 +99,7 @@ class SignalsBlocked {
       ::chdir("/") == 0;
   if (ready) {
     mark_close_on_exec(*launch.keep);
-    ::execve(launch.argv[0], launch.argv.data(), const_cast<char* const*>(kEnvironment.data()));
+    ::execve(launch.argv[0], launch.argv.data(), launch.environment.data());
   }
   const int number = errno;
   [[maybe_unused]] const ssize_t told = ::write(launch.fault.writing.get(), &number, sizeof number);
@@ -144,6 +145,21 @@ std::vector<char*> argument_vector(const Command& command) {
     argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   return argv;
+}
+
+std::vector<char*> environment_vector(const Command& command) {
+  std::vector<char*> environment;
+  for (const std::string& variable : command.environment)
+    environment.push_back(const_cast<char*>(variable.c_str()));
+  for (const std::string_view fixed : kEnvironment) {
+    const std::string_view name = fixed.substr(0, fixed.find('=') + 1);
+    const bool replaced =
+        std::any_of(command.environment.begin(), command.environment.end(),
+                    [name](const std::string& variable) { return variable.starts_with(name); });
+    if (!replaced) environment.push_back(const_cast<char*>(fixed.data()));
+  }
+  environment.push_back(nullptr);
+  return environment;
 }
 
 // Ends when exec has closed the child's end: 0; or with the errno of what failed before that.
@@ -212,25 +228,37 @@ class Child {
 // Readable once the process has ended; invalid on a kernel older than 5.3.
 UniqueFd end_of(pid_t pid) { return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
 
+enum class Ending { kItsOwn, kOverdue, kStopped };
+
 // Reads both streams until the child has ended and there is nothing more to read: a grandchild that
-// keeps a stream open must not hold us. False: the deadline passed.
-bool collect(Child& child, Stream& out, Stream& err, Clock::time_point end) {
+// keeps a stream open must not hold us.
+Ending collect(Child& child, Stream& out, Stream& err, Clock::time_point end, int stop) {
   const UniqueFd ended = end_of(child.pid());
   for (;;) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
-    if (left <= 0) return false;
-    std::array<pollfd, 3> polled = {
-        {{out.fd.get(), POLLIN, 0}, {err.fd.get(), POLLIN, 0}, {ended.get(), POLLIN, 0}}};
+    if (left <= 0) return Ending::kOverdue;
+    std::array<pollfd, 4> polled = {{{out.fd.get(), POLLIN, 0},
+                                     {err.fd.get(), POLLIN, 0},
+                                     {ended.get(), POLLIN, 0},
+                                     {stop, POLLIN, 0}}};
     // Without word of the child's end it is asked for: often, once nothing else tells of it.
     const bool streaming = out.fd.valid() || err.fd.valid();
     const long slice = ended.valid() ? INT_MAX : streaming ? 50 : 1;
     ::poll(polled.data(), polled.size(), static_cast<int>(std::min<long>(left, slice)));
+    if (polled[3].revents != 0) return Ending::kStopped;
     const bool quiet = polled[0].revents == 0 && polled[1].revents == 0;
-    if (quiet && child.reap(WNOHANG)) return true;
+    if (quiet && child.reap(WNOHANG)) return Ending::kItsOwn;
     if (polled[0].revents != 0 && !out.drain()) out.fd.reset();
     if (polled[1].revents != 0 && !err.drain()) err.fd.reset();
   }
+}
+
+Error killed(const Command& command, Ending why) {
+  if (why == Ending::kStopped)
+    return Error(ErrorCode::kCancelled, concat(command.path, " was no longer wanted"));
+  return Error(ErrorCode::kDeadline, concat(command.path, " did not end within ",
+                                            command.deadline.count() / 1000, " s and was killed"));
 }
 
 }  // namespace
@@ -251,6 +279,7 @@ Result<CommandOutput> ProcessRunner::run(const Command& command) {
   if (auto prepared = prepare(launch, namespaces_of_); !prepared)
     return prepared.error().context(concat("starting ", command.path));
   launch.argv = argument_vector(command);
+  launch.environment = environment_vector(command);
   const auto end = Clock::now() + command.deadline;
   const pid_t pid = start_child(launch);
   if (pid < 0) return Error::from_errno(errno, concat("starting ", command.path));
@@ -262,11 +291,10 @@ Result<CommandOutput> ProcessRunner::run(const Command& command) {
   Stream err{std::move(launch.err.reading), &output.err, limits_.err.count()};
   if (const int number = read_fault(launch.fault.reading); number != 0)
     return Error::from_errno(number, concat("starting ", command.path));
-  if (!collect(child, out, err, end)) {
+  if (const Ending ending = collect(child, out, err, end, command.stop);
+      ending != Ending::kItsOwn) {
     child.kill_and_reap();
-    return Error(ErrorCode::kDeadline,
-                 concat(command.path, " did not end within ", command.deadline.count() / 1000,
-                        " s and was killed"));
+    return killed(command, ending);
   }
   if (out.overflown)
     return Error(ErrorCode::kFailed,

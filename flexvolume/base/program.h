@@ -17,6 +17,10 @@ struct Command {
   std::chrono::milliseconds deadline = std::chrono::seconds(120);
   // Descriptors the program inherits, under their numbers: locks that must outlive this process.
   std::vector<int> keep;
+  // "NAME=value", beside the fixed environment and instead of what is there by the same name.
+  std::vector<std::string> environment = {};
+  // A descriptor: the program is killed once it can be read (kCancelled). -1: none.
+  int stop = -1;
 };
 
 struct CommandOutput {
@@ -26,8 +30,8 @@ struct CommandOutput {
 };
 
 // Runs `command` to its end. An Error means that there is no exit code: it could not be started
-// (kNotFound), was ended by a signal (kFailed) or had to be killed (kDeadline). Exit codes other
-// than zero are for the caller to judge.
+// (kNotFound), was ended by a signal (kFailed) or had to be killed (kDeadline, kCancelled). Exit
+// codes other than zero are for the caller to judge.
 class CommandRunner {
  public:
   virtual ~CommandRunner() = default;
@@ -44,8 +48,8 @@ struct ProcessLimits {
 // that the child of a fork cannot try them all.
 void mark_inherited_close_on_exec();
 
-// The real one: fixed environment, stdin from /dev/null, stdout and stderr apart, every other
-// descriptor closed, a process group of its own. Threads may call run() at once.
+// The real one: an environment of its own, stdin from /dev/null, stdout and stderr apart, every
+// other descriptor closed, a process group of its own. Threads may call run() at once.
 class ProcessRunner final : public CommandRunner {
  public:
   // `namespaces_of`: empty, or the /proc folder of a process (of process 1, say) whose mount, IPC

@@ -24,11 +24,14 @@ Status validate(const ClusterConfig& config) {
     return wrong(concat("the server \"", printable(server), "\" is not an https:// address"));
   if (server.find_first_of(" \t\r\n") != std::string_view::npos)
     return wrong("the server's address has a space in it");
-  const bool has_secret = !config.token.empty() || !config.client_key.empty();
+  const bool has_secret =
+      !config.token.empty() || !config.client_key.empty() || config.exec.has_value();
   if (server.starts_with("http://") && has_secret && !is_this_machine(server))
     return wrong(concat("credentials would go unencrypted to ", printable(server)));
   if (config.client_certificate.empty() != config.client_key.empty())
     return wrong("a client certificate and its key are only of use together");
+  if (config.exec && (!config.token.empty() || !config.client_key.empty()))
+    return wrong("an exec program beside a token or client certificate: one of them is enough");
   return {};
 }
 

@@ -1,7 +1,10 @@
 // Where the API server is and who we are to it.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "flexvolume/base/result.h"
 
@@ -16,6 +19,17 @@ struct FileOrData {
   bool empty() const { return file.empty() && data.empty(); }
 };
 
+// A program that gives out our credentials, `exec` in a kubeconfig.
+// Source: k8s.io/client-go/tools/clientcmd/api (ExecConfig)
+struct ExecProgram {
+  std::string command;  // absolute, or a bare name that is looked for in kExecFolders
+  std::vector<std::string> arguments;
+  std::map<std::string, std::string> environment;  // beside our own, or instead of it
+  std::string api_version;                         // of its answer
+  std::string install_hint;                        // for a person, when it is not there
+  bool wants_cluster = false;                      // it is told where the server is
+};
+
 struct ClusterConfig {
   std::string server;           // "https://10.0.0.1:6443", without a slash at its end
   std::string tls_server_name;  // the name in the server's certificate, when not the address's
@@ -23,6 +37,7 @@ struct ClusterConfig {
   FileOrData token;
   FileOrData client_certificate;
   FileOrData client_key;
+  std::optional<ExecProgram> exec;  // then token, certificate and key come from it alone
   std::string namespace_name = "default";
 };
 
@@ -32,9 +47,10 @@ struct ClusterConfig {
 Status validate(const ClusterConfig& config);
 
 // Reads a kubeconfig of at most 1 MiB. `context`: empty for its current-context. Inline data is
-// decoded and stays in memory. Relative file names are taken from the kubeconfig's own folder.
+// decoded and stays in memory. Relative file names are taken from the kubeconfig's own folder, and
+// so is an exec command with a slash in it.
 // Refused in words (kInvalid): insecure-skip-tls-verify, proxy-url, basic authentication,
-// impersonation, auth-provider and exec.
+// impersonation, auth-provider, and an exec program that wants a terminal.
 Result<ClusterConfig> load_kubeconfig(const std::string& path, const std::string& context);
 
 // What a pod finds in its service account's folder (/var/run/secrets/kubernetes.io/serviceaccount)

@@ -8,7 +8,6 @@
 #include "flexvolume/base/text.h"
 
 namespace flexlocal::kube {
-namespace {
 
 Result<std::string> content_of(const FileOrData& source, std::string_view what) {
   if (source.file.empty()) return source.data;
@@ -19,16 +18,13 @@ Result<std::string> content_of(const FileOrData& source, std::string_view what) 
   return content;
 }
 
-// It becomes part of a header line.
 bool fits_header(std::string_view token) {
   return std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c < 0x7f; });
 }
 
-}  // namespace
-
 Result<Credentials> Credentials::load(const ClusterConfig& config, const Clock& clock, Log& log,
-                                      std::chrono::nanoseconds interval) {
-  Credentials credentials(config, clock, log, interval);
+                                      std::chrono::nanoseconds interval, LatestIssue latest) {
+  Credentials credentials(config, clock, log, interval, std::move(latest));
   credentials.looked_ = clock.now();
   credentials.stamps_ = credentials.stamps();
   auto set = credentials.read();
@@ -39,19 +35,35 @@ Result<Credentials> Credentials::load(const ClusterConfig& config, const Clock& 
 
 std::shared_ptr<const CredentialSet> Credentials::current() {
   const auto now = clock_->now();
-  if (now - looked_ < interval_) return set_;
-  looked_ = now;
+  if (now - looked_ >= interval_) {
+    looked_ = now;
+    read_changed_files();
+  }
+  if (latest_) take_issue();
+  return set_;
+}
+
+void Credentials::read_changed_files() {
   // Taken before the files are read: what changes in between is seen the next time.
   const Stamps seen = stamps();
-  if (seen == stamps_) return set_;
+  if (seen == stamps_) return;
   stamps_ = seen;
   auto set = read();
-  if (set)
+  if (set) {
     set_ = std::make_shared<const CredentialSet>(std::move(*set));
-  else
+    issue_ = nullptr;
+  } else {
     log_->warning("credentials changed but cannot be read; the old ones stay",
                   {{"error", set.error().message()}});
-  return set_;
+  }
+}
+
+void Credentials::take_issue() {
+  const auto latest = latest_();
+  if (latest == issue_) return;
+  set_ = std::make_shared<const CredentialSet>(
+      CredentialSet{set_->ca, latest->certificate, latest->key, latest->token});
+  issue_ = latest;
 }
 
 Credentials::Stamp Credentials::stamp_of(const FileOrData& source) {

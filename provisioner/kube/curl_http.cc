@@ -33,8 +33,7 @@ Error overdue(const HttpRequest& request, const Deadlines& deadlines, Instant no
 }
 
 // Until the transfer is done, or there is a reason not to wait for it any longer.
-Task<Status> carry(Transfer& transfer, ByteSink* sink) {
-  const auto began = std::chrono::steady_clock::now();
+Task<Status> carry(Transfer& transfer, ByteSink* sink, Instant began) {
   Deadlines deadlines{began + transfer.request.deadline, transfer.request.stall, began};
   for (;;) {
     const bool has_news = !transfer.arrived.empty();
@@ -50,12 +49,22 @@ Task<Status> carry(Transfer& transfer, ByteSink* sink) {
   }
 }
 
-Task<Result<HttpResponse>> perform(std::shared_ptr<CurlEngine> engine, const HttpRequest& request,
-                                   ByteSink* sink) {
+Task<Result<HttpResponse>> perform(std::shared_ptr<CurlEngine> engine,
+                                   std::shared_ptr<ExecCredentials> exec,
+                                   const HttpRequest& request, ByteSink* sink) {
   if (co_await is_cancelled()) co_return cancelled_error();
+  const auto began = std::chrono::steady_clock::now();
+  std::shared_ptr<const IssuedCredential> shown;
+  if (exec) {
+    auto ready = co_await exec->ready(began + request.deadline);
+    if (!ready) co_return ready.error();
+    shown = exec->latest();
+  }
   Transfer transfer(engine, request, sink != nullptr);
   if (auto started = engine->start(transfer); !started) co_return started.error();
-  if (auto carried = co_await carry(transfer, sink); !carried) co_return carried.error();
+  auto carried = co_await carry(transfer, sink, began);
+  if (exec) exec->answered(shown, transfer.response.status);
+  if (!carried) co_return carried.error();
   co_return std::move(transfer.response);
 }
 
@@ -65,22 +74,33 @@ Result<std::unique_ptr<CurlHttp>> CurlHttp::make(asio::io_context& io, const Clo
                                                  const ClusterConfig& config,
                                                  const CurlHttpOptions& options) {
   if (auto valid = validate(config); !valid) return valid.error();
-  auto credentials = Credentials::load(config, clock, log, options.reload_interval);
+  std::shared_ptr<ExecCredentials> exec;
+  LatestIssue latest;
+  if (config.exec) {
+    exec = std::make_shared<ExecCredentials>(io, config, clock, log, options.exec);
+    latest = [exec] { return exec->latest(); };
+  }
+  auto credentials =
+      Credentials::load(config, clock, log, options.reload_interval, std::move(latest));
   if (!credentials) return credentials.error();
   auto engine = std::make_shared<CurlEngine>(io, config, options, std::move(*credentials));
-  return std::unique_ptr<CurlHttp>(new CurlHttp(std::move(engine)));
+  return std::unique_ptr<CurlHttp>(new CurlHttp(std::move(engine), std::move(exec)));
 }
 
-CurlHttp::CurlHttp(std::shared_ptr<CurlEngine> engine) : engine_(std::move(engine)) {}
+CurlHttp::CurlHttp(std::shared_ptr<CurlEngine> engine, std::shared_ptr<ExecCredentials> exec)
+    : engine_(std::move(engine)), exec_(std::move(exec)) {}
 
-CurlHttp::~CurlHttp() { engine_->close(); }
+CurlHttp::~CurlHttp() {
+  if (exec_) exec_->close();
+  engine_->close();
+}
 
 Task<Result<HttpResponse>> CurlHttp::send(const HttpRequest& request) {
-  return perform(engine_, request, nullptr);
+  return perform(engine_, exec_, request, nullptr);
 }
 
 Task<Result<HttpResponse>> CurlHttp::stream(const HttpRequest& request, ByteSink& sink) {
-  return perform(engine_, request, &sink);
+  return perform(engine_, exec_, request, &sink);
 }
 
 }  // namespace flexlocal::kube

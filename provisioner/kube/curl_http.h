@@ -5,6 +5,7 @@
 
 #include "flexvolume/base/log.h"
 #include "provisioner/kube/config.h"
+#include "provisioner/kube/exec_credentials.h"
 #include "provisioner/kube/http.h"
 
 namespace flexlocal::kube {
@@ -22,11 +23,15 @@ struct CurlHttpOptions {
   std::chrono::seconds dead_peer = std::chrono::seconds(30);
   // Credential files are looked at again no more often than this.
   std::chrono::milliseconds reload_interval = std::chrono::seconds(1);
+  // Of the configuration's credential program, if it names one.
+  ExecOptions exec;
 };
 
 // HTTP/2 where the server offers it by ALPN, else HTTP/1.1; connections are used again; TLS is
 // always verified. Redirects are not followed and no proxy is used. Files of the configuration
-// that change are read again: later requests use the new ones, those in flight are undisturbed.
+// that change are read again: later requests use the new ones, those in flight are undisturbed. The
+// same holds for what a credential program gives out; a request waits for it, within its deadline,
+// while there is nothing to send with, and is kUnavailable when the program fails.
 //
 // Constructing one makes the process ignore SIGPIPE: TLS writes have no flag of their own for it.
 class CurlHttp final : public Http {
@@ -42,8 +47,9 @@ class CurlHttp final : public Http {
   Task<Result<HttpResponse>> stream(const HttpRequest& request, ByteSink& sink) override;
 
  private:
-  explicit CurlHttp(std::shared_ptr<CurlEngine> engine);
+  CurlHttp(std::shared_ptr<CurlEngine> engine, std::shared_ptr<ExecCredentials> exec);
   std::shared_ptr<CurlEngine> engine_;
+  std::shared_ptr<ExecCredentials> exec_;  // null without a credential program
 };
 
 }  // namespace flexlocal::kube

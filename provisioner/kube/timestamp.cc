@@ -59,4 +59,19 @@ std::optional<Clock::Wall> parse_time(std::string_view text) {
          std::chrono::duration_cast<Clock::Wall::duration>(*fraction);
 }
 
+std::optional<Clock::Wall> parse_zoned_time(std::string_view text) {
+  constexpr std::size_t kZoneLength = 6;  // "-08:00"
+  if (text.ends_with('Z') || text.size() < kSecondsLength + kZoneLength) return parse_time(text);
+  const std::string_view zone = text.substr(text.size() - kZoneLength);
+  unsigned long long hours = 0;
+  unsigned long long minutes = 0;
+  if ((zone[0] != '+' && zone[0] != '-') || zone[3] != ':' ||
+      !parse_number(zone.substr(1, 2), 23, hours) || !parse_number(zone.substr(4), 59, minutes))
+    return std::nullopt;
+  const auto there = parse_time(concat(text.substr(0, text.size() - kZoneLength), 'Z'));
+  if (!there) return std::nullopt;
+  const auto east = std::chrono::hours(hours) + std::chrono::minutes(minutes);
+  return zone[0] == '+' ? *there - east : *there + east;
+}
+
 }  // namespace flexlocal::kube

@@ -17,4 +17,7 @@ std::string format_micro_time(Clock::Wall time);
 // before 1970 or after 2199.
 std::optional<Clock::Wall> parse_time(std::string_view text);
 
+// The same with another zone allowed, "2018-03-05T17:30:20-08:00", as other programs write them.
+std::optional<Clock::Wall> parse_zoned_time(std::string_view text);
+
 }  // namespace flexlocal::kube

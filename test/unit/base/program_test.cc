@@ -45,6 +45,27 @@ TEST_CASE("arguments are handed over as they are") {
   CHECK(output->out == "a b $HOME ; rm -rf /\n");
 }
 
+TEST_CASE("variables that are asked for are beside the fixed ones, and instead of them") {
+  Command command = shell("echo \"$LC_ALL,$PLACE,${LVM_SUPPRESS_FD_WARNINGS}\"");
+  command.environment = {"PLACE=a b=c", "LC_ALL=de"};
+  const auto output = ProcessRunner().run(command);
+  REQUIRE(output.ok());
+  CHECK(output->out == "de,a b=c,1\n");
+}
+
+TEST_CASE("a program that is no longer wanted is killed at once") {
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+  const UniqueFd reading(ends[0]);
+  UniqueFd writing(ends[1]);
+  writing.reset();
+  Command command = shell("sleep 1000", seconds(1000));
+  command.stop = reading.get();
+  const auto output = ProcessRunner().run(command);
+  REQUIRE_FALSE(output.ok());
+  CHECK(output.error().code() == ErrorCode::kCancelled);
+}
+
 TEST_CASE("a program that is not there is named") {
   const auto output = ProcessRunner().run({"/nowhere/lvs", {}, seconds(20), {}});
   REQUIRE_FALSE(output.ok());

@@ -67,7 +67,6 @@ TEST_CASE_FIXTURE(Fixture, "what is not safe or not supported is refused in word
   CHECK(contains(refusal(concat(server, ", insecure-skip-tls-verify: true"), "token: t"),
                  "always verified"));
   CHECK(contains(refusal(concat(server, ", proxy-url: 'http://p'"), "token: t"), "proxy-url"));
-  CHECK(contains(refusal(server, "exec: {command: x}"), "\"exec\""));
   CHECK(contains(refusal(server, "username: x, password: y"), "\"username\""));
   CHECK(contains(refusal("server: 'http://far:80'", "token: t"), "unencrypted"));
   CHECK(contains(refusal("server: 'ftp://h'", "token: t"), "https://"));
@@ -77,6 +76,56 @@ TEST_CASE_FIXTURE(Fixture, "what is not safe or not supported is refused in word
   CHECK(contains(refusal(server, "token: t", "two"), "no context named \"two\""));
   CHECK(contains(refusal(server, "token: t", "lost"), "no cluster named \"nowhere\""));
   CHECK(contains(refusal("server: [", ""), "yaml-cpp"));
+}
+
+TEST_CASE_FIXTURE(Fixture, "an exec program is taken with all that it wants") {
+  const std::string_view exec =
+      "exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: bin/give, args: [a, 1], "
+      "env: [{name: A, value: b=c}, {name: EMPTY}], installHint: ask, provideClusterInfo: true, "
+      "interactiveMode: IfAvailable}";
+  const auto config = load("server: 'https://h'", exec);
+  REQUIRE(config.ok());
+  REQUIRE(config->exec.has_value());
+  CHECK(config->exec->command == folder.path("bin/give"));
+  CHECK(config->exec->arguments == std::vector<std::string>{"a", "1"});
+  CHECK(config->exec->environment ==
+        std::map<std::string, std::string>{{"A", "b=c"}, {"EMPTY", ""}});
+  CHECK(config->exec->api_version == "client.authentication.k8s.io/v1beta1");
+  CHECK(config->exec->install_hint == "ask");
+  CHECK(config->exec->wants_cluster);
+  const auto bare = load("server: 'https://h'",
+                         "exec: {apiVersion: client.authentication.k8s.io/v1, command: give}");
+  REQUIRE(bare.ok());
+  CHECK(bare->exec->command == "give");
+}
+
+TEST_CASE_FIXTURE(Fixture, "an exec program that cannot be run as it wants is refused in words") {
+  const std::string_view server = "server: 'https://h'";
+  const auto exec = [&](std::string_view more, std::string_view user = "",
+                        std::string_view cluster = "server: 'https://h'") {
+    return refusal(cluster,
+                   concat("exec: {apiVersion: client.authentication.k8s.io/v1, ", more, "}", user));
+  };
+  CHECK(contains(exec("command: x, interactiveMode: Always"), "no terminal"));
+  CHECK(contains(exec("command: x, interactiveMode: Perhaps"), "accepted: Never, IfAvailable"));
+  CHECK(contains(exec("args: [x]"), "command is missing"));
+  CHECK(contains(exec("command: x, args: x"), "args is not a list"));
+  CHECK(contains(exec("command: x, args: [[x]]"), "args is not a text"));
+  CHECK(contains(exec("command: x, env: [{name: a=b}]"), "\"a=b\""));
+  CHECK(contains(exec("command: \"a\\0b\""), "zero byte"));
+  CHECK(contains(exec("command: x, provideClusterInfo: 1"), "accepted are true, false"));
+  CHECK(contains(exec("command: x", ", token: t"), "one of them is enough"));
+  CHECK(contains(exec("command: x", "", "server: 'http://far:80'"), "unencrypted"));
+  CHECK(contains(exec("command: x, provideClusterInfo: true", "",
+                      concat(server,
+                             ", extensions: [{name: client.authentication.k8s.io/exec, "
+                             "extension: {audience: a}}]")),
+                 "extension"));
+  CHECK(contains(refusal(server,
+                         "exec: {apiVersion: client.authentication.k8s.io/v1alpha1, "
+                         "command: x}"),
+                 "client.authentication.k8s.io/v1beta1"));
+  CHECK(contains(refusal(server, "exec: x"), "exec is not a map"));
 }
 
 TEST_CASE("a token over plain http stays on this machine") {

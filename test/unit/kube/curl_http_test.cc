@@ -170,6 +170,20 @@ TEST_CASE("an answer that is cut off is unavailable, never half an answer") {
   CHECK(answer.error().code() == ErrorCode::kUnavailable);
 }
 
+TEST_CASE("an answer that ends in a reset connection is unavailable, whole or streamed") {
+  Lab lab;
+  ScriptedServer server(lab.io, [](const Seen&) { return stream({"x"}, Reply::End::kReset); });
+  const auto http = connect(lab, server);
+  const HttpRequest request = get("/");
+  KeepingSink sink;
+  const auto streamed = lab.wait_for(http->stream(request, sink));
+  REQUIRE_FALSE(streamed.ok());
+  CHECK(streamed.error().code() == ErrorCode::kUnavailable);
+  const auto whole = lab.wait_for(http->send(request));
+  REQUIRE_FALSE(whole.ok());
+  CHECK(whole.error().code() == ErrorCode::kUnavailable);
+}
+
 TEST_CASE("an answer over the limit is refused") {
   Lab lab;
   ScriptedServer server(lab.io, [](const Seen&) { return body(std::string(2000, 'x')); });

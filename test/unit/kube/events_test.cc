@@ -157,4 +157,15 @@ TEST_CASE("times are written and read as the API server does") {
     CHECK_FALSE(parse_time(text));
 }
 
+TEST_CASE("times of other zones are read where they may occur") {
+  CHECK(parse_zoned_time("2023-11-14T22:13:20Z") == kNow);
+  CHECK(parse_zoned_time("2023-11-14T23:43:20+01:30") == kNow);
+  CHECK(parse_zoned_time("2023-11-14T14:13:20.000250-08:00") ==
+        kNow + std::chrono::microseconds(250));
+  for (const char* const text :
+       {"", "2023-11-14T22:13:20", "2023-11-14T22:13:20+0100", "2023-11-14T22:13:20+24:00",
+        "2023-11-14T22:13:20*01:00", "+01:00"})
+    CHECK_FALSE(parse_zoned_time(text));
+}
+
 }  // namespace flexlocal::kube::test

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "flexvolume/base/text.h"
+#include "provisioner/kube/base64.h"
 #include "provisioner/kube/curl_http.h"
 #include "test/unit/kube/lab.h"
 #include "test/unit/kube/scripted_server.h"
@@ -84,6 +85,20 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(server.seen()[1].query("continue") == "more");
   CHECK(server.seen()[2].query("resourceVersion") == "10");
   CHECK(server.seen()[2].query("allowWatchBookmarks") == "true");
+}
+
+TEST_CASE_FIXTURE(Fixture, "lists are asked for and read compressed, watches are not") {
+  Reply packed = body(*decode_base64(
+      "H4sIAAAAAAACA6tWyk0tSUxJLElUsqpWKkotzi8tSk4NSy0qzszPU7JSMjRQqtVRyixJzS1WsoquRlGdl5ibClRSkJi"
+      "cnZqipINNt1JtbWwtAEnqbJJkAAAA"));
+  packed.headers = {"Content-Encoding: gzip"};
+  replies = {packed};
+  start();
+  REQUIRE(run_until([&] { return knows("packed") && server.seen().size() == 2; }));
+  std::vector<Seen> seen = server.seen();
+  CHECK(seen[0].headers["accept-encoding"] == "gzip");
+  CHECK(seen[1].query("watch") == "true");
+  CHECK(seen[1].headers["accept-encoding"].empty());
 }
 
 TEST_CASE_FIXTURE(Fixture, "a watch cut in mid-event is resumed and the event comes whole") {

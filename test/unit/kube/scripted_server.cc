@@ -105,6 +105,10 @@ Task<void> serve(std::shared_ptr<Shared> state, tcp::socket socket) {
     const auto bytes = asio::buffer(text);
     co_await asio::async_write(socket, bytes, asio::redirect_error(asio::use_awaitable, error));
     if (error || reply.end == Reply::End::kCut) break;
+    if (reply.end == Reply::End::kReset) {
+      socket.set_option(tcp::socket::linger(true, 0));
+      break;
+    }
     if (reply.end == Reply::End::kHang) {
       co_await socket.async_wait(tcp::socket::wait_read,
                                  asio::redirect_error(asio::use_awaitable, error));

@@ -25,6 +25,7 @@ struct Reply {
   enum class End {
     kOrderly,  // the answer ends as HTTP wants it
     kCut,      // the connection is closed in mid-answer
+    kReset,    // the same, and what is on its way may be lost
     kHang,     // nothing more comes until the client goes away
   };
   int status = 200;

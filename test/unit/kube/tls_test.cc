@@ -46,6 +46,13 @@ TEST_CASE_FIXTURE(Fixture, "a server whose CA is ours is accepted, from file and
   CHECK(get(*by_data)->status == 200);
 }
 
+TEST_CASE_FIXTURE(Fixture, "a server that has no HTTP/2 is talked to by HTTP/1.1") {
+  const Identity identity = make_identity(folder, "right", kHere);
+  const TlsServer server(identity, {"-alpn", "http/1.1"});
+  const auto http = connect(trusting(server, identity));
+  CHECK(get(*http)->status == 200);
+}
+
 TEST_CASE_FIXTURE(Fixture, "a server of another CA is denied until our CA file is replaced") {
   const Identity identity = make_identity(folder, "right", kHere);
   const Identity other = make_identity(folder, "other", kHere);

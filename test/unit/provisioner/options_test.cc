@@ -172,8 +172,11 @@ TEST_CASE("numbers out of range, or no numbers, are refused with the range") {
     CHECK(refused(std::string("--kube-api-burst=") + value));
   for (const char* value : {"0", "65", "-1", "4294967297", "1.5", "x"})
     CHECK(refused(std::string("--worker-threads=") + value));
-  CHECK(words({"node", "--node-name=a", "--worker-threads=65"}) ==
-        "--worker-threads: accepted are 1 to 64; see flexlocal-provisioner --help");
+  for (const char* value : {"65", "x"})
+    CHECK(words({"node", "--node-name=a", std::string("--worker-threads=") + value}) ==
+          "--worker-threads: accepted are 1 to 64; see flexlocal-provisioner --help");
+  CHECK(words({"node", "--node-name=a", "--kube-api-qps=1e3"}) ==
+        "--kube-api-qps: accepted are 0 to 100000; see flexlocal-provisioner --help");
 }
 
 TEST_CASE("durations need a unit, are positive, and are refused with examples") {
@@ -228,6 +231,7 @@ TEST_CASE("help names every flag, and version one line, whatever else is missing
                            "metrics-path",
                            "orphan-grace",
                            "orphan-policy",
+                           "config",
                            "help",
                            "version",
                            "namespace",
