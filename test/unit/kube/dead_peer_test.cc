@@ -38,16 +38,26 @@ struct Fixture : Lab {
   tcp::acceptor acceptor{io, tcp::endpoint(asio::ip::address_v4::loopback(), 0)};
   tcp::socket peer{io};
   HttpRequest request;
+  KeepingSink sink;
+  std::optional<Result<HttpResponse>> answer;
+
+  // Before what the tasks refer to goes, also when a test ends half-way.
+  ~Fixture() {
+    tasks.cancel();
+    run_until([this] { return tasks.running() == 0; });
+  }
+
+  std::unique_ptr<CurlHttp> http = connect();
 
   std::unique_ptr<CurlHttp> connect() {
     ClusterConfig config;
     config.server = concat("http://127.0.0.1:", acceptor.local_endpoint().port());
     CurlHttpOptions options;
     options.dead_peer = seconds(1);
-    auto http = CurlHttp::make(io, clock, log, config, options);
-    REQUIRE(http.ok());
+    auto made = CurlHttp::make(io, clock, log, config, options);
+    REQUIRE(made.ok());
     request.target = "/";
-    return std::move(*http);
+    return std::move(*made);
   }
   // Reads a request and answers it with the beginning of a stream.
   Task<void> begin_stream() {
@@ -64,19 +74,15 @@ struct Fixture : Lab {
 }  // namespace
 
 TEST_CASE_FIXTURE(Fixture, "a server that accepts and never says a word is given up on in time") {
-  const auto http = connect();  // the kernel accepts; nobody reads
   request.deadline = milliseconds(50);
-  const auto answer = wait_for(http->send(request));
-  REQUIRE_FALSE(answer.ok());
-  CHECK(answer.error().code() == ErrorCode::kDeadline);
+  const auto silence = wait_for(http->send(request));  // the kernel accepts; nobody reads
+  REQUIRE_FALSE(silence.ok());
+  CHECK(silence.error().code() == ErrorCode::kDeadline);
 }
 
 TEST_CASE_FIXTURE(Fixture,
                   "a watch whose peer died without a word is noticed long before its deadline") {
-  const auto http = connect();
   request.deadline = std::chrono::hours(1);
-  KeepingSink sink;
-  std::optional<Result<HttpResponse>> answer;
   tasks.spawn(begin_stream());
   tasks.spawn(store(http->stream(request, sink), answer));
   REQUIRE(run_until([&] { return sink.all == "x"; }));

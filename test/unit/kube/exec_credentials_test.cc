@@ -34,6 +34,15 @@ struct Fixture : Lab {
                         }};
   std::unique_ptr<CurlHttp> http;
   HttpRequest request;
+  HttpRequest watch;
+  KeepingSink sink;
+  std::optional<Result<HttpResponse>> ended;  // of what a test starts and does not wait for
+
+  // Before what the tasks refer to goes, also when a test ends half-way.
+  ~Fixture() {
+    tasks.cancel();
+    run_until([this] { return tasks.running() == 0; });
+  }
 
   Fixture() {
     ClusterConfig config;
@@ -83,10 +92,7 @@ TEST_CASE_FIXTURE(Fixture, "after a 401 the program is asked again, once its pau
 }
 
 TEST_CASE_FIXTURE(Fixture, "a watch goes on with what it began with, whatever is given out since") {
-  HttpRequest watch = request;
   watch.target = "/watch";
-  KeepingSink sink;
-  std::optional<Result<HttpResponse>> ended;
   tasks.spawn(store(http->stream(watch, sink), ended));
   REQUIRE(run_until([&] { return sink.all == "x"; }));
   accepted = "second";
@@ -96,8 +102,6 @@ TEST_CASE_FIXTURE(Fixture, "a watch goes on with what it began with, whatever is
   CHECK(send()->status == 200);
   CHECK_FALSE(ended.has_value());
   CHECK(server.open_connections() == 2);
-  http.reset();
-  REQUIRE(run_until([&] { return ended.has_value(); }));
 }
 
 TEST_CASE_FIXTURE(Fixture,
@@ -161,12 +165,11 @@ TEST_CASE_FIXTURE(Fixture, "a request waits for the program no longer than its o
 
 TEST_CASE_FIXTURE(Fixture, "a client that goes away ends its waiting requests, and its program") {
   program.run_script("exec sleep 1000");
-  std::optional<Result<HttpResponse>> answer;
-  tasks.spawn(store(http->send(request), answer));
+  tasks.spawn(store(http->send(request), ended));
   REQUIRE(run_until([&] { return program.runs() == 1; }));
   http.reset();  // waits for the program's end
-  REQUIRE(run_until([&] { return answer.has_value(); }));
-  CHECK(answer->error().code() == ErrorCode::kCancelled);
+  REQUIRE(run_until([&] { return ended.has_value(); }));
+  CHECK(ended->error().code() == ErrorCode::kCancelled);
 }
 
 }  // namespace flexlocal::kube::test
