@@ -5,7 +5,7 @@
 namespace flexlocal::provisioner {
 namespace {
 
-constexpr std::string_view kPage = "500";
+constexpr unsigned kPage = 500;
 // A server that always has one more page must not keep us for ever: 500,000 objects.
 constexpr int kMostPages = 1000;
 
@@ -16,10 +16,15 @@ Task<Result<std::set<std::string>>> complete_list(kube::ApiClient& api, const st
                                                   const std::string& field) {
   std::set<std::string> found;
   std::string next;
+  unsigned limit = kPage;
   for (int page = 0; page < kMostPages; ++page) {
     kube::Query query;
-    query.add("labelSelector", label_selector).add("limit", kPage).add("continue", next);
+    query.add("labelSelector", label_selector).add("limit", concat(limit)).add("continue", next);
     auto answer = co_await api.list(path, query);
+    if (!answer && answer.error().code() == ErrorCode::kNoSpace && limit > 1) {
+      limit /= 2;  // too large to be kept
+      continue;
+    }
     if (!answer) co_return answer.error();
     const JsonView list = answer->root();
     const JsonView items = list["items"];

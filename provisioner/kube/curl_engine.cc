@@ -112,7 +112,7 @@ std::size_t on_bytes(char* bytes, std::size_t, std::size_t count, void* opaque) 
     return count;
   }
   if (count > transfer.handle->most - transfer.response.body.size()) {
-    transfer.failure = Error(ErrorCode::kInvalid, concat("an answer of more than ",
+    transfer.failure = Error(ErrorCode::kNoSpace, concat("an answer of more than ",
                                                          to_string(Bytes(transfer.handle->most))));
     return 0;  // curl gives the transfer up
   }

@@ -14,8 +14,9 @@ class CurlEngine;
 
 struct CurlHttpOptions {
   std::string user_agent;  // empty: "flexlocal-provisioner/<version>"
-  // Longest answer that send() keeps, after decompression; longer: kInvalid.
-  Bytes largest_body{64 * kMiB.count()};
+  // Longest answer that send() keeps, after decompression; longer: kNoSpace, and lists are read in
+  // smaller pages. With its tree it takes twice that in memory.
+  Bytes largest_body{16 * kMiB.count()};
   // To a connection that can be used, TLS included.
   std::chrono::milliseconds connect_deadline = std::chrono::seconds(10);
   // A peer that acknowledges nothing for about this long is given up on, streams included: TCP

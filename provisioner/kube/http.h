@@ -47,7 +47,7 @@ class ByteSink {
 };
 
 // An Error means that there is no complete answer: kUnavailable (not reached, cut off), kDenied
-// (TLS refused), kDeadline, kInvalid (over the size limit), kCancelled. Every HTTP status is an
+// (TLS refused), kDeadline, kNoSpace (over the size limit), kCancelled. Every HTTP status is an
 // answer. The request must live until the task has ended.
 class Http {
  public:

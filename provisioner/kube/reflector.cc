@@ -15,7 +15,8 @@ Reflector::Reflector(const ResourceKind& kind, const ReflectorOptions& options)
     : kind_(kind),
       options_(options),
       random_(chosen_seed(options.seed)),
-      backoff_(options.backoff) {}
+      backoff_(options.backoff),
+      page_(options.page) {}
 
 ReflectorStep Reflector::next() {
   ReflectorStep step;
@@ -24,7 +25,7 @@ ReflectorStep Reflector::next() {
   step.query = selectors();
   if (listing_) {
     step.kind = from_start_ ? ReflectorStep::Kind::kListFromStart : ReflectorStep::Kind::kListOn;
-    step.query.add("limit", concat(options_.page)).add("continue", continue_);
+    step.query.add("limit", concat(page_)).add("continue", continue_);
     return step;
   }
   step.kind = ReflectorStep::Kind::kWatch;
@@ -50,7 +51,11 @@ void Reflector::listed(std::string_view continue_token, std::string_view version
 
 void Reflector::list_failed(const Error& error) {
   if (error.code() == ErrorCode::kGone) list_anew();
-  fail();
+  // The server is not to blame: a smaller page is asked for at once.
+  if (error.code() == ErrorCode::kNoSpace && page_ > 1)
+    page_ /= 2;
+  else
+    fail();
 }
 
 void Reflector::watched(std::string_view version) {

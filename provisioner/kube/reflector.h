@@ -26,7 +26,7 @@ struct ResourceKind {
 };
 
 struct ReflectorOptions {
-  // Objects a page; etcd is read page by page, so memory stays bounded.
+  // Objects a page, at most; etcd is read page by page, so memory stays bounded.
   unsigned page = 500;
   // The server is asked to end a watch after a random time between this and twice this, so that
   // clients do not come back all at once.
@@ -73,8 +73,9 @@ class Reflector {
   // A page came; an empty token: it was the last one, and the list's version is where the watch
   // begins.
   void listed(std::string_view continue_token, std::string_view version);
-  // kGone (the pages' snapshot was compacted): from the start, after a wait. Others: the same
-  // page again after a wait.
+  // kGone (the pages' snapshot was compacted): from the start, after a wait. kNoSpace (the answer
+  // is too large to be kept): half as many objects from now on, at once. Others: the same page
+  // again after a wait.
   void list_failed(const Error& error);
 
   // The watch has delivered everything up to this version.
@@ -103,6 +104,7 @@ class Reflector {
   bool wait_first_ = false;
   bool progressed_ = false;  // the present watch has brought something
   bool synced_ = false;
+  unsigned page_;  // objects asked for at once
   std::string continue_;
   std::string version_;
 };

@@ -195,7 +195,7 @@ TEST_CASE("an answer over the limit is refused") {
   const HttpRequest request = get("/");
   const auto answer = lab.wait_for(http->send(request));
   REQUIRE_FALSE(answer.ok());
-  CHECK(answer.error().code() == ErrorCode::kInvalid);
+  CHECK(answer.error().code() == ErrorCode::kNoSpace);
 }
 
 TEST_CASE("a stream that is refused by the server brings the answer and nothing to the sink") {

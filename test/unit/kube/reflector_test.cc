@@ -145,4 +145,21 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK_FALSE(asks(step, "continue=more"));
 }
 
+TEST_CASE_FIXTURE(Fixture, "a page that is too large is asked for in halves, down to one object") {
+  reflector.next();
+  reflector.listed("more", "100");
+  for (const char* const limit : {"limit=250", "limit=125", "limit=62"}) {
+    reflector.list_failed(error(ErrorCode::kNoSpace));
+    const ReflectorStep step = reflector.next();
+    CHECK(step.wait == seconds(0));
+    CHECK(step.kind == Kind::kListOn);
+    CHECK(asks(step, "continue=more"));
+    CHECK(asks(step, limit));
+  }
+  for (int i = 0; i < 20; ++i) reflector.list_failed(error(ErrorCode::kNoSpace));
+  const ReflectorStep last = reflector.next();
+  CHECK(asks(last, "limit=1"));
+  CHECK(last.wait >= milliseconds(800));
+}
+
 }  // namespace flexlocal::kube::test

@@ -88,6 +88,13 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK_FALSE(did(kRemove));
 }
 
+TEST_CASE_FIXTURE(Fixture, "a list that is too large to be kept is asked for in smaller pages") {
+  broken[kList] = ErrorCode::kNoSpace;
+  answers[with(kList, "limit=500", "limit=250")] = {{200, page(item(kOtherUid))}};
+  run();
+  CHECK(did(kRemove));
+}
+
 TEST_CASE_FIXTURE(Fixture,
                   "a list that fails, is cut, is no list, or ends in mid-way deletes nothing") {
   const std::string next = kList + "&continue=more";
