@@ -21,6 +21,12 @@ Promise promise_of(const engine::VolumeSpec& spec, const Volume& volume) {
 
 }  // namespace
 
+Ledger::Ledger(Storage& storage, const engine::NodeConfig& config, kube::Informer<Volume>& volumes,
+               const Clock& clock, std::string node)
+    : storage_(storage), config_(config), volumes_(volumes), clock_(clock), node_(std::move(node)) {
+  volumes.on_change([this](const std::string& volume) { count(volume); });
+}
+
 Task<Status> Ledger::refresh(bool anew) {
   if (!anew && inventory_ && clock_.now() - taken_ < kFresh) co_return Status();
   const auto asked = clock_.now();
@@ -50,15 +56,20 @@ void Ledger::reserve(const std::string& claim, const engine::VolumeSpec& spec) {
   reserve(claim, promise_of(spec));
 }
 
-std::vector<Promise> Ledger::promises(const std::string& except_claim) const {
-  std::vector<Promise> out;
-  volumes_.for_each([&](const std::string&, const Volume& volume) {
-    if (volume.node != node_) return;
-    const auto spec = spec_of(volume);
-    if (spec) out.push_back(promise_of(*spec, volume));
-  });
+// One that does not say enough promises nothing.
+void Ledger::count(const std::string& volume) {
+  promised_.erase(volume);
+  const Volume* const known = volumes_.get(volume);
+  if (known == nullptr || known->node != node_) return;
+  if (const auto spec = spec_of(*known)) promised_.emplace(volume, promise_of(*spec, *known));
+}
+
+std::vector<const Promise*> Ledger::promises(const std::string& except_claim) const {
+  std::vector<const Promise*> out;
+  out.reserve(promised_.size() + reserved_.size());
+  for (const auto& [volume, promise] : promised_) out.push_back(&promise);
   for (const auto& [claim, promise] : reserved_)
-    if (claim != except_claim) out.push_back(promise);
+    if (claim != except_claim) out.push_back(&promise);
   return out;
 }
 

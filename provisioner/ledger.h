@@ -18,13 +18,12 @@ namespace flexlocal::provisioner {
 // could take the same last byte.
 class Ledger {
  public:
-  Ledger(Storage& storage, const engine::NodeConfig& config, const kube::Informer<Volume>& volumes,
-         const Clock& clock, std::string node)
-      : storage_(storage),
-        config_(config),
-        volumes_(volumes),
-        clock_(clock),
-        node_(std::move(node)) {}
+  // To be made before `volumes` takes anything in, and to be kept as long as it does: what they
+  // promise is counted change by change.
+  Ledger(Storage& storage, const engine::NodeConfig& config, kube::Informer<Volume>& volumes,
+         const Clock& clock, std::string node);
+  Ledger(const Ledger&) = delete;
+  Ledger& operator=(const Ledger&) = delete;
 
   // Makes sure that what the disks say is known, and no older than a few seconds; `anew` asks
   // them in any case, which costs what Engine::inventory does.
@@ -47,6 +46,7 @@ class Ledger {
     reserved_.insert_or_assign(claim, promise);
   }
   void release(const std::string& claim) { reserved_.erase(claim); }
+  bool has_reservations() const { return !reserved_.empty(); }
 
   const std::optional<engine::Inventory>& inventory() const { return inventory_; }
 
@@ -56,7 +56,8 @@ class Ledger {
   const std::optional<Error>& trouble() const { return trouble_; }
 
  private:
-  std::vector<Promise> promises(const std::string& except_claim) const;
+  void count(const std::string& volume);
+  std::vector<const Promise*> promises(const std::string& except_claim) const;
 
   Storage& storage_;
   const engine::NodeConfig& config_;
@@ -67,6 +68,9 @@ class Ledger {
   std::optional<engine::Inventory> outdated_;
   std::optional<Error> trouble_;
   Clock::Instant taken_{};
+  // Of this node's PersistentVolumes, by name: what they say is read when they change, not for
+  // every claim that asks for room beside them.
+  std::map<std::string, Promise> promised_;
   std::map<std::string, Promise> reserved_;  // by claim
 };
 

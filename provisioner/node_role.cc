@@ -112,7 +112,7 @@ claims_(api, log, claims_kind(), decode_claim, options.reflect),
                {options.orphan_policy, options.orphan_grace, orphan_interval(options)}),
       promises_(parts_) {
   claims_.on_change([this](const std::string& key) { enqueue_claim(key); });
-  volumes_.on_change([this](const std::string& key) { queue_.add(concat(kVolumeKey, key)); });
+  volumes_.on_change([this](const std::string& key) { enqueue_volume(key); });
   // A class that is mended, or made after its claims, is what they may have waited for.
   classes_.on_change([this](const std::string& name) {
     claims_.for_each([&](const std::string& key, const Claim& claim) {
@@ -125,6 +125,7 @@ Task<void> NodeRole::run() {
   controller_.watch(claims_.run());
   controller_.watch(volumes_.run());
   controller_.watch(classes_.run());
+  controller_.watch(begin());
   controller_.watch(tidy_loop());
   controller_.watch(grant_loop());
   controller_.watch(limits_loop());
@@ -143,12 +144,18 @@ Task<void> NodeRole::work(const std::string& key) {
   report(key, pass);
 }
 
+// Before the lists are complete, "there is no such volume" is not known: what came with them is
+// looked at now.
+Task<void> NodeRole::begin() {
+  auto claims = co_await claims_.wait_synced();
+  auto volumes = co_await volumes_.wait_synced();
+  auto classes = co_await classes_.wait_synced();
+  if (!claims || !volumes || !classes) co_return;
+  enqueue_claims();
+  enqueue_volumes();
+}
+
 Task<Result<Pass>> NodeRole::work_on(const std::string& key) {
-  // Before the lists are complete, "there is no such volume" is not known.
-  if (!has_synced()) {
-    queue_.add_after(key, std::chrono::milliseconds(100));
-    co_return Pass::kDone;
-  }
   if (key.starts_with(kClaimKey)) {
     const std::string claim = key.substr(kClaimKey.size());
     auto status = co_await work_on_claim(claim);
@@ -247,15 +254,21 @@ void NodeRole::enqueue_claims() {
   claims_.for_each([this](const std::string& key, const Claim&) { enqueue_claim(key); });
 }
 
-// A change of its volume's capacity comes by the claim, whose status follows.
+// A change of its volume's capacity comes by the claim, whose status follows. Most claims of a
+// cluster are other nodes', and each of their changes comes by here: no pass is spent on them,
+// unless it may take back what is reserved for one that has gone elsewhere.
 void NodeRole::enqueue_claim(const std::string& key) {
+  if (!has_synced()) return;
   const Claim* const claim = claims_.get(key);
   const Volume* const volume = claim == nullptr ? nullptr : volumes_.get(claim->volume_name);
+  const bool here = claim != nullptr && claim->selected_node == parts_.node.name;
+  if (!here && volume == nullptr && !ledger_.has_reservations()) return;
   queue_.add(concat(kClaimKey, key), priority_of(claim, volume, parts_.node.name));
 }
 
 // What waits for a mount is concluded when the disks show one.
 void NodeRole::enqueue_growths() {
+  if (!has_synced()) return;
   claims_.for_each([this](const std::string& name, const Claim& claim) {
     const std::string key = concat(kClaimKey, name);
     if (claim.file_system_pending && queue_.failures(key) == 0) queue_.add(key);
@@ -265,9 +278,12 @@ void NodeRole::enqueue_growths() {
 void NodeRole::enqueue_volumes() {
   volumes_.for_each([this](const std::string& name, const Volume&) {
     // One that failed comes by its own back-off.
-    const std::string key = concat(kVolumeKey, name);
-    if (queue_.failures(key) == 0) queue_.add(key);
+    if (queue_.failures(concat(kVolumeKey, name)) == 0) enqueue_volume(name);
   });
+}
+
+void NodeRole::enqueue_volume(const std::string& name) {
+  if (has_synced()) queue_.add(concat(kVolumeKey, name));
 }
 
 }  // namespace flexlocal::provisioner

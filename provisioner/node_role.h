@@ -64,6 +64,7 @@ class NodeRole {
   }
 
  private:
+  Task<void> begin();
   Task<void> work(const std::string& key);
   Task<Result<Pass>> work_on(const std::string& key);
   Task<Status> work_on_claim(const std::string& claim);
@@ -72,6 +73,7 @@ class NodeRole {
   Task<void> grant_loop();
   Task<void> limits_loop();
   void enqueue_volumes();
+  void enqueue_volume(const std::string& name);
   void enqueue_claims();
   void enqueue_growths();
   void enqueue_claim(const std::string& key);

@@ -69,23 +69,72 @@ Bytes held_of(const std::map<std::string_view, Bytes>& held, const std::string& 
   return found == held.end() ? Bytes(0) : found->second;
 }
 
+// Whose volumes lie in a space: found out once, for a node has few pools and may have promised
+// thousands of volumes.
+class PoolsOfSpace {
+ public:
+  PoolsOfSpace(const engine::Space& space, const engine::NodeConfig& config) {
+    using engine::Backend;
+    for (const auto& [name, pool] : config.pools)
+      for (const Backend backend : {Backend::kLvm, Backend::kThin, Backend::kQuota})
+        if (engine::space_id(backend, name, pool) == space.id)
+          members_.push_back({backend, name, pool});
+  }
+
+  // nullptr: the promise is none of this space.
+  const engine::Pool* find(const Promise& promise) const {
+    for (const Member& member : members_)
+      if (member.backend == promise.backend && member.name == promise.pool) return &member.pool;
+    return nullptr;
+  }
+
+ private:
+  struct Member {
+    engine::Backend backend;
+    const std::string& name;
+    const engine::Pool& pool;
+  };
+  std::vector<Member> members_;
+};
+
+// A promise of the space, and the pool that it is made in.
+struct Entry {
+  const Promise* promise;
+  const engine::Pool* pool;
+};
+
+bool is_named_before(const Entry& a, const Entry& b) { return a.promise->name < b.promise->name; }
+
+// Those of the space, by name. Nearly all may come in that order already, and be thousands where
+// few are new: so only the rest is sorted.
+std::vector<Entry> entries_in(const engine::Space& space, const engine::NodeConfig& config,
+                              const std::vector<const Promise*>& promises) {
+  const PoolsOfSpace pools(space, config);
+  std::vector<Entry> entries;
+  entries.reserve(promises.size());
+  for (const Promise* const promise : promises)
+    if (const engine::Pool* const pool = pools.find(*promise)) entries.push_back({promise, pool});
+  const auto middle = std::is_sorted_until(entries.begin(), entries.end(), is_named_before);
+  std::sort(middle, entries.end(), is_named_before);
+  std::inplace_merge(entries.begin(), middle, entries.end(), is_named_before);
+  return entries;
+}
+
 // What is promised of the space and not taken from it yet.
 std::vector<Demand> demands_on(const engine::Space& space, const engine::NodeConfig& config,
                                const std::map<std::string_view, Bytes>& held,
-                               const std::vector<Promise>& promises, const std::string& except) {
-  std::map<std::string_view, const Promise*> largest;
-  for (const Promise& promise : promises) {
-    const auto pool = config.pools.find(promise.pool);
-    if (promise.name == except || pool == config.pools.end() ||
-        engine::space_id(promise.backend, promise.pool, pool->second) != space.id)
-      continue;
-    const Promise*& known = largest[promise.name];
-    if (known == nullptr || known->size < promise.size) known = &promise;
-  }
+                               const std::vector<const Promise*>& promises,
+                               const std::string& except) {
+  const std::vector<Entry> entries = entries_in(space, config, promises);
   std::vector<Demand> demands;
-  for (const auto& [name, promise] : largest) {
-    const Demand demand =
-        demand_of(*promise, config.pools.at(promise->pool), space, held_of(held, promise->name));
+  demands.reserve(entries.size() + 1);
+  for (auto at = entries.begin(); at != entries.end();) {
+    Entry largest = *at;
+    while (++at != entries.end() && at->promise->name == largest.promise->name)
+      if (largest.promise->size < at->promise->size) largest = *at;
+    const std::string& name = largest.promise->name;
+    if (name == except) continue;
+    const Demand demand = demand_of(*largest.promise, *largest.pool, space, held_of(held, name));
     if (demand.cost.count() != 0) demands.push_back(demand);
   }
   return demands;
@@ -95,9 +144,10 @@ std::vector<Demand> demands_on(const engine::Space& space, const engine::NodeCon
 bool all_find_disks(const engine::Space& space, const std::vector<Demand>& demands) {
   Bytes on_each_disk;
   for (const Demand& demand : demands) on_each_disk += demand.most_on_one_disk;
+  engine::Space left = space;
   return std::all_of(demands.begin(), demands.end(), [&](const Demand& demand) {
-    engine::Space left = space;
-    for (Bytes& disk : left.disks) disk = disk - (on_each_disk - demand.most_on_one_disk);
+    for (std::size_t i = 0; i < space.disks.size(); ++i)
+      left.disks[i] = space.disks[i] - (on_each_disk - demand.most_on_one_disk);
     return engine::fits_disks(demand.backend, demand.pool, left, demand.size);
   });
 }
@@ -106,7 +156,7 @@ bool all_find_disks(const engine::Space& space, const std::vector<Demand>& deman
 
 Result<PoolRoom> room_for(const Promise& wanted, const engine::NodeConfig& config,
                           const engine::Inventory& inventory,
-                          const std::vector<Promise>& promises) {
+                          const std::vector<const Promise*>& promises) {
   auto pool = engine::find_pool(config, wanted.pool);
   if (!pool) return Error(ErrorCode::kNotFound, pool.error().message());
   const std::string id = engine::space_id(wanted.backend, wanted.pool, *pool);

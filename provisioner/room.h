@@ -42,6 +42,7 @@ struct PoolRoom {
 // kNotFound, in words, when the node has no such pool, the pool has no volumes of that backend, or
 // what they would lie on is not to be seen.
 Result<PoolRoom> room_for(const Promise& wanted, const engine::NodeConfig& config,
-                          const engine::Inventory& inventory, const std::vector<Promise>& promises);
+                          const engine::Inventory& inventory,
+                          const std::vector<const Promise*>& promises);
 
 }  // namespace flexlocal::provisioner

@@ -39,6 +39,10 @@ std::string with_query(const std::string& path, const Query& query) {
   return query.text().empty() ? path : concat(path, '?', query.text());
 }
 
+std::string what_of(const HttpRequest& request) {
+  return concat(to_string(request.method), ' ', request.target);
+}
+
 std::string delete_options(const Preconditions& preconditions) {
   JsonWriter json;
   json.begin_object().member("kind", "DeleteOptions").member("apiVersion", "v1");
@@ -75,6 +79,13 @@ Task<Result<JsonDocument>> ApiClient::list(const std::string& path, const Query&
   HttpRequest request;
   request.target = with_query(path, query);
   co_return co_await call(request);
+}
+
+Task<Status> ApiClient::read_list(const std::string& path, const Query& query, ByteSink& sink) {
+  HttpRequest request;
+  request.target = with_query(path, query);
+  const auto response = co_await exchange(request, &sink);
+  co_return response ? Status() : Status(response.error());
 }
 
 Task<Result<JsonDocument>> ApiClient::create(const std::string& path, const std::string& body) {
@@ -119,6 +130,7 @@ Task<Status> ApiClient::watch(const std::string& path, const Query& query, Watch
   request.target = with_query(path, query);
   request.deadline = limits.deadline;
   request.stall = limits.stall;
+  request.trickles = true;
   const auto response = co_await http_.stream(request, sink);
   stats_.count(request.method, response ? response->status : RequestStats::kNoAnswer);
   if (!response) co_return response.error();
@@ -128,22 +140,29 @@ Task<Status> ApiClient::watch(const std::string& path, const Query& query, Watch
 }
 
 Task<Result<JsonDocument>> ApiClient::call(const HttpRequest& request) {
+  auto response = co_await exchange(request, nullptr);
+  if (!response) co_return response.error();
+  auto parsed = JsonDocument::parse(response->body);
+  // The transport was in order, so this is not the API server that answers.
+  if (!parsed)
+    co_return Error(ErrorCode::kCorrupt, parsed.error().message()).context(what_of(request));
+  co_return std::move(*parsed);
+}
+
+Task<Result<HttpResponse>> ApiClient::exchange(const HttpRequest& request, ByteSink* sink) {
   if (auto turn = co_await wait_for_turn(); !turn) co_return turn.error();
   HttpRequest timed = request;
   timed.deadline = options_.deadline;
   const auto sent = clock_.now();
-  auto response = co_await http_.send(timed);
+  auto answer = sink == nullptr ? http_.send(timed) : http_.stream(timed, *sink);
+  auto response = co_await std::move(answer);
   stats_.took(timed.method, clock_.now() - sent);
   stats_.count(timed.method, response ? response->status : RequestStats::kNoAnswer);
-  const std::string doing = concat(to_string(timed.method), ' ', timed.target);
-  if (!response) co_return response.error().context(doing);
+  if (!response) co_return response.error().context(what_of(request));
   heed(*response);
   if (!response->success())
-    co_return error_of_answer(response->status, response->body).context(doing);
-  auto parsed = JsonDocument::parse(response->body);
-  // The transport was in order, so this is not the API server that answers.
-  if (!parsed) co_return Error(ErrorCode::kCorrupt, parsed.error().message()).context(doing);
-  co_return std::move(*parsed);
+    co_return error_of_answer(response->status, response->body).context(what_of(request));
+  co_return std::move(*response);
 }
 
 Task<Status> ApiClient::wait_for_turn() {

@@ -65,6 +65,9 @@ class ApiClient {
   // Paths and bodies must live until the task has ended.
   Task<Result<JsonDocument>> get(const std::string& path);
   Task<Result<JsonDocument>> list(const std::string& path, const Query& query);
+  // The same, with the answer's bytes going to `sink` as they come: see ListDecoder. An error
+  // leaves the sink with a part of them.
+  Task<Status> read_list(const std::string& path, const Query& query, ByteSink& sink);
   Task<Result<JsonDocument>> create(const std::string& path, const std::string& body);
   // PUT: the body's resourceVersion guards it, kConflict when someone was faster.
   Task<Result<JsonDocument>> replace(const std::string& path, const std::string& body);
@@ -89,6 +92,7 @@ class ApiClient {
 
  private:
   Task<Result<JsonDocument>> call(const HttpRequest& request);
+  Task<Result<HttpResponse>> exchange(const HttpRequest& request, ByteSink* sink);
   Task<Status> wait_for_turn();
   void heed(const HttpResponse& response);
 

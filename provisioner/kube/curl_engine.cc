@@ -154,6 +154,10 @@ struct CurlEngine::Multi {
   void configure_tls(Transfer& transfer);
   void configure_server(Transfer& transfer);
   void configure_body(Transfer& transfer);
+  void count_awaited(const Transfer& transfer, int more);
+  std::chrono::milliseconds resting_time() const {
+    return awaited == 0 ? options.gather : std::chrono::milliseconds(0);
+  }
 
   CurlLibrary library;
   asio::io_context& io;
@@ -164,6 +168,7 @@ struct CurlEngine::Multi {
   Alarm alarm;
   std::map<curl_socket_t, std::unique_ptr<SocketWatch>> sockets;
   std::unordered_set<Transfer*> transfers;
+  int awaited = 0;  // of these, whose answer has an end that somebody waits for
   std::vector<CURL*> idle;
 };
 
@@ -178,6 +183,7 @@ Status CurlEngine::Multi::start(Transfer& transfer) {
   if (transfer.handle->easy == nullptr)
     return Error(ErrorCode::kFailed, "libcurl has no more handles");
   transfers.insert(&transfer);
+  count_awaited(transfer, 1);
   configure(transfer);
   if (curl_multi_add_handle(curl, transfer.handle->easy) != CURLM_OK)
     return Error(ErrorCode::kFailed, "libcurl takes no request");
@@ -186,6 +192,7 @@ Status CurlEngine::Multi::start(Transfer& transfer) {
 
 void CurlEngine::Multi::remove(Transfer& transfer) {
   if (transfers.erase(&transfer) == 0) return;
+  count_awaited(transfer, -1);
   curl_multi_remove_handle(curl, transfer.handle->easy);
   if (idle.size() < kMostIdleHandles) {
     curl_easy_reset(transfer.handle->easy);  // nothing of this request stays in it
@@ -193,6 +200,13 @@ void CurlEngine::Multi::remove(Transfer& transfer) {
   } else {
     curl_easy_cleanup(transfer.handle->easy);
   }
+}
+
+// What is read belongs to any transfer of its connection: all of them rest, or none does.
+void CurlEngine::Multi::count_awaited(const Transfer& transfer, int more) {
+  if (transfer.request.trickles) return;
+  awaited += more;
+  for (const auto& [fd, watch] : sockets) watch->rest(resting_time());
 }
 
 void CurlEngine::Multi::close() {
@@ -223,6 +237,7 @@ int CurlEngine::Multi::on_socket(CURL*, curl_socket_t fd, int what, void* self, 
                             (readiness.writable ? CURL_CSELECT_OUT : 0) |
                             (readiness.failed ? CURL_CSELECT_ERR : 0));
         });
+  watch->rest(multi.resting_time());
   watch->want((what & CURL_POLL_IN) != 0, (what & CURL_POLL_OUT) != 0);
   return 0;
 }
@@ -276,8 +291,7 @@ void CurlEngine::Multi::configure(Transfer& transfer) {
   set(easy, CURLOPT_WRITEFUNCTION, &on_bytes);
   set(easy, CURLOPT_WRITEDATA, &transfer);
   set(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_deadline.count()));
-  // Compression would hold small events back.
-  if (!transfer.streaming) set(easy, CURLOPT_ACCEPT_ENCODING, "gzip");
+  if (!transfer.request.trickles) set(easy, CURLOPT_ACCEPT_ENCODING, "gzip");
   configure_server(transfer);
   configure_tls(transfer);
   configure_body(transfer);

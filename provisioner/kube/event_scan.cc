@@ -130,7 +130,8 @@ bool scan_metadata(Scanner& scanner, EventHead& head) {
   });
 }
 
-bool scan_object(Scanner& scanner, EventHead& head, bool& seen) {
+bool scan_members(Scanner& scanner, EventHead& head) {
+  bool seen = false;
   return scanner.object([&](std::string_view key) {
     if (key != "metadata") return scanner.skip_value();
     return !std::exchange(seen, true) && scan_metadata(scanner, head);
@@ -147,12 +148,19 @@ std::optional<EventHead> scan_event(std::string_view line) {
   Scanner scanner(line);
   EventHead head;
   bool has_object = false;
-  bool has_metadata = false;
   const bool whole = scanner.object([&](std::string_view key) {
     if (key == "type") return once(scanner, head.type);
     if (key != "object") return scanner.skip_value();
-    return !std::exchange(has_object, true) && scan_object(scanner, head, has_metadata);
+    return !std::exchange(has_object, true) && scan_members(scanner, head);
   });
+  if (!whole || !scanner.at_end() || head.name.empty() || head.version.empty()) return std::nullopt;
+  return head;
+}
+
+std::optional<EventHead> scan_object(std::string_view text) {
+  Scanner scanner(text);
+  EventHead head;
+  const bool whole = scan_members(scanner, head);
   if (!whole || !scanner.at_end() || head.name.empty() || head.version.empty()) return std::nullopt;
   return head;
 }

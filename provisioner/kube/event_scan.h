@@ -1,4 +1,4 @@
-// The head of a watch event, found among its bytes without a tree being built.
+// The head of a watch event or of an object, found among its bytes without a tree being built.
 #pragma once
 
 #include <optional>
@@ -23,5 +23,8 @@ struct EventHead {
 // also says what is wrong with it. Of the parts that are stepped over only strings and the number
 // of brackets are looked at.
 std::optional<EventHead> scan_event(std::string_view line);
+
+// The same of an object by itself, as a list has it; its head has no type.
+std::optional<EventHead> scan_object(std::string_view text);
 
 }  // namespace flexlocal::kube

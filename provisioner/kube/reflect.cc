@@ -1,5 +1,6 @@
 #include "provisioner/kube/reflect.h"
 
+#include "provisioner/kube/list_intake.h"
 #include "provisioner/kube/watch_intake.h"
 
 namespace flexlocal::kube {
@@ -22,12 +23,13 @@ void log_failure(const Run& run, std::string_view message, const Error& error) {
       {{"kind", run.kind.name}, {"code", to_string(error.code())}, {"error", error.message()}});
 }
 
-Status take_page(const Run& run, JsonView page) {
-  const JsonView metadata = page["metadata"];
+// Its items have been taken in as they came.
+Status end_page(const Run& run, const ListDecoder& decoder) {
+  const auto page = decoder.finish();
+  if (!page) return page.error();
+  const JsonView metadata = page->root()["metadata"];
   const std::string_view version = metadata["resourceVersion"].text();
   if (version.empty()) return Error(ErrorCode::kCorrupt, "a list without a resourceVersion");
-  const JsonView items = page["items"];
-  for (std::size_t i = 0; i < items.size(); ++i) run.sink.listed(items.at(i));
   const std::string_view more = metadata["continue"].text();
   if (more.empty()) run.sink.list_ended(version);
   run.reflector.listed(more, version);
@@ -39,8 +41,10 @@ Task<void> list_page(const Run& run, const ReflectorStep& step) {
     run.sink.list_began();
     run.stats.lists.add();
   }
-  const auto page = co_await run.api.list(run.kind.path, step.query);
-  Status taken = page ? take_page(run, page->root()) : Status(page.error());
+  ListIntake objects(run.kind, run.sink);
+  ListDecoder decoder(objects);
+  Status taken = co_await run.api.read_list(run.kind.path, step.query, decoder);
+  if (taken) taken = end_page(run, decoder);
   if (taken) co_return;
   run.stats.list_failures.add();
   log_failure(run, "list failed", taken.error());

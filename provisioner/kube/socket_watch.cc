@@ -1,12 +1,15 @@
 #include "provisioner/kube/socket_watch.h"
 
+#include <boost/asio/post.hpp>
+
 namespace flexlocal::kube {
 
 // Shared with the handlers that wait, which end after their owner.
 struct SocketWatch::State {
   using Wait = asio::posix::descriptor_base::wait_type;
 
-  State(asio::io_context& io, OnReady callback) : socket(io), on_ready(std::move(callback)) {}
+  State(asio::io_context& io, int watched, OnReady callback)
+      : socket(io), fd(watched), pause(io), on_ready(std::move(callback)) {}
 
   struct Direction {
     Wait wait;
@@ -16,11 +19,39 @@ struct SocketWatch::State {
 
   static void arm(const std::shared_ptr<State>& self, Direction& direction) {
     if (self->closed || !direction.wanted || direction.waiting) return;
+    const auto until = self->last_read + self->between;
+    const bool rests = &direction == &self->reading && !self->writing.waiting &&
+                       until > std::chrono::steady_clock::now();
+    if (rests) return self->rest_until(self, until);
+    self->attach();
     direction.waiting = true;
     self->socket.async_wait(direction.wait,
                             [self, &direction](const boost::system::error_code& error) {
                               ready(self, direction, error);
                             });
+  }
+
+  // Away from epoll, which would wake us for every piece that comes meanwhile.
+  void rest_until(const std::shared_ptr<State>& self, Clock::Instant until) {
+    if (resting) return;
+    resting = true;
+    if (socket.is_open()) socket.release();
+    pause.expires_at(until);
+    // Cut short, it is over all the same.
+    pause.async_wait([self](const boost::system::error_code&) {
+      self->resting = false;
+      self->last_read = Clock::Instant::min();
+      arm(self, self->reading);
+    });
+  }
+
+  // Fails only when the kernel is out of memory or of epoll watches: then nothing is ever reported
+  // and the deadline of whoever waits ends it.
+  void attach() {
+    if (socket.is_open()) return;
+    boost::system::error_code failed;
+    socket.assign(fd, failed);
+    closed = static_cast<bool>(failed);
   }
 
   static void ready(const std::shared_ptr<State>& self, Direction& direction,
@@ -31,28 +62,31 @@ struct SocketWatch::State {
     readiness.readable = direction.wait == Wait::wait_read;
     readiness.writable = !readiness.readable;
     readiness.failed = static_cast<bool>(error);
+    if (readiness.readable) self->last_read = std::chrono::steady_clock::now();
     self->on_ready(readiness);
     arm(self, direction);
   }
 
   asio::posix::stream_descriptor socket;
+  int fd;
+  asio::steady_timer pause;  // of reading
+  std::chrono::milliseconds between{0};
+  Clock::Instant last_read = Clock::Instant::min();
   OnReady on_ready;
   Direction reading{.wait = Wait::wait_read};
   Direction writing{.wait = Wait::wait_write};
+  bool resting = false;
   bool closed = false;
 };
 
 SocketWatch::SocketWatch(asio::io_context& io, int fd, OnReady on_ready)
-    : state_(std::make_shared<State>(io, std::move(on_ready))) {
-  // Fails only when the kernel is out of memory or of epoll watches: then nothing is ever
-  // reported and the deadline of whoever waits ends it.
-  boost::system::error_code ignored;
-  state_->socket.assign(fd, ignored);
-  state_->closed = static_cast<bool>(ignored);
+    : state_(std::make_shared<State>(io, fd, std::move(on_ready))) {
+  state_->attach();
 }
 
 SocketWatch::~SocketWatch() {
   state_->closed = true;
+  state_->pause.cancel();
   if (state_->socket.is_open()) state_->socket.release();
 }
 
@@ -61,6 +95,12 @@ void SocketWatch::want(bool reading, bool writing) {
   state_->writing.wanted = writing;
   State::arm(state_, state_->reading);
   State::arm(state_, state_->writing);
+}
+
+void SocketWatch::rest(std::chrono::milliseconds between) {
+  const bool shorter = between < state_->between;
+  state_->between = between;
+  if (shorter) state_->pause.cancel();  // never inside of this call
 }
 
 struct Alarm::State {
@@ -79,10 +119,17 @@ Alarm::~Alarm() { clear(); }
 
 void Alarm::set(std::chrono::milliseconds from_now) {
   const unsigned setting = ++state_->setting;
-  state_->timer.expires_after(from_now);
-  state_->timer.async_wait([state = state_, setting](const boost::system::error_code& error) {
+  auto ring = [state = state_, setting](const boost::system::error_code& error) {
     if (!error && state->setting == setting) state->on_ring();
-  });
+  };
+  state_->timer.cancel();
+  // "Now", which is what libcurl says most often, costs no timer of the kernel's.
+  if (from_now <= std::chrono::milliseconds(0)) {
+    asio::post(state_->timer.get_executor(), [ring] { ring({}); });
+    return;
+  }
+  state_->timer.expires_after(from_now);
+  state_->timer.async_wait(ring);
 }
 
 void Alarm::clear() {

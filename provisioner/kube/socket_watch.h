@@ -27,6 +27,10 @@ class SocketWatch {
   // What to wait for from now on, again and again.
   void want(bool reading, bool writing);
 
+  // At least so long between two reports of something to read; zero, as at first: none. A shorter
+  // time holds at once.
+  void rest(std::chrono::milliseconds between);
+
  private:
   struct State;
   std::shared_ptr<State> state_;

@@ -1,8 +1,8 @@
 #include "provisioner/kube/watch_intake.h"
 
-#include <cstring>
-
 #include "flexvolume/base/text.h"
+#include "provisioner/kube/event_scan.h"
+#include "provisioner/kube/object_filter.h"
 #include "provisioner/kube/version.h"
 
 namespace flexlocal::kube {
@@ -14,18 +14,6 @@ Error refusal(JsonView status) {
   Error error = error_of_status(status);
   if (status["code"].integer() == 429) return error;
   return Error(ErrorCode::kGone, error.message());
-}
-
-// Faster than std::string_view::find, which looks at every quote when the mark begins with one.
-bool contains(std::string_view text, std::string_view piece) {
-  return ::memmem(text.data(), text.size(), piece.data(), piece.size()) != nullptr;
-}
-
-// Backslashes are rarer than what memmem would look at for two bytes.
-bool has_unicode_escape(std::string_view text) {
-  for (std::size_t at = text.find('\\'); at != std::string_view::npos; at = text.find('\\', at + 1))
-    if (text.substr(at + 1).starts_with('u')) return true;
-  return false;
 }
 
 bool is_about_an_object(std::string_view type) {
@@ -54,29 +42,18 @@ Status WatchIntake::take(const WatchEvent& event) {
 std::string_view WatchIntake::needed(std::string_view line, std::string& room) {
   const auto head = scan_event(line);
   if (!head || !is_about_an_object(head->type)) return line;
-  if (!concerns_us(line, *head) && !goes_back(head->version)) {
+  if (!concerns_us(line, *head, kind_, sink_) && !goes_back(head->version)) {
     stats_.events.add();
     stats_.passed_over.add();
     sink_.advanced(head->version);
     reflector_.watched(head->version);
     return {};
   }
-  const std::string_view fields = head->managed_fields;
-  if (fields.empty()) return line;
-  const auto before = static_cast<std::size_t>(fields.data() - line.data());
-  room.assign(line.substr(0, before));
-  room += "null";
-  room += line.substr(before + fields.size());
-  return room;
+  return without_managed_fields(line, *head, room);
 }
 
 bool WatchIntake::goes_back(std::string_view version) const {
   return ObjectVersion(reflector_.version()).newer_than(ObjectVersion(version));
-}
-
-bool WatchIntake::concerns_us(std::string_view line, const EventHead& head) const {
-  return kind_.mark.empty() || contains(line, kind_.mark) || has_unicode_escape(line) ||
-         sink_.knows(head.key());
 }
 
 }  // namespace flexlocal::kube

@@ -1,7 +1,6 @@
 // The events of a watch on their way from the stream into the store.
 #pragma once
 
-#include "provisioner/kube/event_scan.h"
 #include "provisioner/kube/object_sink.h"
 #include "provisioner/kube/reflector.h"
 #include "provisioner/kube/watch_decoder.h"
@@ -16,10 +15,7 @@ class WatchIntake final : public WatchEventSink {
 
   Status take(const WatchEvent& event) override;
 
-  // An object without the kind's mark, which the store does not have either, changes nothing but
-  // the version; one that the store has may be one that concerns us no longer. Bytes that are
-  // written as \u.... could be the mark in disguise: then a tree is made. What a tree is made of
-  // has no managedFields, which are half of many an object and of no use to anybody here.
+  // See object_filter.h.
   std::string_view needed(std::string_view line, std::string& room) override;
 
  private:
@@ -27,7 +23,6 @@ class WatchIntake final : public WatchEventSink {
   // neither which are missing nor that an object is gone already, so the list is read anew. The
   // same version again does no harm.
   bool goes_back(std::string_view version) const;
-  bool concerns_us(std::string_view line, const EventHead& head) const;
 
   const ResourceKind& kind_;
   Reflector& reflector_;

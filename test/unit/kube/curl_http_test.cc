@@ -143,6 +143,33 @@ TEST_CASE("a stream that falls silent is given up on long before its deadline") 
   CHECK(sink.all == "x");
 }
 
+TEST_CASE("a stream that is gathered holds up no answer") {
+  Lab lab;
+  ScriptedServer server(lab.io, [](const Seen& seen) {
+    return seen.target == "/watch" ? stream({"x"}, Reply::End::kHang) : body("answer");
+  });
+  ClusterConfig config;
+  config.server = server.url();
+  CurlHttpOptions options;
+  options.gather = std::chrono::hours(1);
+  const auto http = connect(lab, config, options);
+  HttpRequest watch = get("/watch", std::chrono::hours(1));
+  watch.trickles = true;
+  KeepingSink sink;
+  std::optional<Result<HttpResponse>> ended;
+  TaskGroup watches(lab.io);
+  watches.spawn(stream_into(*http, watch, sink, ended));
+  REQUIRE(lab.run_until([&] { return sink.all == "x"; }));
+  for (int i = 0; i < 3; ++i) {
+    const auto answer = lab.wait_for(http->send(get("/")));
+    REQUIRE(answer.ok());
+    CHECK(answer->body == "answer");
+  }
+  CHECK_FALSE(ended.has_value());
+  watches.cancel();
+  CHECK(lab.run_until([&] { return ended.has_value(); }));
+}
+
 TEST_CASE("a refused connection is unavailable, and the next request finds the server again") {
   Lab lab;
   ScriptedServer server(lab.io, [](const Seen&) { return body("{}"); });

@@ -43,7 +43,14 @@ struct QuietServer final : kube::Http {
     }
     co_return HttpResponse{.status = 200, .body = "{}", .retry_after = {}};
   }
-  kube::Task<Result<HttpResponse>> stream(const HttpRequest&, kube::ByteSink&) override {
+  kube::Task<Result<HttpResponse>> stream(const HttpRequest& request,
+                                          kube::ByteSink& sink) override {
+    if (!request.trickles) {
+      auto response = co_await send(request);
+      if (!response || !response->success()) co_return response;
+      if (auto taken = sink.take(response->body); !taken) co_return taken.error();
+      co_return HttpResponse{.status = 200, .body = {}, .retry_after = {}};
+    }
     Status waited;
     while (waited) waited = co_await never.wait();
     co_return waited.error();

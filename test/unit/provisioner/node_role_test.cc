@@ -45,7 +45,14 @@ struct QuietServer final : kube::Http {
     }
     co_return response;
   }
-  kube::Task<Result<HttpResponse>> stream(const HttpRequest&, kube::ByteSink&) override {
+  kube::Task<Result<HttpResponse>> stream(const HttpRequest& request,
+                                          kube::ByteSink& sink) override {
+    if (!request.trickles) {
+      auto response = co_await send(request);
+      if (!response || !response->success()) co_return response;
+      if (auto taken = sink.take(response->body); !taken) co_return taken.error();
+      co_return HttpResponse{.status = 200, .body = {}, .retry_after = {}};
+    }
     Status waited;
     while (waited) waited = co_await never.wait();
     co_return waited.error();
@@ -132,6 +139,21 @@ TEST_CASE_FIXTURE(Fixture, "a volume that was released before the daemon is recl
   start();
   CHECK(run_until([&] { return did("PATCH " + kVolumePath); }));
   CHECK(did("remove pvc-" + kUid));
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture, "no pass is spent on claims of other nodes") {
+  Claim elsewhere = sample_claim();
+  elsewhere.selected_node = "node-z";
+  Claim nowhere = sample_claim();
+  nowhere.uid = kOtherUid;
+  nowhere.name = "nowhere";
+  nowhere.selected_node = "";
+  server.claims = {claim_text(elsewhere), claim_text(nowhere)};
+  start();
+  REQUIRE(run_until([&] { return role->has_synced(); }));
+  settle();
+  for (const kube::Counter& adds : role->queue().stats().adds) CHECK(adds.value() == 0);
   CHECK(stop());
 }
 

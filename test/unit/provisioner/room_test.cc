@@ -46,10 +46,16 @@ Promise promise_of(const std::string& name, std::uint64_t size_mib, Backend back
   return {name, backend, pool, mib(size_mib)};
 }
 
+std::vector<const Promise*> each(const std::vector<Promise>& promises) {
+  std::vector<const Promise*> out;
+  for (const Promise& promise : promises) out.push_back(&promise);
+  return out;
+}
+
 PoolRoom room(const engine::Inventory& inventory, const std::vector<Promise>& promises,
               const Promise& wanted = promise_of("wanted", 4),
               const engine::NodeConfig& config = config_with()) {
-  const auto found = room_for(wanted, config, inventory, promises);
+  const auto found = room_for(wanted, config, inventory, each(promises));
   REQUIRE(found.ok());
   return *found;
 }
@@ -288,7 +294,8 @@ void ask_more(Model& model, std::mt19937& random, const std::string& name) {
   Promise wanted = now;
   wanted.size = engine::size_in(Backend::kLvm, configured,
                                 now.size + Bytes((1 + random() % 8) * kExtent.count()), kExtent);
-  const auto found = room_for(wanted, model.config, model.inventory(), model.promises());
+  const auto promises = model.promises();
+  const auto found = room_for(wanted, model.config, model.inventory(), each(promises));
   REQUIRE(found.ok());
   const bool made = found->held.count() != 0;
   const Bytes more = made ? cost(wanted.size) - cost(found->held) : cost(wanted.size);
@@ -312,7 +319,8 @@ void claim(Model& model, std::mt19937& random, int number) {
   const engine::Pool& configured = model.config.pools.at(pool);
   const Promise wanted{concat("v", number), Backend::kLvm, pool,
                        engine::size_in(Backend::kLvm, configured, asked, kExtent)};
-  const auto found = room_for(wanted, model.config, model.inventory(), model.promises());
+  const auto promises = model.promises();
+  const auto found = room_for(wanted, model.config, model.inventory(), each(promises));
   REQUIRE(found.ok());
   const Bytes cost = engine::cost_in(Backend::kLvm, configured, wanted.size, kExtent);
   if (cost <= found->free && found->disks_suffice) model.promised.emplace(wanted.name, wanted);
