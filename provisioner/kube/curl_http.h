@@ -25,7 +25,7 @@ struct CurlHttpOptions {
   // Most of the cost of a small piece of a stream is that of waking up for it. So the first one
   // after a pause is read at once, and what comes within so long after it is read together. Only
   // while nobody waits for an answer, which would wait as well. Zero: all is read at once.
-  std::chrono::milliseconds gather = std::chrono::milliseconds(10);
+  std::chrono::milliseconds gather = std::chrono::milliseconds(50);
   // Credential files are looked at again no more often than this.
   std::chrono::milliseconds reload_interval = std::chrono::seconds(1);
   // Of the configuration's credential program, if it names one.
