@@ -15,17 +15,18 @@ MAKEFLAGS += --jobs=$(shell nproc)
 endif
 
 CXX := g++
-CPPFLAGS += -I. -DBOOST_ASIO_NO_DEPRECATED
+override CPPFLAGS += -I. -DBOOST_ASIO_NO_DEPRECATED
+# What is given on make's command line comes beside ours, not in its place.
 CXXFLAGS ?= -O2 -g
-CXXFLAGS += -std=c++20 -pthread -fno-strict-aliasing -Wall -Wextra -Wpedantic -Wshadow \
+override CXXFLAGS += -std=c++20 -pthread -fno-strict-aliasing -Wall -Wextra -Wpedantic -Wshadow \
   -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual -Werror
-LDFLAGS += -pthread
+override LDFLAGS += -pthread
 
 # make SANITIZE=address,undefined check-unit: objects of their own, so that they never mix.
 ifdef SANITIZE
 OUT := $(BUILD)/sanitize
-CXXFLAGS += -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
-LDFLAGS += -fsanitize=$(SANITIZE)
+override CXXFLAGS += -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
+override LDFLAGS += -fsanitize=$(SANITIZE)
 else
 OUT := $(BUILD)
 endif
@@ -65,7 +66,7 @@ $(OUT)/generated/flexlocal_version.h: FORCE
 	@echo '#define FLEXLOCAL_VERSION "$(VERSION)"' | cmp -s - $@ || \
 	  echo '#define FLEXLOCAL_VERSION "$(VERSION)"' > $@
 $(OUT)/flexvolume/base/version.o: $(OUT)/generated/flexlocal_version.h
-$(OUT)/flexvolume/base/version.o: CPPFLAGS += -I$(OUT)/generated
+$(OUT)/flexvolume/base/version.o: override CPPFLAGS += -I$(OUT)/generated
 .PHONY: FORCE
 FORCE:
 
@@ -116,7 +117,7 @@ $(BUILD)/fuzz/%.o: %.cc test/fuzz/ignorelist | $(BUILD)/setup-fuzz
 	@echo "  FUZZ $<"
 	@clang++ $(CPPFLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c $< -o $@
 $(BUILD)/fuzz/flexvolume/base/version.o: $(OUT)/generated/flexlocal_version.h
-$(BUILD)/fuzz/flexvolume/base/version.o: CPPFLAGS += -I$(OUT)/generated
+$(BUILD)/fuzz/flexvolume/base/version.o: override CPPFLAGS += -I$(OUT)/generated
 $(fuzz_programs): $(BUILD)/fuzz/%: $(BUILD)/fuzz/test/fuzz/%.o \
   $(patsubst %.cc,$(BUILD)/fuzz/%.o,$(plugin) $(engine) $(base))
 	@echo "  LD   $@"
