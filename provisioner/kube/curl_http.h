@@ -32,11 +32,12 @@ struct CurlHttpOptions {
   ExecOptions exec;
 };
 
-// HTTP/2 where the server offers it by ALPN, else HTTP/1.1; connections are used again; TLS is
-// always verified. Redirects are not followed and no proxy is used. Files of the configuration
-// that change are read again: later requests use the new ones, those in flight are undisturbed. The
-// same holds for what a credential program gives out; a request waits for it, within its deadline,
-// while there is nothing to send with, and is kUnavailable when the program fails.
+// HTTP/2 where the server offers it by ALPN, else HTTP/1.1; connections are used again, each by one
+// request at a time; TLS is always verified. Redirects are not followed and no proxy is used. Files
+// of the configuration that change are read again: later requests use the new ones, those in flight
+// are undisturbed. The same holds for what a credential program gives out; a request waits for it,
+// within its deadline, while there is nothing to send with, and is kUnavailable when the program
+// fails.
 //
 // Constructing one makes the process ignore SIGPIPE: TLS writes have no flag of their own for it.
 class CurlHttp final : public Http {

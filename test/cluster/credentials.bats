@@ -59,11 +59,6 @@ token_of() { kubectl -n flexlocal-system get secret "$1" -o 'jsonpath={.data.tok
 has_token() { [ -n "$(token_of "$1")" ]; }
 
 has_run() { [ "$(wc -l <"$work/token.runs")" -ge "$1" ]; }
-is_connected_once() {
-  local port
-  port=$(sed -n 's#.*server: https://.*:##p' "$work/daemon.kubeconfig")
-  [ "$(ss -Htnp state established "dport = :$port" | grep -c "pid=$(process_id "$work" worker),")" = 1 ]
-}
 
 @test "a failing credential program is one clear line" {
   rm -f "$work/token"
@@ -108,13 +103,4 @@ is_connected_once() {
   eventually 60 has_run 2
   [ "$(grep -c credential "$work/log/worker.log")" = 0 ]
   delete_claim three
-}
-
-@test "all that the daemon asks and follows goes over one connection: HTTP/2" {
-  give_token "$(cat "$work/token.good")"
-  start_daemon worker
-  make_claim four
-  eventually 60 claim_is four Bound
-  eventually 30 is_connected_once
-  delete_claim four
 }

@@ -53,6 +53,16 @@ TEST_CASE_FIXTURE(Fixture, "a server that has no HTTP/2 is talked to by HTTP/1.1
   CHECK(get(*http)->status == 200);
 }
 
+// This one says HTTP/2 and then waits for HTTP/1.1: who does not use HTTP/2 gets an answer.
+TEST_CASE_FIXTURE(Fixture, "a server that has HTTP/2 is talked to by HTTP/2") {
+  const Identity identity = make_identity(folder, "right", kHere);
+  const TlsServer server(identity, {"-alpn", "h2"});
+  const auto http = connect(trusting(server, identity));
+  const auto answer = get(*http);
+  REQUIRE_FALSE(answer.ok());
+  CHECK(answer.error().code() == ErrorCode::kDeadline);
+}
+
 TEST_CASE_FIXTURE(Fixture, "a server of another CA is denied until our CA file is replaced") {
   const Identity identity = make_identity(folder, "right", kHere);
   const Identity other = make_identity(folder, "other", kHere);
