@@ -28,9 +28,10 @@ struct CurlHttpOptions {
   std::chrono::milliseconds reload_interval = std::chrono::seconds(1);
 };
 
-// HTTP/2 where the server offers it by ALPN, else HTTP/1.1; connections are used again; TLS is
-// always verified. Redirects are not followed and no proxy is used. Files of the configuration
-// that change are read again: later requests use the new ones, those in flight are undisturbed.
+// HTTP/2 where the server offers it by ALPN, else HTTP/1.1; connections are used again, each by one
+// request at a time; TLS is always verified. Redirects are not followed and no proxy is used. Files
+// of the configuration that change are read again: later requests use the new ones, those in flight
+// are undisturbed.
 //
 // Constructing one makes the process ignore SIGPIPE: TLS writes have no flag of their own for it.
 class CurlHttp final : public Http {
