@@ -85,7 +85,7 @@ NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& s
     : config_(config),
       log_(log),
       options_(options),
-claims_(api, log, claims_kind(), decode_claim, options.reflect),
+      claims_(api, log, claims_kind(), decode_claim, options.reflect),
       volumes_(api, log, volumes_kind(membership.node.name), decode_volume, options.reflect),
       classes_(api, log, classes_kind(), decode_storage_class, options.reflect),
       controller_(io, api, clock, log, controller_options(options, membership.node.name),
