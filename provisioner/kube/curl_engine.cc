@@ -97,6 +97,7 @@ struct Transfer::Handle {
   std::shared_ptr<const CredentialSet> credentials;
   std::array<char, CURL_ERROR_SIZE> why{};
   std::size_t most = 0;
+  std::size_t most_waiting = 0;
 };
 
 namespace {
@@ -106,17 +107,18 @@ std::size_t on_bytes(char* bytes, std::size_t, std::size_t count, void* opaque) 
   long status = 0;
   curl_easy_getinfo(transfer.handle->easy, CURLINFO_RESPONSE_CODE, &status);
   transfer.response.status = static_cast<int>(status);
-  if (transfer.streaming && transfer.response.success()) {
-    transfer.arrived.append(bytes, count);
-    transfer.wake.cancel();
-    return count;
-  }
-  if (count > transfer.handle->most - transfer.response.body.size()) {
-    transfer.failure = Error(ErrorCode::kNoSpace, concat("an answer of more than ",
-                                                         to_string(Bytes(transfer.handle->most))));
+  // Whoever takes a stream cannot do so before libcurl returns, and a small compressed piece of it
+  // may be a large one: what waits has a limit, too.
+  const bool streams = transfer.streaming && transfer.response.success();
+  std::string& into = streams ? transfer.arrived : transfer.response.body;
+  const std::size_t most = streams ? transfer.handle->most_waiting : transfer.handle->most;
+  if (count > most - into.size()) {
+    transfer.failure =
+        Error(ErrorCode::kNoSpace, concat("an answer of more than ", to_string(Bytes(most))));
     return 0;  // curl gives the transfer up
   }
-  transfer.response.body.append(bytes, count);
+  into.append(bytes, count);
+  if (streams) transfer.wake.cancel();
   return count;
 }
 
@@ -285,6 +287,7 @@ void CurlEngine::Multi::collect_finished() {
 void CurlEngine::Multi::configure(Transfer& transfer) {
   CURL* const easy = transfer.handle->easy;
   transfer.handle->credentials = credentials.current();
+  transfer.handle->most_waiting = options.largest_body.count();
   transfer.handle->most = transfer.streaming ? kLargestRefusal : options.largest_body.count();
   set(easy, CURLOPT_PRIVATE, &transfer);
   set(easy, CURLOPT_ERRORBUFFER, transfer.handle->why.data());

@@ -14,8 +14,9 @@ class CurlEngine;
 
 struct CurlHttpOptions {
   std::string user_agent;  // empty: "flexlocal-provisioner/<version>"
-  // Longest answer that send() keeps, after decompression; longer: kNoSpace, and lists are read in
-  // smaller pages. With its tree it takes twice that in memory.
+  // Longest answer that send() keeps, and most of a streamed one that waits to be taken, after
+  // decompression; more: kNoSpace, and lists are read in smaller pages. With its tree it takes
+  // twice that in memory.
   Bytes largest_body{16 * kMiB.count()};
   // To a connection that can be used, TLS included.
   std::chrono::milliseconds connect_deadline = std::chrono::seconds(10);

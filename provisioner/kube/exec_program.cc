@@ -55,6 +55,7 @@ std::vector<std::string> environment_of(const ExecProgram& program, const std::s
   for (const auto& [name, value] : program.environment) variables[name] = value;
   variables[kInfoVariable] = info;
   std::vector<std::string> environment;
+  environment.reserve(variables.size());
   for (const auto& [name, value] : variables) environment.push_back(concat(name, '=', value));
   return environment;
 }

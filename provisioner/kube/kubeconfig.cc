@@ -81,7 +81,7 @@ std::string without_nul(std::string text) {
 }
 
 std::string exec_command(const YAML::Node& exec, const std::string& kubeconfig) {
-  const std::string command = without_nul(scalar(exec, "command"));
+  std::string command = without_nul(scalar(exec, "command"));
   if (command.empty()) throw Refusal{"exec: command is missing"};
   if (command.find('/') == std::string::npos) return command;
   // The program starts in another folder than ours.

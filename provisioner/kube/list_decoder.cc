@@ -28,7 +28,7 @@ Status ListDecoder::take(std::string_view bytes) {
     }
     // Stays where it is when an object begins: its first byte belongs to the object.
     const bool begins = bytes.front() == '{' && place_ != Place::kShell;
-    const Status taken = place_ == Place::kShell ? shell(bytes.front()) : between(bytes.front());
+    Status taken = place_ == Place::kShell ? shell(bytes.front()) : between(bytes.front());
     if (!taken) return taken;
     if (!begins) bytes.remove_prefix(1);
   }
