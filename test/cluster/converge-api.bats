@@ -80,7 +80,7 @@ end_token() { kubectl -n flexlocal-system delete secret "$1"; }
 @test "etcd is compacted, and the API server begun anew, while the daemon stands still: it lists anew" {
   start_daemon worker
   come_and_go 1
-  eventually 30 claims_are_right
+  eventually 90 claims_are_right
   kill -STOP "$(process_id "$work" worker)"
   make_claims 10
   drop_claims 5
@@ -126,12 +126,12 @@ end_token() { kubectl -n flexlocal-system delete secret "$1"; }
   renew_token ends
   start_daemon worker
   come_and_go 1
-  eventually 30 claims_are_right
+  eventually 90 claims_are_right
   end_token ends
   lab restart-api
   make_claims 6
   drop_claims 3
-  eventually 30 daemon_logged 'HTTP 401'
+  eventually 90 daemon_logged 'HTTP 401'
   [ "$(kubectl get pv -o name | wc -l)" = 3 ] # nothing is made, nothing is removed
   renew_token new
   eventually "$resync" all_is_right
@@ -143,10 +143,10 @@ end_token() { kubectl -n flexlocal-system delete secret "$1"; }
   renew_token lasting
   start_daemon worker
   come_and_go 1
-  eventually 30 claims_are_right
+  eventually 90 claims_are_right
   lab renew-pki
   make_claims 6
-  eventually 30 daemon_logged 'certificate'
+  eventually 90 daemon_logged 'certificate'
   cp "$work/cluster/pki/ca.crt" "$work/ca.new"
   mv "$work/ca.new" "$work/ca.crt"
   drop_claims 3
