@@ -85,14 +85,10 @@ Result<std::optional<Record>> QuotaBackend::load_record(const VolumeSpec& spec) 
 
 Record QuotaBackend::record_of(const VolumeSpec& spec, std::uint32_t project_id,
                                RecordState state) {
-  return {.name = spec.name,
-          .state = state,
-          .cluster_id = spec.cluster_id,
-          .claim_namespace = spec.claim_namespace,
-          .fs_type = spec.fs_type,
-          .size = spec.size,
-          .backend = Backend::kQuota,
-          .project_id = project_id};
+  Record record = promised_record(spec);
+  record.state = state;
+  record.project_id = project_id;
+  return record;
 }
 
 Result<MountSource> QuotaBackend::make(const VolumeSpec& spec, const Pool& pool, int lock) {

@@ -97,7 +97,6 @@ struct Transfer::Handle {
   std::shared_ptr<const CredentialSet> credentials;
   std::array<char, CURL_ERROR_SIZE> why{};
   std::size_t most = 0;
-  std::size_t most_waiting = 0;
 };
 
 namespace {
@@ -111,7 +110,7 @@ std::size_t on_bytes(char* bytes, std::size_t, std::size_t count, void* opaque) 
   // may be a large one: what waits has a limit, too.
   const bool streams = transfer.streaming && transfer.response.success();
   std::string& into = streams ? transfer.arrived : transfer.response.body;
-  const std::size_t most = streams ? transfer.handle->most_waiting : transfer.handle->most;
+  const std::size_t most = transfer.streaming && !streams ? kLargestRefusal : transfer.handle->most;
   if (count > most - into.size()) {
     transfer.failure =
         Error(ErrorCode::kNoSpace, concat("an answer of more than ", to_string(Bytes(most))));
@@ -287,8 +286,7 @@ void CurlEngine::Multi::collect_finished() {
 void CurlEngine::Multi::configure(Transfer& transfer) {
   CURL* const easy = transfer.handle->easy;
   transfer.handle->credentials = credentials.current();
-  transfer.handle->most_waiting = options.largest_body.count();
-  transfer.handle->most = transfer.streaming ? kLargestRefusal : options.largest_body.count();
+  transfer.handle->most = options.largest_body.count();
   set(easy, CURLOPT_PRIVATE, &transfer);
   set(easy, CURLOPT_ERRORBUFFER, transfer.handle->why.data());
   set(easy, CURLOPT_NOSIGNAL, 1L);

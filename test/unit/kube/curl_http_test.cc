@@ -3,6 +3,7 @@
 #include "flexvolume/base/fd.h"
 #include "flexvolume/base/text.h"
 #include "provisioner/kube/base64.h"
+#include "test/unit/kube/byte_sink.h"
 #include "test/unit/kube/folder.h"
 #include "test/unit/kube/lab.h"
 #include "test/unit/kube/scripted_server.h"
@@ -11,16 +12,6 @@ namespace flexlocal::kube::test {
 namespace {
 
 using std::chrono::milliseconds;
-
-struct KeepingSink final : ByteSink {
-  std::string all;
-  bool refuses = false;
-  Status take(std::string_view bytes) override {
-    if (refuses) return Error(ErrorCode::kCorrupt, "not wanted");
-    all += bytes;
-    return {};
-  }
-};
 
 std::unique_ptr<CurlHttp> connect(Lab& lab, const ClusterConfig& config,
                                   CurlHttpOptions options = {}) {

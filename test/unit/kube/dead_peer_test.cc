@@ -8,6 +8,7 @@
 
 #include "flexvolume/base/text.h"
 #include "provisioner/kube/curl_http.h"
+#include "test/unit/kube/byte_sink.h"
 #include "test/unit/kube/lab.h"
 
 namespace flexlocal::kube::test {
@@ -25,14 +26,6 @@ void go_dead(tcp::socket& socket) {
   REQUIRE(::setsockopt(socket.native_handle(), SOL_SOCKET, SO_ATTACH_FILTER, &program,
                        sizeof program) == 0);
 }
-
-struct KeepingSink final : ByteSink {
-  std::string all;
-  Status take(std::string_view bytes) override {
-    all += bytes;
-    return {};
-  }
-};
 
 struct Fixture : Lab {
   tcp::acceptor acceptor{io, tcp::endpoint(asio::ip::address_v4::loopback(), 0)};

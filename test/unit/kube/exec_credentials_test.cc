@@ -2,6 +2,7 @@
 
 #include "provisioner/kube/curl_http.h"
 #include "provisioner/kube/timestamp.h"
+#include "test/unit/kube/byte_sink.h"
 #include "test/unit/kube/credential_program.h"
 #include "test/unit/kube/lab.h"
 #include "test/unit/kube/scripted_server.h"
@@ -11,14 +12,6 @@ namespace {
 
 using std::chrono::minutes;
 using std::chrono::seconds;
-
-struct KeepingSink final : ByteSink {
-  std::string all;
-  Status take(std::string_view bytes) override {
-    all += bytes;
-    return {};
-  }
-};
 
 // A server that takes one token, and a client whose time only moves when it is told to.
 struct Fixture : Lab {

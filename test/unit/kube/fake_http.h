@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "provisioner/kube/http.h"
+#include "test/unit/kube/byte_sink.h"
 
 namespace flexlocal::kube::test {
 
@@ -24,9 +25,7 @@ class FakeHttp final : public Http {
   Task<Result<HttpResponse>> stream(const HttpRequest& request, ByteSink& sink) override {
     seen.push_back(request);
     auto response = answer(request);
-    if (!response || !response->success()) co_return response;
-    if (auto taken = sink.take(response->body); !taken) co_return taken.error();
-    co_return HttpResponse{.status = 200, .body = {}, .retry_after = {}};
+    co_return deliver(std::move(response), sink);
   }
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "flexvolume/base/fd.h"
+#include "test/unit/kube/byte_sink.h"
 #include "test/unit/provisioner/node_lab.h"
 
 namespace flexlocal::provisioner::test {
@@ -49,9 +50,7 @@ struct QuietServer final : kube::Http {
                                           kube::ByteSink& sink) override {
     if (!request.trickles) {
       auto response = co_await send(request);
-      if (!response || !response->success()) co_return response;
-      if (auto taken = sink.take(response->body); !taken) co_return taken.error();
-      co_return HttpResponse{.status = 200, .body = {}, .retry_after = {}};
+      co_return kube::test::deliver(std::move(response), sink);
     }
     Status waited;
     while (waited) waited = co_await never.wait();
