@@ -1,5 +1,7 @@
 #include "provisioner/grant_signer.h"
 
+#include <algorithm>
+
 #include "flexvolume/base/fd.h"
 #include "flexvolume/base/text.h"
 
@@ -51,12 +53,21 @@ Result<std::string> GrantSigner::sign(const engine::VolumeSpec& spec) {
   return keys_->sign(spec);
 }
 
+GrantSigner::Stamps GrantSigner::stamps() const {
+  return {kube::FileStamp::of(files_.secret), kube::FileStamp::of(files_.host)};
+}
+
 Status GrantSigner::take_over() {
+  // Taken before the files are read: what changes in between is seen the next time.
+  const Stamps now = stamps();
+  const auto exists = [](const kube::FileStamp& stamp) { return stamp.exists(); };
+  if (keys_ && now == taken_ && std::all_of(now.begin(), now.end(), exists)) return {};
   auto secret = read_secret(files_.secret);
   if (!secret) return secret.error();
   if (files_.host != files_.secret)
     if (auto updated = update_host(secret->keys, secret->text); !updated) return updated;
   keys_ = std::move(secret->keys);
+  taken_ = now;
   return {};
 }
 

@@ -1,11 +1,13 @@
 // Signs what is provisioned, by the key that only the installation has.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 
 #include "flexvolume/base/log.h"
 #include "flexvolume/engine/grant.h"
+#include "provisioner/kube/file_stamp.h"
 #include "provisioner/kube/informer.h"
 #include "provisioner/objects.h"
 
@@ -29,9 +31,9 @@ class GrantSigner {
   GrantSigner(GrantFiles files, const kube::Informer<Volume>& volumes, Log& log)
       : files_(std::move(files)), volumes_(volumes), log_(log) {}
 
-  // Reads the Secret's file as it is now, and makes the host's copy the same. The error is a
-  // sentence that says what to do; it is logged once for each cause. To be called when the list of
-  // volumes is complete.
+  // Takes the Secret's file as it is now, and makes the host's copy the same. Files that are as
+  // they were when that was done last are not read again. The error is a sentence that says what to
+  // do; it is logged once for each cause. To be called when the list of volumes is complete.
   Status refresh();
 
   // After a refresh() of its own, since the Secret may have changed at any time. There is no volume
@@ -39,7 +41,11 @@ class GrantSigner {
   Result<std::string> sign(const engine::VolumeSpec& spec);
 
  private:
+  // Of the Secret's file and the host's.
+  using Stamps = std::array<kube::FileStamp, 2>;
+
   Status take_over();
+  Stamps stamps() const;
   Status update_host(const engine::GrantKeys& keys, const std::string& text);
   Status check_still_valid(const engine::GrantKeys& old_keys, const engine::GrantKeys& keys) const;
 
@@ -47,6 +53,7 @@ class GrantSigner {
   const kube::Informer<Volume>& volumes_;
   Log& log_;
   std::optional<engine::GrantKeys> keys_;  // nothing: none that may be used
+  Stamps taken_;                           // of the files that keys_ is from
   std::string told_;                       // the error that was logged last
 };
 

@@ -1,7 +1,5 @@
 #include "provisioner/kube/credentials.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 
 #include "flexvolume/base/fd.h"
@@ -66,15 +64,12 @@ void Credentials::take_issue() {
   issue_ = latest;
 }
 
-Credentials::Stamp Credentials::stamp_of(const FileOrData& source) {
-  struct stat found {};
-  if (source.file.empty() || ::stat(source.file.c_str(), &found) != 0) return {};
-  return {found.st_dev, found.st_ino, found.st_size, found.st_mtim.tv_sec, found.st_mtim.tv_nsec};
-}
-
 Credentials::Stamps Credentials::stamps() const {
-  return {stamp_of(config_.ca), stamp_of(config_.token), stamp_of(config_.client_certificate),
-          stamp_of(config_.client_key)};
+  const auto stamp = [](const FileOrData& source) {
+    return source.file.empty() ? FileStamp() : FileStamp::of(source.file);
+  };
+  return {stamp(config_.ca), stamp(config_.token), stamp(config_.client_certificate),
+          stamp(config_.client_key)};
 }
 
 Result<CredentialSet> Credentials::read() const {

@@ -11,6 +11,7 @@
 #include "flexvolume/base/log.h"
 #include "provisioner/kube/config.h"
 #include "provisioner/kube/exec_program.h"
+#include "provisioner/kube/file_stamp.h"
 
 namespace flexlocal::kube {
 
@@ -44,13 +45,7 @@ class Credentials {
   std::shared_ptr<const CredentialSet> current();
 
  private:
-  // What tells that a file is another one, or has another content.
-  struct Stamp {
-    unsigned long long device = 0, inode = 0;
-    long long size = 0, seconds = 0, nanoseconds = 0;
-    bool operator==(const Stamp&) const = default;
-  };
-  using Stamps = std::array<Stamp, 4>;
+  using Stamps = std::array<FileStamp, 4>;
 
   Credentials(const ClusterConfig& config, const Clock& clock, Log& log,
               std::chrono::nanoseconds interval, LatestIssue latest)
@@ -59,7 +54,6 @@ class Credentials {
         log_(&log),
         interval_(interval),
         latest_(std::move(latest)) {}
-  static Stamp stamp_of(const FileOrData& source);
   Stamps stamps() const;
   Result<CredentialSet> read() const;
   void read_changed_files();
