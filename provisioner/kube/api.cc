@@ -43,6 +43,14 @@ std::string what_of(const HttpRequest& request) {
   return concat(to_string(request.method), ' ', request.target);
 }
 
+HttpRequest post_of(const std::string& path, const std::string& body) {
+  HttpRequest request;
+  request.method = Method::kPost;
+  request.target = path;
+  request.body = body;
+  return request;
+}
+
 std::string delete_options(const Preconditions& preconditions) {
   JsonWriter json;
   json.begin_object().member("kind", "DeleteOptions").member("apiVersion", "v1");
@@ -89,11 +97,14 @@ Task<Status> ApiClient::read_list(const std::string& path, const Query& query, B
 }
 
 Task<Result<JsonDocument>> ApiClient::create(const std::string& path, const std::string& body) {
-  HttpRequest request;
-  request.method = Method::kPost;
-  request.target = path;
-  request.body = body;
+  const HttpRequest request = post_of(path, body);
   co_return co_await call(request);
+}
+
+Task<Status> ApiClient::post(const std::string& path, const std::string& body) {
+  const HttpRequest request = post_of(path, body);
+  const auto response = co_await exchange(request, nullptr);
+  co_return response ? Status() : Status(response.error());
 }
 
 Task<Result<JsonDocument>> ApiClient::replace(const std::string& path, const std::string& body) {

@@ -69,6 +69,8 @@ class ApiClient {
   // leaves the sink with a part of them.
   Task<Status> read_list(const std::string& path, const Query& query, ByteSink& sink);
   Task<Result<JsonDocument>> create(const std::string& path, const std::string& body);
+  // create() for whoever does not ask what the server made of it: the answer is not decoded.
+  Task<Status> post(const std::string& path, const std::string& body);
   // PUT: the body's resourceVersion guards it, kConflict when someone was faster.
   Task<Result<JsonDocument>> replace(const std::string& path, const std::string& body);
   // RFC 7386. With metadata.resourceVersion in the body it is guarded as replace() is.

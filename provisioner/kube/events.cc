@@ -59,8 +59,8 @@ Task<Status> EventRecorder::carry_out(const EventWrite& planned) {
   const std::string path =
       object_path("v1", "events", planned.namespace_name, creates ? std::string() : planned.name);
   if (creates) {
-    const auto created = co_await api_.create(path, planned.body);
-    co_return created ? Status() : Status(created.error());
+    Status created = co_await api_.post(path, planned.body);
+    co_return created;
   }
   const auto patched = co_await api_.merge_patch(path, planned.body);
   co_return patched ? Status() : Status(patched.error());
