@@ -1,5 +1,7 @@
 #include "provisioner/ledger.h"
 
+#include <algorithm>
+
 namespace flexlocal::provisioner {
 namespace {
 
@@ -58,16 +60,28 @@ void Ledger::reserve(const std::string& claim, const engine::VolumeSpec& spec) {
 
 // One that does not say enough promises nothing.
 void Ledger::count(const std::string& volume) {
-  promised_.erase(volume);
+  if (const auto was = promised_.find(volume); was != promised_.end()) {
+    by_name_.erase(place_of(volume));
+    promised_.erase(was);
+  }
   const Volume* const known = volumes_.get(volume);
   if (known == nullptr || known->node != node_) return;
-  if (const auto spec = spec_of(*known)) promised_.emplace(volume, promise_of(*spec, *known));
+  const auto spec = spec_of(*known);
+  if (!spec) return;
+  const auto place = place_of(volume);
+  by_name_.insert(place, &promised_.emplace(volume, promise_of(*spec, *known)).first->second);
+}
+
+std::vector<const Promise*>::iterator Ledger::place_of(const std::string& volume) {
+  return std::lower_bound(
+      by_name_.begin(), by_name_.end(), volume,
+      [](const Promise* promise, const std::string& name) { return promise->name < name; });
 }
 
 std::vector<const Promise*> Ledger::promises(const std::string& except_claim) const {
   std::vector<const Promise*> out;
-  out.reserve(promised_.size() + reserved_.size());
-  for (const auto& [volume, promise] : promised_) out.push_back(&promise);
+  out.reserve(by_name_.size() + reserved_.size());
+  out = by_name_;
   for (const auto& [claim, promise] : reserved_)
     if (claim != except_claim) out.push_back(&promise);
   return out;

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "flexvolume/base/clock.h"
 #include "provisioner/kube/informer.h"
@@ -57,6 +58,7 @@ class Ledger {
 
  private:
   void count(const std::string& volume);
+  std::vector<const Promise*>::iterator place_of(const std::string& volume);
   std::vector<const Promise*> promises(const std::string& except_claim) const;
 
   Storage& storage_;
@@ -71,6 +73,7 @@ class Ledger {
   // Of this node's PersistentVolumes, by name: what they say is read when they change, not for
   // every claim that asks for room beside them.
   std::map<std::string, Promise> promised_;
+  std::vector<const Promise*> by_name_;      // the same, for whoever goes through all of them
   std::map<std::string, Promise> reserved_;  // by claim
 };
 
