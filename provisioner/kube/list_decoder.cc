@@ -9,15 +9,15 @@ constexpr std::string_view kItems = "items";
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
-Error too_long(std::string_view what, std::size_t most) {
-  return Error(ErrorCode::kInvalid,
-               concat("reading a list: ", what, " of more than ", most, " bytes"));
+Error too_long(std::string_view what, std::size_t most, ErrorCode code = ErrorCode::kInvalid) {
+  return Error(code, concat("reading a list: ", what, " of more than ", most, " bytes"));
 }
 
 }  // namespace
 
 Status ListDecoder::take(std::string_view bytes) {
-  if (bytes.size() > limits_.whole - taken_) return too_long("an answer", limits_.whole);
+  if (bytes.size() > limits_.whole - taken_)
+    return too_long("an answer", limits_.whole, ErrorCode::kNoSpace);
   taken_ += bytes.size();
   while (!bytes.empty()) {
     if (place_ == Place::kItem) {

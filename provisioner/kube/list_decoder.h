@@ -26,8 +26,9 @@ struct ListLimits {
 
 // Takes the elements of the outermost "items" out of the stream, each when its last byte has come,
 // and keeps the rest, the shell: kind, metadata, and an empty "items". kCorrupt on elements that
-// are no objects, or not separated as JSON has it; kInvalid on what is over a limit. After an error
-// the decoder is of no further use.
+// are no objects, or not separated as JSON has it; kInvalid on what is over a limit, but kNoSpace
+// when that is the limit of the whole, for then fewer objects may do. After an error the decoder is
+// of no further use.
 class ListDecoder final : public ByteSink {
  public:
   explicit ListDecoder(ListItemSink& items, ListLimits limits = {})

@@ -88,7 +88,7 @@ TEST_CASE("nothing grows without bounds") {
   CHECK(trouble_of(concat(R"({"items":[)", kFirst, "]}"), small) == ErrorCode::kInvalid);
   CHECK(trouble_of(concat(R"({"x":")", std::string(60, 'x'), R"("})"), small) ==
         ErrorCode::kInvalid);
-  CHECK(trouble_of(std::string(200, ' '), {.shell = 300, .whole = 200}) == ErrorCode::kInvalid);
+  CHECK(trouble_of(std::string(201, ' '), {.shell = 300, .whole = 200}) == ErrorCode::kNoSpace);
   Texts texts;
   ListDecoder decoder(texts, {.whole = 200});
   CHECK(decoder.take(R"({"items":[{}]})").ok());
