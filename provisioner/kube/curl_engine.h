@@ -1,4 +1,4 @@
-// libcurl's multi interface on Asio's event loop; curl itself stays in curl_engine.cc.
+// Requests under way; libcurl itself stays in the curl_*.cc files.
 #pragma once
 
 #include <memory>
@@ -47,8 +47,8 @@ class CurlEngine {
   void close();
 
  private:
-  struct Multi;
-  std::unique_ptr<Multi> multi_;
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace flexlocal::kube

@@ -23,9 +23,9 @@ struct CurlHttpOptions {
   // A peer that acknowledges nothing for about this long is given up on, streams included: TCP
   // keepalive probes, and TCP_USER_TIMEOUT for what has been sent.
   std::chrono::seconds dead_peer = std::chrono::seconds(30);
-  // Most of the cost of a small piece of a stream is that of waking up for it. So the first one
-  // after a pause is read at once, and what comes within so long after it is read together. Only
-  // while nobody waits for an answer, which would wait as well. Zero: all is read at once.
+  // Most of the cost of a small piece of a stream that trickles is that of waking up for it. So the
+  // first one after a pause is read at once, and what comes within so long after it is read
+  // together. Zero: all is read at once.
   std::chrono::milliseconds gather = std::chrono::milliseconds(50);
   // Credential files are looked at again no more often than this.
   std::chrono::milliseconds reload_interval = std::chrono::seconds(1);
@@ -33,12 +33,12 @@ struct CurlHttpOptions {
   ExecOptions exec;
 };
 
-// HTTP/2 where the server offers it by ALPN, else HTTP/1.1; connections are used again, each by one
-// request at a time; TLS is always verified. Redirects are not followed and no proxy is used. Files
-// of the configuration that change are read again: later requests use the new ones, those in flight
-// are undisturbed. The same holds for what a credential program gives out; a request waits for it,
-// within its deadline, while there is nothing to send with, and is kUnavailable when the program
-// fails.
+// Streams that trickle come by HTTP/2 where the server offers it by ALPN, all else by HTTP/1.1;
+// connections are used again, each by one request at a time; TLS is always verified. Redirects are
+// not followed and no proxy is used. Files of the configuration that change are read again: later
+// requests use the new ones, those in flight are undisturbed. The same holds for what a credential
+// program gives out; a request waits for it, within its deadline, while there is nothing to send
+// with, and is kUnavailable when the program fails.
 //
 // Constructing one makes the process ignore SIGPIPE: TLS writes have no flag of their own for it.
 class CurlHttp final : public Http {

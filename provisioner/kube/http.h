@@ -28,8 +28,8 @@ struct HttpRequest {
   // deadline. A connection that is dead below HTTP is noticed without it, see curl_http.h.
   std::chrono::milliseconds stall{0};
   // stream() only: an answer without an end, that comes in small pieces. It is not compressed, for
-  // that would hold them back; and while nothing else is under way, pieces that come close together
-  // are taken in together, see CurlHttpOptions::gather.
+  // that would hold them back; and pieces that come close together are taken in together, see
+  // CurlHttpOptions::gather.
   bool trickles = false;
 };
 
