@@ -126,17 +126,19 @@ Task<Result<Pass>> VolumeWorker::remove(const Volume& known) {
   }
   parts_.ledger.forget();
   wipes_.erase(volume.name);
-  parts_.log.info("volume reclaimed", {{"namespace", volume.claim_namespace},
-                                       {"claim", volume.claim_name},
-                                       {"volume", volume.name}});
   auto gone = co_await let_go(volume);
   count(volume, gone);
   if (!gone) co_return gone.error();
+  parts_.log.info("volume reclaimed", {{"namespace", volume.claim_namespace},
+                                       {"claim", volume.claim_name},
+                                       {"volume", volume.name}});
   co_return Pass::kDone;
 }
 
+// A conflict is neither: it is tried again, and nobody is to blame.
 void VolumeWorker::count(const Volume& volume, const Status& gone) {
   WorkCounters& counters = parts_.work.remove;
+  if (!gone && gone.error().code() == ErrorCode::kConflict) return;
   if (!gone) return counters.failed({volume.storage_class});
   const auto began = began_.extract(volume.name);
   if (!began.empty())
@@ -192,6 +194,21 @@ Task<Status> VolumeWorker::let_go(const Volume& volume) {
     if (auto decoded = decode_volume(answer->root())) latest = std::move(*decoded);
   }
   auto dropped = co_await drop_finalizer(latest);
+  if (dropped || dropped.error().code() != ErrorCode::kConflict) co_return dropped;
+  auto dropped_anew = co_await drop_finalizer_anew(latest);
+  co_return dropped_anew;
+}
+
+// Most often it is pv-protection that was faster, which lets go at the same moment.
+Task<Status> VolumeWorker::drop_finalizer_anew(const Volume& volume) {
+  const std::string path = path_of(volume);
+  auto answer = co_await parts_.api.get(path);
+  if (!answer && answer.error().code() == ErrorCode::kNotFound) co_return Status();
+  if (!answer) co_return answer.error().context("reading the PersistentVolume that is to go");
+  const auto now = decode_volume(answer->root());
+  const bool same = now && now->uid == volume.uid && now->deleting;
+  if (!same || !is_held(*now)) co_return Status();  // it went without us
+  auto dropped = co_await drop_finalizer(*now);
   co_return dropped;
 }
 

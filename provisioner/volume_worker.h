@@ -28,6 +28,7 @@ class VolumeWorker {
   bool is_retained(const Volume& volume) const;
   Task<Status> take_up(const Volume& volume);
   Task<Status> drop_finalizer(const Volume& volume);
+  Task<Status> drop_finalizer_anew(const Volume& volume);
   void tell_progress(const Volume& volume, const engine::Removal& removal);
   void tell_of_stopped_wipe(const Volume& volume);
   void say(const Volume& volume, kube::EventType type, std::string_view reason,

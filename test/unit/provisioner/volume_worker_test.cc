@@ -51,6 +51,11 @@ struct Fixture : NodeLab {
   static std::string retained() {
     return deleting(with(text("Released"), R"("Delete")", R"("Retain")"));
   }
+  std::string metrics() {
+    kube::Metrics metrics;
+    parts.work.show_in(metrics);
+    return metrics.text();
+  }
   static std::string version_of(const std::string& volume) {
     return decoded_volume(volume).resource_version;
   }
@@ -142,11 +147,31 @@ TEST_CASE_FIXTURE(Fixture, "an object that is gone when it is deleted or let go 
   CHECK(done());
 }
 
-TEST_CASE_FIXTURE(Fixture,
-                  "a finalizer that somebody changed meanwhile is a conflict, no success") {
+TEST_CASE_FIXTURE(Fixture, "finalizers that somebody changed meanwhile are read again, once") {
+  have_volume(deleting(text("Released")));
+  answers[kPatch] = {{409, refused("Conflict")}, {200, "{}"}};
+  CHECK(done());
+  CHECK(journal == Calls{kGet, kRemove, kPatch, kGet, kPatch});
+  CHECK(metrics().find("\ncontroller_persistentvolume_delete_total{class=\"local\"} 1\n") !=
+        std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Fixture, "finalizers that somebody changes again and again are no success") {
   have_volume(deleting(text("Released")));
   answers[kPatch] = {{409, refused("Conflict")}};
   CHECK(failure() == ErrorCode::kConflict);
+  CHECK_FALSE(log.has("volume reclaimed"));
+  CHECK(metrics().find("\ncontroller_persistentvolume_delete_failed_total{") == std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Fixture, "an object that another took the place of keeps its finalizers") {
+  have_volume(deleting(text("Released")));
+  const std::string another =
+      with(deleting(text("Released")), R"("uid":"uid-of-pv")", R"("uid":"another")");
+  answers[kGet] = {{200, deleting(text("Released"))}, {200, another}};
+  answers[kPatch] = {{409, refused("Conflict")}};
+  CHECK(done());
+  CHECK(journal == Calls{kGet, kRemove, kPatch, kGet});
 }
 
 TEST_CASE_FIXTURE(Fixture, "what the policy keeps is marked first, and then let go of") {
