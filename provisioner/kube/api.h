@@ -88,6 +88,9 @@ class ApiClient {
   Task<Status> watch(const std::string& path, const Query& query, WatchLimits limits,
                      ByteSink& sink);
 
+  // Whether the server asked for a pause that is not over yet; the next call waits for its end.
+  bool told_to_wait() const { return clock_.now() < not_before_; }
+
   // Of what was sent; a call that is refused by the rate limit never was. A watch is counted when
   // it ends, and its time is not.
   const RequestStats& stats() const { return stats_; }

@@ -19,8 +19,7 @@ setup() {
 }
 
 teardown() {
-  drop_all
-  stop_processes "$work" worker relay
+  end_test worker relay
 }
 
 daemon_logged() { grep -q -e "$1" "$work/log/worker.log"; }
@@ -119,6 +118,7 @@ end_token() { kubectl -n flexlocal-system delete secret "$1"; }
     come_and_go 1
   done
   eventually "$resync" all_is_right
+  drop_all # which needs the token
   end_token fifth
 }
 
@@ -136,6 +136,7 @@ end_token() { kubectl -n flexlocal-system delete secret "$1"; }
   [ "$(kubectl get pv -o name | wc -l)" = 3 ] # nothing is made, nothing is removed
   renew_token new
   eventually "$resync" all_is_right
+  drop_all # which needs the token
   end_token new
 }
 
@@ -154,6 +155,7 @@ end_token() { kubectl -n flexlocal-system delete secret "$1"; }
   eventually "$resync" all_is_right
   # For the tests that follow.
   service_account_token
+  drop_all # which needs the token
   end_token lasting
 }
 

@@ -93,3 +93,11 @@ drop_all() {
   kubectl delete pvc --all --wait=false
   eventually 120 all_is_right
 }
+
+# end_test PROCESS...: a teardown's only command, for bats asks none but the last how it went.
+end_test() {
+  local status=0
+  drop_all || status=$?
+  stop_processes "$work" "$@"
+  return "$status"
+}

@@ -20,8 +20,7 @@ setup() {
 }
 
 teardown() {
-  drop_all
-  stop_processes "$work" worker twin cluster
+  end_test worker twin cluster
 }
 
 @test "the API server is killed ten times while claims come and go" {
