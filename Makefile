@@ -169,6 +169,7 @@ check-valgrind: $(OUT)/flexlocal-dynamic $(BUILD)/setup-lab $(BUILD)/setup-fuzz 
 .PHONY: soak
 soak: all $(OUT)/engine-call $(killers) $(BUILD)/setup-lab  ## kill at every step and 1,200 times at random: an hour
 	scripts/check $(OUT) soak
+	$(MAKE) SANITIZE=address,undefined check-unit
 
 .PHONY: bench
 bench: all $(OUT)/watch-decode $(OUT)/node-simulator $(BUILD)/setup-lab  ## measure; results in build/bench/*.json
