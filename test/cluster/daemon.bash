@@ -164,6 +164,16 @@ kill_daemon() {
   stop_processes "$work" "$1"
 }
 
+# What an account of the daemons was never allowed. For a moment an API server that has just begun
+# forbids everybody what it has not read the roles of.
+forbidden() {
+  jq -s -r 'map(select((.user.username | startswith("system:serviceaccount:flexlocal-system:"))
+      and .responseStatus.code != null))
+    | group_by([.user.username, .verb, .objectRef.resource, .objectRef.subresource])[]
+    | select(any(.[]; .responseStatus.code == 403) and all(.[]; .responseStatus.code >= 300))
+    | .[0].requestURI' "$work/cluster/audit.log"
+}
+
 show_state() { tail -n 5 "$work"/log/*.log; }
 
 # make_claim NAME [SIZE] [CLASS] [EXTRA-YAML]: a claim and a pod that uses it.
