@@ -33,7 +33,7 @@ class NodeDaemon {
                                            options_.metrics_path);
     if (!server) co_return server.error();
     kube::ApiClient api(http, process_.clock(), api_options(options_));
-    auto membership = co_await join(api);
+    auto membership = co_await await_membership(api, options_.node_name, process_.log());
     if (!membership) co_return membership.error().context(concat("API server ", process_.server()));
     process_.log().info("node daemon started", {{"node", options_.node_name},
                                                 {"version", version()},
@@ -61,18 +61,6 @@ class NodeDaemon {
     const Status ended = co_await beats.join();
     process_.log().info("node daemon stopped");
     co_return ended;
-  }
-
-  // A server that has too much to do is asked again when it says; one that cannot be reached is
-  // not, for that is most often a wrong address.
-  Task<Result<Membership>> join(kube::ApiClient& api) {
-    auto membership = co_await load_membership(api, options_.node_name);
-    while (!membership && api.told_to_wait()) {
-      process_.log().warning("the API server asks for a pause",
-                             {{"error", membership.error().message()}});
-      membership = co_await load_membership(api, options_.node_name);
-    }
-    co_return membership;
   }
 
   void stop() {

@@ -15,8 +15,6 @@ constexpr std::string_view kVolumeKey = "volume:";
 // could do nothing must not make a circle.
 constexpr auto kBetweenSlices = std::chrono::milliseconds(100);
 constexpr auto kLeastOrphanInterval = std::chrono::milliseconds(100);
-// What a label's value can hold (apimachinery/pkg/util/validation).
-constexpr std::size_t kMostLabelValue = 63;
 
 // In every claim and class of ours, as a value of its own: an annotation's, the provisioner's.
 std::string our_mark() { return concat('"', engine::kProvisioner, '"'); }
@@ -60,24 +58,6 @@ std::chrono::nanoseconds orphan_interval(const NodeRoleOptions& options) {
 }
 
 }  // namespace
-
-Task<Result<Membership>> load_membership(kube::ApiClient& api, const std::string& node) {
-  if (node.size() > kMostLabelValue)
-    co_return Error(ErrorCode::kInvalid, concat("the Node's name has more than ", kMostLabelValue,
-                                                " characters, so that no label can hold it"));
-  const std::string node_path = kube::object_path("v1", "nodes", "", node);
-  auto node_object = co_await api.get(node_path);
-  if (!node_object) co_return node_object.error().context(concat("reading Node ", node));
-  const JsonView meta = node_object->root()["metadata"];
-  const std::string hostname(meta["labels"][kHostnameLabel].text());
-  if (hostname.empty())
-    co_return Error(ErrorCode::kNotFound, concat("Node ", node, " has no label ", kHostnameLabel));
-  const std::string system_path = kube::object_path("v1", "namespaces", "", "kube-system");
-  auto system = co_await api.get(system_path);
-  if (!system) co_return system.error().context("reading namespace kube-system");
-  co_return Membership{{node, hostname, std::string(meta["uid"].text())},
-                       std::string(system->root()["metadata"]["uid"].text())};
-}
 
 NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& storage,
                    const engine::NodeConfig& config, const Clock& clock, Log& log,

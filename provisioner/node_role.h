@@ -9,6 +9,7 @@
 #include "provisioner/controller.h"
 #include "provisioner/growth_worker.h"
 #include "provisioner/log_subject.h"
+#include "provisioner/membership.h"
 #include "provisioner/node_report.h"
 #include "provisioner/orphan_collector.h"
 #include "provisioner/promise_keeper.h"
@@ -33,15 +34,6 @@ struct NodeRoleOptions {
   // Of claims, volumes and classes.
   kube::ReflectorOptions reflect{};
 };
-
-// Who this node is to the cluster.
-struct Membership {
-  NodeIdentity node;
-  std::string cluster_id;  // uid of the namespace kube-system: there is one, and it never changes
-};
-
-// Asks the API server. kNotFound when there is no such Node, or it has no hostname label.
-Task<Result<Membership>> load_membership(kube::ApiClient& api, const std::string& node);
 
 class NodeRole {
  public:

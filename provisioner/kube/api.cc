@@ -43,9 +43,9 @@ std::string what_of(const HttpRequest& request) {
   return concat(to_string(request.method), ' ', request.target);
 }
 
-HttpRequest post_of(const std::string& path, const std::string& body) {
+HttpRequest request_of(Method method, const std::string& path, const std::string& body) {
   HttpRequest request;
-  request.method = Method::kPost;
+  request.method = method;
   request.target = path;
   request.body = body;
   return request;
@@ -97,40 +97,31 @@ Task<Status> ApiClient::read_list(const std::string& path, const Query& query, B
 }
 
 Task<Result<JsonDocument>> ApiClient::create(const std::string& path, const std::string& body) {
-  const HttpRequest request = post_of(path, body);
+  const HttpRequest request = request_of(Method::kPost, path, body);
   co_return co_await call(request);
 }
 
 Task<Status> ApiClient::post(const std::string& path, const std::string& body) {
-  const HttpRequest request = post_of(path, body);
+  const HttpRequest request = request_of(Method::kPost, path, body);
   const auto response = co_await exchange(request, nullptr);
   co_return response ? Status() : Status(response.error());
 }
 
 Task<Result<JsonDocument>> ApiClient::replace(const std::string& path, const std::string& body) {
-  HttpRequest request;
-  request.method = Method::kPut;
-  request.target = path;
-  request.body = body;
+  const HttpRequest request = request_of(Method::kPut, path, body);
   co_return co_await call(request);
 }
 
 Task<Result<JsonDocument>> ApiClient::merge_patch(const std::string& path,
                                                   const std::string& body) {
-  HttpRequest request;
-  request.method = Method::kPatch;
-  request.target = path;
-  request.body = body;
+  HttpRequest request = request_of(Method::kPatch, path, body);
   request.content_type = "application/merge-patch+json";
   co_return co_await call(request);
 }
 
 Task<Result<JsonDocument>> ApiClient::delete_object(const std::string& path,
                                                     const Preconditions& preconditions) {
-  HttpRequest request;
-  request.method = Method::kDelete;
-  request.target = path;
-  request.body = delete_options(preconditions);
+  const HttpRequest request = request_of(Method::kDelete, path, delete_options(preconditions));
   co_return co_await call(request);
 }
 
@@ -189,6 +180,12 @@ Task<Status> ApiClient::wait_for_turn() {
       co_return Error(ErrorCode::kUnavailable, "the API server asked for a pause");
     if (auto slept = co_await sleep_for(until - now); !slept) co_return slept;
   }
+}
+
+Task<Status> ApiClient::end_of_pause() {
+  while (told_to_wait())
+    if (auto slept = co_await sleep_for(not_before_ - clock_.now()); !slept) co_return slept;
+  co_return Status();
 }
 
 void ApiClient::heed(const HttpResponse& response) {

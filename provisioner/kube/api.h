@@ -90,6 +90,8 @@ class ApiClient {
 
   // Whether the server asked for a pause that is not over yet; the next call waits for its end.
   bool told_to_wait() const { return clock_.now() < not_before_; }
+  // However long that is: a call gives up when it would have to wait beyond its deadline.
+  Task<Status> end_of_pause();
 
   // Of what was sent; a call that is refused by the rate limit never was. A watch is counted when
   // it ends, and its time is not.

@@ -294,30 +294,4 @@ TEST_CASE_FIXTURE(Fixture, "a long wipe lets others come in between, and stops w
   CHECK(slices() < 100);
 }
 
-TEST_CASE("a node is known by its hostname label and its cluster by kube-system's uid") {
-  NodeLab lab;
-  lab.answers["GET /api/v1/nodes/node-a"] = {
-      {200, R"({"metadata":{"uid":"uid-of-node","labels":{"kubernetes.io/hostname":"host-a"}}})"}};
-  lab.answers["GET /api/v1/namespaces/kube-system"] = {
-      {200, R"({"metadata":{"uid":")" + kCluster + R"("}})"}};
-  const auto membership = lab.wait_for(load_membership(lab.api, kNode));
-  REQUIRE(membership.ok());
-  CHECK(membership->node.name == kNode);
-  CHECK(membership->node.hostname == "host-a");
-  CHECK(membership->node.uid == "uid-of-node");
-  CHECK(membership->cluster_id == kCluster);
-}
-
-TEST_CASE("a node without the label, or without a Node, is refused in words") {
-  NodeLab lab;
-  const auto unlabelled = lab.wait_for(load_membership(lab.api, kNode));
-  REQUIRE_FALSE(unlabelled.ok());
-  CHECK(unlabelled.error().code() == ErrorCode::kNotFound);
-  CHECK(unlabelled.error().message() == "Node node-a has no label kubernetes.io/hostname");
-  lab.answers["GET /api/v1/nodes/node-a"] = {{404, NodeLab::refused("NotFound")}};
-  const auto missing = lab.wait_for(load_membership(lab.api, kNode));
-  REQUIRE_FALSE(missing.ok());
-  CHECK(missing.error().code() == ErrorCode::kNotFound);
-}
-
 }  // namespace flexlocal::provisioner::test
