@@ -169,7 +169,7 @@ kill_daemon() {
 forbidden() {
   jq -s -r 'map(select((.user.username | startswith("system:serviceaccount:flexlocal-system:"))
       and .responseStatus.code != null))
-    | group_by([.user.username, .verb, .objectRef.resource, .objectRef.subresource])[]
+    | group_by([.user.username, .verb, .objectRef.namespace, .objectRef.resource, .objectRef.subresource])[]
     | select(any(.[]; .responseStatus.code == 403) and all(.[]; .responseStatus.code >= 300))
     | .[0].requestURI' "$work/cluster/audit.log"
 }

@@ -161,6 +161,7 @@ has_failed() { (($(grep -c "will be tried again.*$volume" "$work/log/worker.log"
   make_lv worker "$volume"
   touch "$work/worker/open"
   delete_claim data
+  eventually 30 event_says "pv/$volume" VolumeFailedDelete "is in use"
   # The daemon stands still while an administrator decides otherwise and the device is closed. Not in
   # the middle of a try: one that has asked already goes by the answer it got. After four failures
   # the next try is more than a second away.
