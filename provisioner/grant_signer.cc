@@ -1,7 +1,5 @@
 #include "provisioner/grant_signer.h"
 
-#include <algorithm>
-
 #include "flexvolume/base/fd.h"
 #include "flexvolume/base/text.h"
 
@@ -60,8 +58,8 @@ GrantSigner::Stamps GrantSigner::stamps() const {
 Status GrantSigner::take_over() {
   // Taken before the files are read: what changes in between is seen the next time.
   const Stamps now = stamps();
-  const auto exists = [](const kube::FileStamp& stamp) { return stamp.exists(); };
-  if (keys_ && now == taken_ && std::all_of(now.begin(), now.end(), exists)) return {};
+  const bool both_exist = now[0].exists() && now[1].exists();
+  if (keys_ && both_exist && now == taken_) return {};
   auto secret = read_secret(files_.secret);
   if (!secret) return secret.error();
   if (files_.host != files_.secret)

@@ -60,28 +60,24 @@ void Ledger::reserve(const std::string& claim, const engine::VolumeSpec& spec) {
 
 // One that does not say enough promises nothing.
 void Ledger::count(const std::string& volume) {
-  if (const auto was = promised_.find(volume); was != promised_.end()) {
-    by_name_.erase(place_of(volume));
-    promised_.erase(was);
-  }
+  auto place = place_of(volume);
+  if (place != promised_.end() && (*place)->name == volume) place = promised_.erase(place);
   const Volume* const known = volumes_.get(volume);
   if (known == nullptr || known->node != node_) return;
-  const auto spec = spec_of(*known);
-  if (!spec) return;
-  const auto place = place_of(volume);
-  by_name_.insert(place, &promised_.emplace(volume, promise_of(*spec, *known)).first->second);
+  if (const auto spec = spec_of(*known))
+    promised_.insert(place, std::make_unique<const Promise>(promise_of(*spec, *known)));
 }
 
-std::vector<const Promise*>::iterator Ledger::place_of(const std::string& volume) {
+Ledger::Promises::iterator Ledger::place_of(const std::string& volume) {
   return std::lower_bound(
-      by_name_.begin(), by_name_.end(), volume,
-      [](const Promise* promise, const std::string& name) { return promise->name < name; });
+      promised_.begin(), promised_.end(), volume,
+      [](const auto& promise, const std::string& name) { return promise->name < name; });
 }
 
 std::vector<const Promise*> Ledger::promises(const std::string& except_claim) const {
   std::vector<const Promise*> out;
-  out.reserve(by_name_.size() + reserved_.size());
-  out = by_name_;
+  out.reserve(promised_.size() + reserved_.size());
+  for (const auto& promise : promised_) out.push_back(promise.get());
   for (const auto& [claim, promise] : reserved_)
     if (claim != except_claim) out.push_back(&promise);
   return out;

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -57,8 +58,11 @@ class Ledger {
   const std::optional<Error>& trouble() const { return trouble_; }
 
  private:
+  // In order of name, side by side for whoever goes through all of them.
+  using Promises = std::vector<std::unique_ptr<const Promise>>;
+
   void count(const std::string& volume);
-  std::vector<const Promise*>::iterator place_of(const std::string& volume);
+  Promises::iterator place_of(const std::string& volume);
   std::vector<const Promise*> promises(const std::string& except_claim) const;
 
   Storage& storage_;
@@ -72,8 +76,7 @@ class Ledger {
   Clock::Instant taken_{};
   // Of this node's PersistentVolumes, by name: what they say is read when they change, not for
   // every claim that asks for room beside them.
-  std::map<std::string, Promise> promised_;
-  std::vector<const Promise*> by_name_;      // the same, for whoever goes through all of them
+  Promises promised_;
   std::map<std::string, Promise> reserved_;  // by claim
 };
 

@@ -97,14 +97,20 @@ Task<Status> VolumeWorker::take_up(const Volume& volume) {
 // Asked before every slice of a wipe, too: a person who changes their mind half-way keeps what is
 // left, for a rescue, and is told how much that is. It costs one request in some seconds.
 Task<Result<std::optional<Volume>>> VolumeWorker::read_again(const Volume& volume) {
+  auto latest = co_await fetch(volume);
+  if (latest && *latest && plan_reclaim(**latest, parts_.node.name) != ReclaimPlan::kRemove)
+    latest->reset();  // the watch brings what it is now
+  co_return latest;
+}
+
+// The same object as it is now, or nothing when it is gone or another has its name.
+Task<Result<std::optional<Volume>>> VolumeWorker::fetch(const Volume& volume) {
   const std::string path = path_of(volume);
   auto answer = co_await parts_.api.get(path);
   if (!answer && answer.error().code() == ErrorCode::kNotFound) co_return std::optional<Volume>();
   if (!answer) co_return answer.error().context("reading the PersistentVolume before its removal");
   std::optional<Volume> latest = decode_volume(answer->root());
-  const bool same = latest && latest->uid == volume.uid &&
-                    plan_reclaim(*latest, parts_.node.name) == ReclaimPlan::kRemove;
-  if (!same) latest.reset();  // the watch brings what it is now
+  if (latest && latest->uid != volume.uid) latest.reset();
   co_return latest;
 }
 
@@ -201,13 +207,10 @@ Task<Status> VolumeWorker::let_go(const Volume& volume) {
 
 // Most often it is pv-protection that was faster, which lets go at the same moment.
 Task<Status> VolumeWorker::drop_finalizer_anew(const Volume& volume) {
-  const std::string path = path_of(volume);
-  auto answer = co_await parts_.api.get(path);
-  if (!answer && answer.error().code() == ErrorCode::kNotFound) co_return Status();
-  if (!answer) co_return answer.error().context("reading the PersistentVolume that is to go");
-  const auto now = decode_volume(answer->root());
-  const bool same = now && now->uid == volume.uid && now->deleting;
-  if (!same || !is_held(*now)) co_return Status();  // it went without us
+  auto latest = co_await fetch(volume);
+  if (!latest) co_return latest.error();
+  const std::optional<Volume>& now = *latest;
+  if (!now || !now->deleting || !is_held(*now)) co_return Status();  // it went without us
   auto dropped = co_await drop_finalizer(*now);
   co_return dropped;
 }

@@ -21,6 +21,7 @@ class VolumeWorker {
  private:
   Task<Result<Pass>> remove(const Volume& volume);
   Task<Result<std::optional<Volume>>> read_again(const Volume& volume);
+  Task<Result<std::optional<Volume>>> fetch(const Volume& volume);
   Task<Result<engine::Removal>> take_back(const Volume& volume);
   void count(const Volume& volume, const Status& gone);
   Task<Status> let_go(const Volume& volume);

@@ -99,14 +99,15 @@ int CurlMulti::on_socket(CURL*, curl_socket_t fd, int what, void* self, void*) {
     return 0;
   }
   std::unique_ptr<SocketWatch>& watch = multi.sockets_[fd];
-  if (!watch)
+  if (!watch) {
     watch = std::make_unique<SocketWatch>(
         multi.io_, fd, [&multi, fd](SocketWatch::Readiness readiness) {
           multi.act(fd, (readiness.readable ? CURL_CSELECT_IN : 0) |
                             (readiness.writable ? CURL_CSELECT_OUT : 0) |
                             (readiness.failed ? CURL_CSELECT_ERR : 0));
         });
-  watch->rest(multi.rest_);
+    watch->rest(multi.rest_);
+  }
   watch->want((what & CURL_POLL_IN) != 0, (what & CURL_POLL_OUT) != 0);
   return 0;
 }

@@ -58,10 +58,7 @@ Task<Status> EventRecorder::carry_out(const EventWrite& planned) {
   const bool creates = planned.kind == EventWrite::Kind::kCreate;
   const std::string path =
       object_path("v1", "events", planned.namespace_name, creates ? std::string() : planned.name);
-  if (creates) {
-    Status created = co_await api_.post(path, planned.body);
-    co_return created;
-  }
+  if (creates) co_return co_await api_.post(path, planned.body);
   const auto patched = co_await api_.merge_patch(path, planned.body);
   co_return patched ? Status() : Status(patched.error());
 }
