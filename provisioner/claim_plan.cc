@@ -19,12 +19,7 @@ std::optional<std::string> objection(const Claim& claim) {
   return std::nullopt;
 }
 
-}  // namespace
-
-ClaimPlan plan_claim(const Claim& claim, const StorageClass* storage_class, bool volume_exists,
-                     const std::string& node) {
-  if (claim.deleting || !claim.volume_name.empty() || volume_exists || claim.selected_node != node)
-    return LeaveAlone{};
+ClaimPlan plan_open(const Claim& claim, const StorageClass* storage_class) {
   if (const auto why = objection(claim)) return Refuse{*why};
   if (storage_class == nullptr)
     return Refuse{concat("StorageClass ", printable(claim.storage_class, 80),
@@ -38,6 +33,22 @@ ClaimPlan plan_claim(const Claim& claim, const StorageClass* storage_class, bool
   auto name = engine::VolumeName::of_claim(claim.uid);
   if (!name) return Refuse{concat("the claim's uid is not one: ", name.error().message())};
   return Order{std::move(*name), std::move(*parameters), *requested};
+}
+
+}  // namespace
+
+ClaimPlan plan_claim(const Claim& claim, const StorageClass* storage_class, bool volume_exists,
+                     const std::string& node) {
+  if (claim.deleting || !claim.volume_name.empty() || volume_exists || claim.selected_node != node)
+    return LeaveAlone{};
+  ClaimPlan plan = plan_open(claim, storage_class);
+  if (!claim.marked && std::holds_alternative<Refuse>(plan)) return LeaveAlone{};
+  return plan;
+}
+
+bool is_meant_for(const Volume& volume, const Claim& claim) {
+  return volume.claim_namespace == claim.namespace_name && volume.claim_name == claim.name &&
+         (volume.claim_uid.empty() || volume.claim_uid == claim.uid);
 }
 
 Promise promise_of(const Order& order) {

@@ -43,8 +43,7 @@ Task<Status> ClaimWorker::work(const std::string& key) {
   }
   const Claim claim = *known;  // the store may change while we wait
   const StorageClass* class_known = parts_.classes.get(claim.storage_class);
-  const bool exists = parts_.volumes.get(concat("pvc-", claim.uid)) != nullptr;
-  const ClaimPlan plan = plan_claim(claim, class_known, exists, parts_.node.name);
+  const ClaimPlan plan = plan_claim(claim, class_known, has_volume(claim), parts_.node.name);
   if (!std::holds_alternative<Order>(plan)) parts_.ledger.release(key);
   if (std::holds_alternative<LeaveAlone>(plan)) co_return Status();
   if (const auto* refusal = std::get_if<Refuse>(&plan)) {
@@ -60,14 +59,26 @@ Task<Status> ClaimWorker::work(const std::string& key) {
   co_return provisioned;
 }
 
-// A claim that was handed back is one that could not be provisioned; a conflict is neither.
+// Before the claim is marked, nobody has looked for a volume that would do.
+bool ClaimWorker::has_volume(const Claim& claim) const {
+  bool found = parts_.volumes.get(concat("pvc-", claim.uid)) != nullptr;
+  if (found || claim.marked) return found;
+  parts_.volumes.for_each([&](const std::string&, const Volume& volume) {
+    found = found || is_meant_for(volume, claim);
+  });
+  return found;
+}
+
+// A claim that was handed back is one that could not be provisioned; a conflict is neither, and one
+// that waits for its mark is not decided yet.
 void ClaimWorker::count(const Claim& claim, const Order& order, const Status& provisioned,
                         Clock::Instant began) {
   WorkCounters& counters = parts_.work.provision;
   if (provisioned && parts_.volumes.get(order.name.text()) != nullptr)
     counters.succeeded({claim.storage_class, ""}, parts_.clock.now() - began);
-  else if (provisioned || (provisioned.error().code() != ErrorCode::kConflict &&
-                           provisioned.error().code() != ErrorCode::kCancelled))
+  else if (provisioned ? claim.marked
+                       : provisioned.error().code() != ErrorCode::kConflict &&
+                             provisioned.error().code() != ErrorCode::kCancelled)
     counters.failed({claim.storage_class, ""});
 }
 
@@ -89,13 +100,15 @@ Task<Status> ClaimWorker::provision(const Claim& claim, const StorageClass& stor
                                     const Order& order) {
   // Before the room: a claim that goes from node to node for want of a key would say the wrong
   // thing.
-  if (auto ready = parts_.grants.refresh(); !ready) co_return no_grant(claim, ready.error());
+  if (auto ready = parts_.grants.refresh(); !ready)
+    co_return claim.marked ? Status(no_grant(claim, ready.error())) : Status();
   auto size = co_await find_room(claim, order);
   if (!size) {
     const bool elsewhere =
         size.error().code() == ErrorCode::kNoSpace || size.error().code() == ErrorCode::kNotFound;
     if (!elsewhere) co_return size.error();
     parts_.ledger.release(claim.key());
+    if (!claim.marked) co_return Status();
     auto handed = co_await hand_back(claim, size.error().message());
     co_return handed;
   }

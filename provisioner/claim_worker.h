@@ -24,6 +24,7 @@ class ClaimWorker {
   Task<Status> adopt(const Claim& claim, const engine::VolumeSpec& spec);
   Task<void> take_back_promise(const Claim& claim, const engine::VolumeSpec& spec);
   Task<Status> hand_back(const Claim& claim, const std::string& why);
+  bool has_volume(const Claim& claim) const;
   void count(const Claim& claim, const Order& order, const Status& provisioned,
              Clock::Instant began);
   Error no_grant(const Claim& claim, const Error& why);

@@ -109,10 +109,9 @@ void LostVolumeWorker::tell(const Volume& volume) {
   parts_.log.warning("PersistentVolume of a deleted node",
                      {{"volume", volume.name}, {"node", volume.node}, {"advice", advice}});
   parts_.events.record({reference_to(volume), kube::EventType::kWarning, "NodeDeleted", advice});
-  parts_.claims.for_each([&](const std::string&, const Claim& claim) {
-    if (claim.uid == volume.claim_uid)
-      parts_.events.record({reference_to(claim), kube::EventType::kWarning, "NodeDeleted", advice});
-  });
+  if (volume.phase == "Bound")  // so its claim is there
+    parts_.events.record(
+        {reference_to_claim_of(volume), kube::EventType::kWarning, "NodeDeleted", advice});
 }
 
 }  // namespace flexlocal::provisioner

@@ -16,7 +16,8 @@ constexpr std::string_view kVolumeKey = "volume:";
 constexpr auto kBetweenSlices = std::chrono::milliseconds(100);
 constexpr auto kLeastOrphanInterval = std::chrono::milliseconds(100);
 
-// In every claim and class of ours, as a value of its own: an annotation's, the provisioner's.
+// In every marked claim and class of ours, as a value of its own: an annotation's, the
+// provisioner's.
 std::string our_mark() { return concat('"', engine::kProvisioner, '"'); }
 
 kube::ResourceKind claims_kind() {
@@ -24,7 +25,7 @@ kube::ResourceKind claims_kind() {
           kube::object_path("v1", "persistentvolumeclaims", "", ""),
           {},
           {},
-          our_mark()};
+          {our_mark()}};
 }
 
 // Only this node's volumes: the label is there for this.
@@ -40,7 +41,7 @@ kube::ResourceKind classes_kind() {
           kube::object_path("storage.k8s.io/v1", "storageclasses", "", ""),
           {},
           {},
-          our_mark()};
+          {our_mark()}};
 }
 
 // A wipe goes on to the end of its slice, however long the disks take.
@@ -65,7 +66,10 @@ NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& s
     : config_(config),
       log_(log),
       options_(options),
-      claims_(api, log, claims_kind(), decode_claim, options.reflect),
+      claims_(
+          api, log, claims_kind(),
+          [this](JsonView object) { return decode_claim_of(object, class_names_); },
+          options.reflect),
       volumes_(api, log, volumes_kind(membership.node.name), decode_volume, options.reflect),
       classes_(api, log, classes_kind(), decode_storage_class, options.reflect),
       controller_(io, api, clock, log, controller_options(options, membership.node.name),
@@ -92,9 +96,13 @@ NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& s
                {options.orphan_policy, options.orphan_grace, orphan_interval(options)}),
       promises_(parts_) {
   claims_.on_change([this](const std::string& key) { enqueue_claim(key); });
-  volumes_.on_change([this](const std::string& key) { enqueue_volume(key); });
+  volumes_.on_change([this](const std::string& key) {
+    if (const Volume* const volume = volumes_.get(key)) know_class(volume->storage_class);
+    enqueue_volume(key);
+  });
   // A class that is mended, or made after its claims, is what they may have waited for.
   classes_.on_change([this](const std::string& name) {
+    if (classes_.get(name) != nullptr) know_class(name);
     claims_.for_each([&](const std::string& key, const Claim& claim) {
       if (claim.storage_class == name) enqueue_claim(key);
     });
@@ -102,7 +110,7 @@ NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& s
 }
 
 Task<void> NodeRole::run() {
-  controller_.watch(claims_.run());
+  controller_.watch(follow_claims());
   controller_.watch(volumes_.run());
   controller_.watch(classes_.run());
   controller_.watch(begin());
@@ -112,6 +120,20 @@ Task<void> NodeRole::run() {
   controller_.watch(promises_.run(options_.tidy_interval));
   controller_.watch(orphans_.run());
   co_await controller_.run();
+}
+
+// Which claims are ours is known by the classes and volumes that are there.
+Task<void> NodeRole::follow_claims() {
+  auto classes = co_await classes_.wait_synced();
+  auto volumes = co_await volumes_.wait_synced();
+  if (classes && volumes) co_await claims_.run();
+}
+
+// For good: a claim that is bound needs us also when its class is gone. One that was made before
+// its class is seen when it is marked.
+void NodeRole::know_class(const std::string& name) {
+  if (name.empty() || !class_names_.insert(name).second) return;
+  claims_.add_mark(concat(R"("storageClassName":")", name, '"'));
 }
 
 void NodeRole::stop() {

@@ -56,6 +56,8 @@ class NodeRole {
   }
 
  private:
+  Task<void> follow_claims();
+  void know_class(const std::string& name);
   Task<void> begin();
   Task<void> work(const std::string& key);
   Task<Result<Pass>> work_on(const std::string& key);
@@ -75,6 +77,7 @@ class NodeRole {
   const engine::NodeConfig& config_;
   Log& log_;
   NodeRoleOptions options_;
+  ClassNames class_names_;  // that are ours, and those of this node's volumes
   kube::Informer<Claim> claims_;
   kube::Informer<Volume> volumes_;
   kube::Informer<StorageClass> classes_;

@@ -39,14 +39,16 @@ void read_conditions(JsonView conditions, Claim& claim) {
 
 }  // namespace
 
-std::optional<Claim> decode_claim(JsonView object) {
+std::optional<Claim> decode_claim(JsonView object) { return decode_claim_of(object, {}); }
+
+std::optional<Claim> decode_claim_of(JsonView object, const ClassNames& classes) {
   const JsonView meta = object["metadata"];
   const JsonView annotations = meta["annotations"];
-  if (annotations[kBetaProvisioner].text() != engine::kProvisioner &&
-      annotations[kProvisionerAnnotation].text() != engine::kProvisioner)
-    return std::nullopt;
   const JsonView spec = object["spec"];
   Claim claim;
+  claim.marked = annotations[kBetaProvisioner].text() == engine::kProvisioner ||
+                 annotations[kProvisionerAnnotation].text() == engine::kProvisioner;
+  if (!claim.marked && !classes.contains(spec["storageClassName"].text())) return std::nullopt;
   claim.namespace_name = text(meta["namespace"]);
   claim.name = text(meta["name"]);
   claim.uid = text(meta["uid"]);

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,9 @@ struct Claim {
   bool has_selector = false;
   bool file_system_pending = false;  // kFileSystemResizePending
   bool deleting = false;
+  // kube-controller-manager has said that it is ours to provision. One that is not marked may be
+  // about to be, or is bound already: see ClaimPlan.
+  bool marked = true;
 
   std::string key() const { return namespace_name + "/" + name; }
 };
@@ -80,6 +84,9 @@ struct StorageClass {
 // nullopt: none of our business, and not kept. A claim is ours by its storage-provisioner
 // annotation, which the volume controller sets; a volume by its provisioned-by annotation.
 std::optional<Claim> decode_claim(JsonView object);
+// The same; one without the annotation is ours, too, if its class is one of these.
+using ClassNames = std::set<std::string, std::less<>>;
+std::optional<Claim> decode_claim_of(JsonView object, const ClassNames& classes);
 std::optional<Volume> decode_volume(JsonView object);
 std::optional<StorageClass> decode_storage_class(JsonView object);
 

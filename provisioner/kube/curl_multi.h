@@ -12,9 +12,12 @@
 
 namespace flexlocal::kube {
 
-// Transfers that share connections, one after the other: with several at once, which HTTP/2 would
-// allow, libcurl 7.88 now and then never ends one that the server has ended, and a list takes 30 s
-// and an error.
+// Transfers that share connections, one after the other. With several at once, which HTTP/2 would
+// allow, libcurl 7.88 now and then leaves what it has read lying until the socket speaks again: a
+// list takes 30 s and an error. While one transfer reads, another's frames fill its buffer of 16
+// KiB; it is handed what is left over when it is run next, but nobody runs it for the frames behind
+// that, its end among them. Source: lib/http2.c (cf_h2_recv, "Unpaused") and cf_h2_data_pending,
+// which compares the wrong way round. One transfer alone never has more than a TLS record waiting.
 class CurlMulti {
  public:
   // `rest`: as SocketWatch::rest(), for every connection.

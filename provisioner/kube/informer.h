@@ -37,6 +37,9 @@ class Informer {
   Informer(const Informer&) = delete;
   Informer& operator=(const Informer&) = delete;
 
+  // One more of ResourceKind::marks, for what is read from now on.
+  void add_mark(std::string mark) { kind_.marks.push_back(std::move(mark)); }
+
   // To be set before run().
   void on_change(OnChange handler) { on_change_.push_back(std::move(handler)); }
 

@@ -1,5 +1,6 @@
 #include "provisioner/kube/object_filter.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace flexlocal::kube {
@@ -21,8 +22,9 @@ bool has_unicode_escape(std::string_view text) {
 
 bool concerns_us(std::string_view text, const EventHead& head, const ResourceKind& kind,
                  const ObjectSink& sink) {
-  return kind.mark.empty() || contains(text, kind.mark) || has_unicode_escape(text) ||
-         sink.knows(head.key());
+  const auto occurs = [&](const std::string& mark) { return contains(text, mark); };
+  return kind.marks.empty() || std::any_of(kind.marks.begin(), kind.marks.end(), occurs) ||
+         has_unicode_escape(text) || sink.knows(head.key());
 }
 
 std::string_view without_managed_fields(std::string_view text, const EventHead& head,

@@ -10,9 +10,9 @@
 
 namespace flexlocal::kube {
 
-// An object without the kind's mark, which the store does not have either, changes nothing but the
-// version; one that the store has may be one that concerns us no longer. Bytes that are written as
-// \u.... could be the mark in disguise: then a tree is made.
+// An object without a mark of its kind, which the store does not have either, changes nothing but
+// the version; one that the store has may be one that concerns us no longer. Bytes that are written
+// as \u.... could be a mark in disguise: then a tree is made.
 bool concerns_us(std::string_view text, const EventHead& head, const ResourceKind& kind,
                  const ObjectSink& sink);
 

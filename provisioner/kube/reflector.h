@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "provisioner/kube/api.h"
 #include "provisioner/kube/backoff.h"
@@ -19,10 +20,10 @@ struct ResourceKind {
   std::string path;  // of the collection, see object_path()
   std::string label_selector;
   std::string field_selector;
-  // Bytes that occur in every object that concerns us, as the API server writes them, such as
-  // `"example.com"` for an annotation's value. Objects without it are not looked at any further.
-  // Empty: all are looked at.
-  std::string mark{};
+  // Bytes of which some occur in every object that concerns us, as the API server writes them, such
+  // as `"example.com"` for an annotation's value. Objects without any are not looked at any
+  // further. None: all are looked at.
+  std::vector<std::string> marks{};
 };
 
 struct ReflectorOptions {

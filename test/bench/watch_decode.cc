@@ -83,7 +83,7 @@ void fail(const char* why) {
 void take_in(const std::string& stream, std::size_t expected) {
   const std::vector<std::function<void(const std::string&)>> nobody;
   kube::ObjectStore<Claim> store(provisioner::decode_claim, nobody);
-  const kube::ResourceKind kind{"persistentvolumeclaims", "", "", "", "\"flexlocal.io\""};
+  const kube::ResourceKind kind{"persistentvolumeclaims", "", "", "", {"\"flexlocal.io\""}};
   const kube::ReflectorOptions options;
   kube::Reflector reflector(kind, options);
   kube::ReflectorStats stats;

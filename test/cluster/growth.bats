@@ -22,6 +22,7 @@ setup() {
 }
 
 teardown() {
+  [ -z "${controllers:-}" ] || kill -CONT "$controllers"
   rm -f "$work"/worker/{open,broken,hold-*,held-*}
   delete_claim other
   delete_claim data
@@ -41,13 +42,33 @@ use_volume() {
 ask() { kubectl patch pvc "${2:-data}" -p '{"spec":{"resources":{"requests":{"storage":"'"$1"'"}}}}'; }
 capacity_is() { [ "$(kubectl get pv "$volume" -o 'jsonpath={.spec.capacity.storage}')" = "$1" ]; }
 granted() { [ "$(kubectl get pv "$volume" -o 'jsonpath={.metadata.annotations.flexlocal\.io/granted}')" = "$1" ]; }
-claim_has() { [ "$(kubectl get pvc data -o 'jsonpath={.status.capacity.storage}')" = "$1" ]; }
+claim_has() { [ "$(kubectl get pvc "${2:-data}" -o 'jsonpath={.status.capacity.storage}')" = "$1" ]; }
 pending() {
   [ "$(kubectl get pvc data -o 'jsonpath={.status.conditions[?(@.type=="FileSystemResizePending")].status}')" = True ]
 }
 not_pending() { ! pending; }
 lv_size() { "$work/worker/lvs" --noheadings --units m --nosuffix -o lv_size "worker/$volume" | tr -d ' '; }
 lv_is() { [ "$(lv_size)" = "$1.00" ]; }
+
+# As it is under load, when kube-controller-manager comes late to a claim.
+@test "a claim that has its volume before it is marked stays unmarked, and grows all the same" {
+  controllers=$(process_id "$work/cluster" kube-controller-manager)
+  kill -STOP "$controllers"
+  make_claim other 512Mi growing
+  volume=pvc-$(kubectl get pvc other -o 'jsonpath={.metadata.uid}')
+  eventually 30 kubectl get pv "$volume"
+  claim_is other Pending
+  kill -CONT "$controllers"
+  eventually 30 claim_is other Bound
+  [ "$(volume_of other)" = "$volume" ]
+  kubectl get pvc other -o json | jq -e '.metadata.annotations | has("volume.beta.kubernetes.io/storage-provisioner")
+    or has("volume.kubernetes.io/storage-provisioner") | not'
+  use_volume
+  touch "$work/worker/open"
+  ask 1Gi other
+  eventually 30 claim_has 1Gi other
+  capacity_is 1Gi
+}
 
 @test "a claim that asks for more has it on the disk, in the capacity and in its status" {
   use_volume

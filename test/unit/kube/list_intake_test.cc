@@ -18,7 +18,7 @@ std::optional<std::string> decode(JsonView object) {
 }
 
 struct Fixture {
-  ResourceKind kind{"things", "/things", "", "", "\"us.io\""};
+  ResourceKind kind{"things", "/things", "", "", {"\"us.io\""}};
   const std::vector<std::function<void(const std::string&)>> handlers;
   ObjectStore<std::string> store{decode, handlers};
   ListIntake intake{kind, store};

@@ -18,7 +18,7 @@ std::optional<Thing> decode(JsonView object) {
 }
 
 struct Fixture {
-  ResourceKind kind{"things", "/things", "", "", "\"us.io\""};
+  ResourceKind kind{"things", "/things", "", "", {"\"us.io\""}};
   ReflectorOptions options{.seed = 1};
   std::vector<std::string> changed;
   const std::vector<std::function<void(const std::string&)>> handlers = {
@@ -114,7 +114,7 @@ TEST_CASE_FIXTURE(Fixture, "bookmarks and errors are never passed over, nor what
 }
 
 TEST_CASE_FIXTURE(Fixture, "an object with managed fields is the same without them") {
-  kind.mark.clear();
+  kind.marks.clear();
   for (const char* const fields : {"[]", R"([{"manager":"\"]","f":{"f:spec":{}}}])", "null"}) {
     changed.clear();
     CHECK(take(concat(R"({"type":"ADDED","object":{"metadata":{"managedFields":)", fields,
@@ -126,8 +126,18 @@ TEST_CASE_FIXTURE(Fixture, "an object with managed fields is the same without th
   CHECK(store.get("a")->name == "a");
 }
 
+TEST_CASE_FIXTURE(Fixture, "any of several marks will do, also one that is added later") {
+  CHECK(take(event("ADDED", "a", 1, "them.io")).ok());
+  CHECK(stats.passed_over.value() == 1);
+  kind.marks.emplace_back("\"them.io\"");
+  CHECK(take(event("ADDED", "b", 2, "them.io")).ok());
+  CHECK(take(event("ADDED", "c", 3, "us.io")).ok());
+  CHECK(stats.passed_over.value() == 1);
+  CHECK(store.get("c") != nullptr);
+}
+
 TEST_CASE_FIXTURE(Fixture, "without a mark everything is taken in") {
-  kind.mark.clear();
+  kind.marks.clear();
   CHECK(take(event("ADDED", "a", 1, "them.io")).ok());
   CHECK(stats.passed_over.value() == 0);
   CHECK(store.size() == 0);

@@ -70,6 +70,32 @@ TEST_CASE("another node's claim is left alone even when it could never be served
   CHECK(std::holds_alternative<LeaveAlone>(plan_claim(claim, nullptr, false, kNode)));
 }
 
+TEST_CASE("a claim that is not marked yet becomes an order, but is never refused") {
+  Claim claim = sample_claim();
+  claim.marked = false;
+  CHECK(std::holds_alternative<Order>(plan(claim)));
+  CHECK(std::holds_alternative<LeaveAlone>(plan_claim(claim, nullptr, false, kNode)));
+  claim.volume_mode = "Block";
+  CHECK(std::holds_alternative<LeaveAlone>(plan(claim)));
+}
+
+TEST_CASE("a volume is meant for the claim that it names, unless it was another of that name") {
+  Volume volume;
+  volume.claim_namespace = "shop";
+  volume.claim_name = "data";
+  CHECK(is_meant_for(volume, sample_claim()));
+  volume.claim_uid = kUid;
+  CHECK(is_meant_for(volume, sample_claim()));
+  volume.claim_uid = "of-a-claim-before";
+  CHECK_FALSE(is_meant_for(volume, sample_claim()));
+  volume.claim_uid.clear();
+  volume.claim_name = "other";
+  CHECK_FALSE(is_meant_for(volume, sample_claim()));
+  volume.claim_name = "data";
+  volume.claim_namespace = "other";
+  CHECK_FALSE(is_meant_for(volume, sample_claim()));
+}
+
 TEST_CASE("every refusal says what is wrong and what is accepted") {
   CHECK(refusal_after([](Claim& c) { c.volume_mode = "Block"; }) ==
         "volumeMode Block is not supported; use Filesystem");

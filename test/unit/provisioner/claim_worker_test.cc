@@ -55,6 +55,52 @@ TEST_CASE_FIXTURE(Fixture, "a claim gets its volume with one write, and an event
   CHECK(events_written().find("ProvisioningSucceeded") != std::string::npos);
 }
 
+// The scheduler has chosen the node, and kube-controller-manager has not come to the claim yet.
+struct Unmarked : Fixture {
+  Unmarked() { set_marked(false); }
+  void set_marked(bool marked) {
+    Claim claim = sample_claim();
+    claim.marked = marked;
+    know_claim(claim);
+  }
+};
+
+TEST_CASE_FIXTURE(Unmarked, "a claim is provisioned before it is marked, and once only") {
+  CHECK(work().ok());
+  CHECK(journal == Calls{kCreate});
+  set_marked(true);
+  CHECK(work().ok());
+  CHECK(journal == Calls{kCreate});
+}
+
+TEST_CASE_FIXTURE(Unmarked, "what cannot be done before the mark is said when it is there") {
+  const auto quiet_then = [&](const std::string& words) {
+    CHECK(work().ok());
+    CHECK(journal.empty());
+    set_marked(true);
+    CHECK((!work().ok() || journal == Calls{kHandBack}));
+    const std::string written = events_written();
+    CHECK(written.find(words) != std::string::npos);
+    CHECK(written.find("ProvisioningFailed") == written.rfind("ProvisioningFailed"));
+  };
+  SUBCASE("room") {
+    storage.free() = kMiB;
+    quiet_then("no room on node");
+  }
+  SUBCASE("a grant") {
+    REQUIRE(remove_file(grant_files.secret).ok());
+    quiet_then("grant");
+  }
+}
+
+TEST_CASE_FIXTURE(Unmarked, "a volume that a person has meant for the claim is not doubled") {
+  engine::VolumeSpec kept = sample_spec("11111111-2222-4333-8444-555555555555");
+  const std::string uid = concat("\"uid\":\"", kept.name.claim_uid());
+  know_volume(with(volume_text(kept, "Available"), uid, "\"uid\":\""));
+  CHECK(work().ok());
+  CHECK(journal.empty());
+}
+
 TEST_CASE_FIXTURE(Fixture, "a volume just made is known at once, so that the claim is left alone") {
   CHECK(work().ok());
   CHECK(volumes.get("pvc-" + kUid) != nullptr);

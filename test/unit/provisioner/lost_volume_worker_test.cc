@@ -88,7 +88,6 @@ TEST_CASE_FIXTURE(Fixture, "by default the administrator is told, hourly, and no
 
 TEST_CASE_FIXTURE(Fixture, "a bound volume's claim is told, and stays") {
   know("Bound");
-  put(claims, claim_text(sample_claim()));
   work();
   work(minutes(10));
   CHECK_FALSE(did(kDelete));

@@ -28,7 +28,10 @@ struct NodeLab : kube::test::Lab {
   kube::test::ManualClock manual;
   kube::ApiClient api{http, clock, kube::ApiOptions{.limit = {}}};
   kube::EventRecorder events{api, manual, log, {"flexlocal.io", kNode}};
-  kube::Informer<Claim> claims{api, log, {"claims", "/c", "", ""}, decode_claim};
+  const ClassNames class_names{"local"};
+  kube::Informer<Claim> claims{api, log, {"claims", "/c", "", ""}, [this](JsonView object) {
+                                 return decode_claim_of(object, class_names);
+                               }};
   kube::Informer<Volume> volumes{api, log, {"volumes", "/v", "", ""}, decode_volume};
   kube::Informer<StorageClass> classes{api, log, {"classes", "/s", "", ""}, decode_storage_class};
   Ledger ledger{storage, config, volumes, manual, kNode};

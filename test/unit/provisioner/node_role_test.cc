@@ -115,6 +115,27 @@ TEST_CASE_FIXTURE(Fixture, "a claim that was there before the daemon gets its vo
   CHECK(stop());
 }
 
+TEST_CASE_FIXTURE(Fixture, "a claim of a class of ours gets its volume before it is marked") {
+  Claim claim = sample_claim();
+  claim.marked = false;
+  server.claims = {claim_text(claim)};
+  start();
+  CHECK(run_until([&] { return did("POST " + kVolumes); }));
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a bound claim that was never marked is known by its volume's class") {
+  Claim claim = bound_claim("2Gi", "1Gi");
+  claim.marked = false;
+  server.claims = {claim_text(claim)};
+  server.volumes = {volume_text(sample_spec(), "Bound")};
+  server.classes.clear();
+  start();
+  CHECK(run_until([&] { return role->has_synced(); }));
+  CHECK(role->parts().claims.get("shop/data") != nullptr);
+  CHECK(stop());
+}
+
 TEST_CASE_FIXTURE(Fixture,
                   "pods' I/O limits are looked after again and again, also after trouble") {
   storage.limits_status = Error(ErrorCode::kUnavailable, "no such cgroup");

@@ -53,6 +53,19 @@ TEST_CASE("a claim is ours by the annotation's old name and by its new one, and 
   CHECK_FALSE(decode(decode_claim, "[]"));
 }
 
+TEST_CASE("a claim that is not marked is ours by its class, if that is one of ours") {
+  const auto document = JsonDocument::parse(with(kClaim, "storage-provisioner", "other"));
+  REQUIRE(document.ok());
+  CHECK_FALSE(decode_claim_of(document->root(), {"other", "loca", "locals", ""}));
+  const auto claim = decode_claim_of(document->root(), {"local", "other"});
+  REQUIRE(claim.has_value());
+  CHECK_FALSE(claim->marked);
+  CHECK(claim->uid == kUid);
+  const auto marked = decode(decode_claim, kClaim);
+  REQUIRE(marked.has_value());
+  CHECK(marked->marked);
+}
+
 TEST_CASE("sources, selectors, a bound volume and deletion are noticed") {
   const auto changed = [](const std::string& from, const std::string& to) {
     return *decode(decode_claim, with(kClaim, from, to));

@@ -76,8 +76,8 @@ std::string volume_text(const engine::VolumeSpec& spec, const std::string& phase
 std::string claim_text(const Claim& claim) {
   return concat(
       R"({"metadata":{"namespace":")", claim.namespace_name, R"(","name":")", claim.name,
-      R"(","uid":")", claim.uid, R"(","resourceVersion":")", next_version(),
-      R"(","annotations":{"volume.beta.kubernetes.io/storage-provisioner":"flexlocal.io",)",
+      R"(","uid":")", claim.uid, R"(","resourceVersion":")", next_version(), R"(","annotations":{)",
+      claim.marked ? R"("volume.beta.kubernetes.io/storage-provisioner":"flexlocal.io",)" : "",
       R"("volume.kubernetes.io/selected-node":")", claim.selected_node,
       R"("}},"spec":{"accessModes":["ReadWriteOnce"],"storageClassName":")", claim.storage_class,
       R"(","volumeName":")", claim.volume_name,

@@ -44,6 +44,19 @@ struct Fixture : NodeLab {
 
 }  // namespace
 
+TEST_CASE_FIXTURE(Fixture, "a claim that waits for its mark is no failed try") {
+  Claim claim = sample_claim();
+  claim.marked = false;
+  know_claim(claim);
+  storage.free() = kMiB;
+  CHECK(provision().ok());
+  CHECK(provisioned("failed_total") <= 0);
+  claim.marked = true;
+  know_claim(claim);
+  CHECK(provision().ok());
+  CHECK(provisioned("failed_total") == 1);
+}
+
 TEST_CASE_FIXTURE(Fixture, "a provisioned claim is counted once, with its time") {
   CHECK(provision().ok());
   CHECK(provision().ok());  // nothing is left to do
