@@ -47,9 +47,8 @@ ClaimPlan plan_claim(const Claim& claim, const StorageClass* storage_class, bool
 }
 
 bool is_meant_for(const Volume& volume, const Claim& claim) {
-  // The uid first: all of a node's volumes are asked, and nearly all have another's.
-  return (volume.claim_uid.empty() || volume.claim_uid == claim.uid) &&
-         volume.claim_namespace == claim.namespace_name && volume.claim_name == claim.name;
+  return volume.claim_namespace == claim.namespace_name && volume.claim_name == claim.name &&
+         (volume.claim_uid.empty() || volume.claim_uid == claim.uid);
 }
 
 Promise promise_of(const Order& order) {

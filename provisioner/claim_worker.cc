@@ -1,5 +1,7 @@
 #include "provisioner/claim_worker.h"
 
+#include <algorithm>
+
 #include "flexvolume/base/text.h"
 #include "provisioner/selected_node_plan.h"
 
@@ -35,6 +37,10 @@ engine::VolumeSpec spec_for(const Order& order, const Claim& claim, const std::s
 
 }  // namespace
 
+ClaimWorker::ClaimWorker(NodeParts& parts) : parts_(parts) {
+  parts_.volumes.on_change([this](const std::string& name) { look_for_strange(name); });
+}
+
 Task<Status> ClaimWorker::work(const std::string& key) {
   const Claim* known = parts_.claims.get(key);
   if (known == nullptr) {
@@ -61,12 +67,19 @@ Task<Status> ClaimWorker::work(const std::string& key) {
 
 // Before the claim is marked, nobody has looked for a volume that would do.
 bool ClaimWorker::has_volume(const Claim& claim) const {
-  bool found = parts_.volumes.get(concat("pvc-", claim.uid)) != nullptr;
-  if (found || claim.marked) return found;
-  parts_.volumes.for_each([&](const std::string&, const Volume& volume) {
-    found = found || is_meant_for(volume, claim);
+  if (parts_.volumes.get(concat("pvc-", claim.uid)) != nullptr) return true;
+  return !claim.marked && std::any_of(strange_.begin(), strange_.end(), [&](const auto& name) {
+    const Volume* const volume = parts_.volumes.get(name);
+    return volume != nullptr && is_meant_for(*volume, claim);
   });
-  return found;
+}
+
+void ClaimWorker::look_for_strange(const std::string& name) {
+  const Volume* const volume = parts_.volumes.get(name);
+  if (volume != nullptr && name != concat("pvc-", volume->claim_uid))
+    strange_.insert(name);
+  else
+    strange_.erase(name);
 }
 
 // A claim that was handed back is one that could not be provisioned; a conflict is neither, and one

@@ -1,6 +1,7 @@
 // Carries out the plan for a claim: makes its PersistentVolume, or says why not.
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "provisioner/claim_plan.h"
@@ -10,7 +11,8 @@ namespace flexlocal::provisioner {
 
 class ClaimWorker {
  public:
-  explicit ClaimWorker(NodeParts& parts) : parts_(parts) {}
+  // To be made before the volumes are followed.
+  explicit ClaimWorker(NodeParts& parts);
 
   // One pass over the claim "namespace/name". An Error means: again, after a pause. What a person
   // must know has then been put on the claim as an event.
@@ -25,6 +27,7 @@ class ClaimWorker {
   Task<void> take_back_promise(const Claim& claim, const engine::VolumeSpec& spec);
   Task<Status> hand_back(const Claim& claim, const std::string& why);
   bool has_volume(const Claim& claim) const;
+  void look_for_strange(const std::string& volume);
   void count(const Claim& claim, const Order& order, const Status& provisioned,
              Clock::Instant began);
   Error no_grant(const Claim& claim, const Error& why);
@@ -32,6 +35,7 @@ class ClaimWorker {
            const std::string& message);
 
   NodeParts& parts_;
+  std::set<std::string> strange_;  // volumes that are not named after the claim that they are for
 };
 
 }  // namespace flexlocal::provisioner

@@ -61,23 +61,28 @@ void Ledger::reserve(const std::string& claim, const engine::VolumeSpec& spec) {
 // One that does not say enough promises nothing.
 void Ledger::count(const std::string& volume) {
   auto place = place_of(volume);
-  if (place != promised_.end() && (*place)->name == volume) place = promised_.erase(place);
+  const bool counted = place != promised_.end() && (*place)->promise.name == volume;
   const Volume* const known = volumes_.get(volume);
-  if (known == nullptr || known->node != node_) return;
+  const bool here = known != nullptr && known->node == node_;
+  if (counted && here && (*place)->is_of(*known)) return;
+  if (counted) place = promised_.erase(place);
+  if (!here) return;
   if (const auto spec = spec_of(*known))
-    promised_.insert(place, std::make_unique<const Promise>(promise_of(*spec, *known)));
+    promised_.insert(place,
+                     std::make_unique<const Counted>(Counted{promise_of(*spec, *known), known->uid,
+                                                             known->claim_uid, known->granted}));
 }
 
 Ledger::Promises::iterator Ledger::place_of(const std::string& volume) {
   return std::lower_bound(
       promised_.begin(), promised_.end(), volume,
-      [](const auto& promise, const std::string& name) { return promise->name < name; });
+      [](const auto& counted, const std::string& name) { return counted->promise.name < name; });
 }
 
 std::vector<const Promise*> Ledger::promises(const std::string& except_claim) const {
   std::vector<const Promise*> out;
   out.reserve(promised_.size() + reserved_.size());
-  for (const auto& promise : promised_) out.push_back(promise.get());
+  for (const auto& counted : promised_) out.push_back(&counted->promise);
   for (const auto& [claim, promise] : reserved_)
     if (claim != except_claim) out.push_back(&promise);
   return out;

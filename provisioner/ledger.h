@@ -58,8 +58,18 @@ class Ledger {
   const std::optional<Error>& trouble() const { return trouble_; }
 
  private:
+  // What is promised by a PersistentVolume, and of what it was read from that which can change; its
+  // options cannot (ValidatePersistentVolumeUpdate in pkg/apis/core/validation).
+  struct Counted {
+    Promise promise;
+    std::string uid, claim_uid, granted;
+
+    bool is_of(const Volume& volume) const {
+      return uid == volume.uid && claim_uid == volume.claim_uid && granted == volume.granted;
+    }
+  };
   // In order of name, side by side for whoever goes through all of them.
-  using Promises = std::vector<std::unique_ptr<const Promise>>;
+  using Promises = std::vector<std::unique_ptr<const Counted>>;
 
   void count(const std::string& volume);
   Promises::iterator place_of(const std::string& volume);
