@@ -48,7 +48,10 @@ std::optional<Claim> decode_claim_of(JsonView object, const ClassNames& classes)
   Claim claim;
   claim.marked = annotations[kBetaProvisioner].text() == engine::kProvisioner ||
                  annotations[kProvisionerAnnotation].text() == engine::kProvisioner;
-  if (!claim.marked && !classes.contains(spec["storageClassName"].text())) return std::nullopt;
+  // The annotation would be the one that counts.
+  const bool of_these =
+      !annotations[kBetaClass].exists() && classes.contains(spec["storageClassName"].text());
+  if (!claim.marked && !of_these) return std::nullopt;
   claim.namespace_name = text(meta["namespace"]);
   claim.name = text(meta["name"]);
   claim.uid = text(meta["uid"]);

@@ -61,6 +61,11 @@ TEST_CASE("a claim that is not marked is ours by its class, if that is one of ou
   REQUIRE(claim.has_value());
   CHECK_FALSE(claim->marked);
   CHECK(claim->uid == kUid);
+  const auto old_way = JsonDocument::parse(
+      with(kClaim, "volume.beta.kubernetes.io/storage-provisioner",
+           R"(volume.beta.kubernetes.io/storage-class":"x","volume.beta.kubernetes.io/other)"));
+  REQUIRE(old_way.ok());
+  CHECK_FALSE(decode_claim_of(old_way->root(), {"local"}));
   const auto marked = decode(decode_claim, kClaim);
   REQUIRE(marked.has_value());
   CHECK(marked->marked);
