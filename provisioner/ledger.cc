@@ -51,7 +51,7 @@ const engine::Inventory* Ledger::last_seen() const {
 
 Result<PoolRoom> Ledger::room(const Promise& wanted, const std::string& claim) const {
   if (!inventory_) return Error(ErrorCode::kUnavailable, "the disks have not been looked at yet");
-  return room_for(wanted, config_, *inventory_, promises(claim));
+  return room_for(wanted, config_, *inventory_, promised(claim));
 }
 
 void Ledger::reserve(const std::string& claim, const engine::VolumeSpec& spec) {
@@ -79,12 +79,12 @@ Ledger::Promises::iterator Ledger::place_of(const std::string& volume) {
       [](const auto& counted, const std::string& name) { return counted->promise.name < name; });
 }
 
-std::vector<const Promise*> Ledger::promises(const std::string& except_claim) const {
-  std::vector<const Promise*> out;
-  out.reserve(promised_.size() + reserved_.size());
-  for (const auto& counted : promised_) out.push_back(&counted->promise);
+Promised Ledger::promised(const std::string& except_claim) const {
+  Promised out;
+  out.by_name.reserve(promised_.size());
+  for (const auto& counted : promised_) out.by_name.push_back(&counted->promise);
   for (const auto& [claim, promise] : reserved_)
-    if (claim != except_claim) out.push_back(&promise);
+    if (claim != except_claim) out.more.push_back(&promise);
   return out;
 }
 

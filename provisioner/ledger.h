@@ -73,7 +73,7 @@ class Ledger {
 
   void count(const std::string& volume);
   Promises::iterator place_of(const std::string& volume);
-  std::vector<const Promise*> promises(const std::string& except_claim) const;
+  Promised promised(const std::string& except_claim) const;
 
   Storage& storage_;
   const engine::NodeConfig& config_;

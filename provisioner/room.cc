@@ -103,38 +103,55 @@ struct Entry {
   const engine::Pool* pool;
 };
 
-bool is_named_before(const Entry& a, const Entry& b) { return a.promise->name < b.promise->name; }
-
-// Those of the space, by name. Nearly all may come in that order already, and be thousands where
-// few are new: so only the rest is sorted.
-std::vector<Entry> entries_in(const engine::Space& space, const engine::NodeConfig& config,
+std::vector<Entry> entries_in(const PoolsOfSpace& pools,
                               const std::vector<const Promise*>& promises) {
-  const PoolsOfSpace pools(space, config);
   std::vector<Entry> entries;
   entries.reserve(promises.size());
   for (const Promise* const promise : promises)
     if (const engine::Pool* const pool = pools.find(*promise)) entries.push_back({promise, pool});
-  const auto middle = std::is_sorted_until(entries.begin(), entries.end(), is_named_before);
-  std::sort(middle, entries.end(), is_named_before);
-  std::inplace_merge(entries.begin(), middle, entries.end(), is_named_before);
+  return entries;
+}
+
+// `entries`: by name. Their end when there is none of that name.
+std::vector<Entry>::iterator find_entry(std::vector<Entry>& entries, std::string_view name) {
+  const auto at = std::lower_bound(
+      entries.begin(), entries.end(), name,
+      [](const Entry& entry, std::string_view wanted) { return entry.promise->name < wanted; });
+  return at != entries.end() && at->promise->name == name ? at : entries.end();
+}
+
+// Of each volume the largest, in no order; none of the volume `except`. The many are not compared
+// with each other.
+std::vector<Entry> largest_of_each(const PoolsOfSpace& pools, const Promised& promised,
+                                   const std::string& except) {
+  std::vector<Entry> entries = entries_in(pools, promised.by_name);
+  std::map<std::string_view, Entry> more;
+  for (const Entry& entry : entries_in(pools, promised.more)) {
+    Entry& largest = more.try_emplace(entry.promise->name, entry).first->second;
+    if (largest.promise->size < entry.promise->size) largest = entry;
+  }
+  std::vector<Entry> added;
+  for (const auto& [name, entry] : more) {
+    const auto known = find_entry(entries, name);
+    if (known == entries.end() && name != except) added.push_back(entry);
+    if (known != entries.end() && known->promise->size < entry.promise->size) *known = entry;
+  }
+  if (const auto own = find_entry(entries, except); own != entries.end()) entries.erase(own);
+  entries.insert(entries.end(), added.begin(), added.end());
   return entries;
 }
 
 // What is promised of the space and not taken from it yet.
 std::vector<Demand> demands_on(const engine::Space& space, const engine::NodeConfig& config,
                                const std::map<std::string_view, Bytes>& held,
-                               const std::vector<const Promise*>& promises,
-                               const std::string& except) {
-  const std::vector<Entry> entries = entries_in(space, config, promises);
+                               const Promised& promised, const std::string& except) {
+  const PoolsOfSpace pools(space, config);
+  const std::vector<Entry> entries = largest_of_each(pools, promised, except);
   std::vector<Demand> demands;
   demands.reserve(entries.size() + 1);
-  for (auto at = entries.begin(); at != entries.end();) {
-    Entry largest = *at;
-    while (++at != entries.end() && at->promise->name == largest.promise->name)
-      if (largest.promise->size < at->promise->size) largest = *at;
-    const std::string& name = largest.promise->name;
-    if (name == except) continue;
-    const Demand demand = demand_of(*largest.promise, *largest.pool, space, held_of(held, name));
+  for (const Entry& entry : entries) {
+    const Bytes has = held_of(held, entry.promise->name);
+    const Demand demand = demand_of(*entry.promise, *entry.pool, space, has);
     if (demand.cost.count() != 0) demands.push_back(demand);
   }
   return demands;
@@ -155,8 +172,7 @@ bool all_find_disks(const engine::Space& space, const std::vector<Demand>& deman
 }  // namespace
 
 Result<PoolRoom> room_for(const Promise& wanted, const engine::NodeConfig& config,
-                          const engine::Inventory& inventory,
-                          const std::vector<const Promise*>& promises) {
+                          const engine::Inventory& inventory, const Promised& promised) {
   auto pool = engine::find_pool(config, wanted.pool);
   if (!pool) return Error(ErrorCode::kNotFound, pool.error().message());
   const std::string id = engine::space_id(wanted.backend, wanted.pool, *pool);
@@ -165,12 +181,12 @@ Result<PoolRoom> room_for(const Promise& wanted, const engine::NodeConfig& confi
                                   [&](const engine::Space& seen) { return seen.id == id; });
   if (space == inventory.spaces.end()) return not_seen(wanted, *pool);
   const auto held = held_in(*space, inventory);
-  auto demands = demands_on(*space, config, held, promises, wanted.name);
+  auto demands = demands_on(*space, config, held, promised, wanted.name);
   PoolRoom room{*pool, space->unit, space->free};
   room.held = held_of(held, wanted.name);
-  Bytes promised;
-  for (const Demand& demand : demands) promised += demand.cost;
-  room.free = space->free - promised;
+  Bytes demanded;
+  for (const Demand& demand : demands) demanded += demand.cost;
+  room.free = space->free - demanded;
   demands.push_back(demand_of(wanted, *pool, *space, room.held));
   room.disks_suffice = all_find_disks(*space, demands);
   return room;

@@ -19,6 +19,12 @@ struct Promise {
   Bytes size;
 };
 
+// What a node has promised. Nearly all of it changes seldom and may be thousands of volumes.
+struct Promised {
+  std::vector<const Promise*> by_name;  // in that order, each volume once
+  std::vector<const Promise*> more;     // in any order, and of any volumes
+};
+
 // What one pool has for one volume that is asked for, at one moment.
 struct PoolRoom {
   engine::Pool pool;
@@ -28,8 +34,8 @@ struct PoolRoom {
   Bytes held{};               // what the volume itself offers already; 0: it has not been made
 };
 
-// Room for `wanted` beside `promises`. A promise counts once, at the largest size that is named,
-// and only with what its volume does not offer yet: what exists is missing from the space itself. A
+// Room for `wanted` beside what is promised. A volume counts once, at the largest size that is
+// named, and only with what it does not offer yet: what exists is missing from the space itself. A
 // volume that is being removed still exists, so its space is not offered before it is really free.
 //
 // `wanted` may be a volume that exists and is to grow: `held` is then not among what is free.
@@ -42,7 +48,6 @@ struct PoolRoom {
 // kNotFound, in words, when the node has no such pool, the pool has no volumes of that backend, or
 // what they would lie on is not to be seen.
 Result<PoolRoom> room_for(const Promise& wanted, const engine::NodeConfig& config,
-                          const engine::Inventory& inventory,
-                          const std::vector<const Promise*>& promises);
+                          const engine::Inventory& inventory, const Promised& promised);
 
 }  // namespace flexlocal::provisioner

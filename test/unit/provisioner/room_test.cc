@@ -46,16 +46,42 @@ Promise promise_of(const std::string& name, std::uint64_t size_mib, Backend back
   return {name, backend, pool, mib(size_mib)};
 }
 
-std::vector<const Promise*> each(const std::vector<Promise>& promises) {
-  std::vector<const Promise*> out;
-  for (const Promise& promise : promises) out.push_back(&promise);
+Promised all_more(const std::vector<Promise>& promises) {
+  Promised out;
+  for (const Promise& promise : promises) out.more.push_back(&promise);
   return out;
+}
+
+// Every other one that may be is among those that are known by name.
+Promised mixed(const std::vector<Promise>& promises) {
+  std::map<std::string_view, const Promise*> known;
+  Promised out;
+  for (std::size_t i = 0; i < promises.size(); ++i)
+    if (i % 2 != 0 || !known.try_emplace(promises[i].name, &promises[i]).second)
+      out.more.push_back(&promises[i]);
+  for (const auto& [name, promise] : known) out.by_name.push_back(promise);
+  return out;
+}
+
+// The same wherever the promises stand.
+Result<PoolRoom> any_room(const Promise& wanted, const engine::NodeConfig& config,
+                          const engine::Inventory& inventory,
+                          const std::vector<Promise>& promises) {
+  auto found = room_for(wanted, config, inventory, all_more(promises));
+  const auto other = room_for(wanted, config, inventory, mixed(promises));
+  REQUIRE(found.ok() == other.ok());
+  if (found) {
+    CHECK(found->free == other->free);
+    CHECK(found->held == other->held);
+    CHECK(found->disks_suffice == other->disks_suffice);
+  }
+  return found;
 }
 
 PoolRoom room(const engine::Inventory& inventory, const std::vector<Promise>& promises,
               const Promise& wanted = promise_of("wanted", 4),
               const engine::NodeConfig& config = config_with()) {
-  const auto found = room_for(wanted, config, inventory, each(promises));
+  const auto found = any_room(wanted, config, inventory, promises);
   REQUIRE(found.ok());
   return *found;
 }
@@ -295,7 +321,7 @@ void ask_more(Model& model, std::mt19937& random, const std::string& name) {
   wanted.size = engine::size_in(Backend::kLvm, configured,
                                 now.size + Bytes((1 + random() % 8) * kExtent.count()), kExtent);
   const auto promises = model.promises();
-  const auto found = room_for(wanted, model.config, model.inventory(), each(promises));
+  const auto found = any_room(wanted, model.config, model.inventory(), promises);
   REQUIRE(found.ok());
   const bool made = found->held.count() != 0;
   const Bytes more = made ? cost(wanted.size) - cost(found->held) : cost(wanted.size);
@@ -320,7 +346,7 @@ void claim(Model& model, std::mt19937& random, int number) {
   const Promise wanted{concat("v", number), Backend::kLvm, pool,
                        engine::size_in(Backend::kLvm, configured, asked, kExtent)};
   const auto promises = model.promises();
-  const auto found = room_for(wanted, model.config, model.inventory(), each(promises));
+  const auto found = any_room(wanted, model.config, model.inventory(), promises);
   REQUIRE(found.ok());
   const Bytes cost = engine::cost_in(Backend::kLvm, configured, wanted.size, kExtent);
   if (cost <= found->free && found->disks_suffice) model.promised.emplace(wanted.name, wanted);
