@@ -28,6 +28,8 @@ class ObjectSink {
 
   // Whether there is an object of this key, as object_key() has it.
   virtual bool knows(const std::string& key) const = 0;
+  // The same, in just that version.
+  virtual bool has(const std::string& key, std::string_view version) const = 0;
 };
 
 }  // namespace flexlocal::kube

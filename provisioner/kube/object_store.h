@@ -79,6 +79,10 @@ class ObjectStore final : public ObjectSink {
   }
   void advanced(std::string_view version) override { version_ = ObjectVersion(version); }
   bool knows(const std::string& key) const override { return entries_.contains(key); }
+  bool has(const std::string& key, std::string_view version) const override {
+    const auto found = entries_.find(key);
+    return found != entries_.end() && found->second.version == ObjectVersion(version);
+  }
 
  private:
   struct Entry {

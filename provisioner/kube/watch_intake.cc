@@ -42,7 +42,10 @@ Status WatchIntake::take(const WatchEvent& event) {
 std::string_view WatchIntake::needed(std::string_view line, std::string& room) {
   const auto head = scan_event(line);
   if (!head || !is_about_an_object(head->type)) return line;
-  if (!concerns_us(line, *head, kind_, sink_) && !goes_back(head->version)) {
+  // What we wrote ourselves was taken in with the answer.
+  const bool news = concerns_us(line, *head, kind_, sink_) &&
+                    (head->type == "DELETED" || !sink_.has(head->key(), head->version));
+  if (!news && !goes_back(head->version)) {
     stats_.events.add();
     stats_.passed_over.add();
     sink_.advanced(head->version);

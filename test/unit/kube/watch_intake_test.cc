@@ -70,6 +70,17 @@ TEST_CASE_FIXTURE(Fixture, "an event that comes twice does no harm") {
   CHECK(changed == std::vector<std::string>{"a", "a"});
 }
 
+TEST_CASE_FIXTURE(Fixture,
+                  "a write of our own, known by its answer, is passed over, its end is not") {
+  CHECK(take(event("ADDED", "a", 3, "us.io")).ok());
+  CHECK(take(event("MODIFIED", "a", 3, "us.io")).ok());
+  CHECK(stats.passed_over.value() == 1);
+  CHECK(changed == std::vector<std::string>{"a"});
+  CHECK(take(event("DELETED", "a", 3, "us.io")).ok());
+  CHECK(store.get("a") == nullptr);
+  CHECK(reflector.version() == "3");
+}
+
 TEST_CASE_FIXTURE(Fixture, "what concerns us is taken in, and what comes to do so as well") {
   CHECK(take(event("ADDED", "a", 1, "us.io")).ok());
   CHECK(take(event("ADDED", "b", 2, "them.io")).ok());
