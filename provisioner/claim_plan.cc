@@ -19,6 +19,11 @@ std::optional<std::string> objection(const Claim& claim) {
   return std::nullopt;
 }
 
+Error no_room(const std::string& node, std::string_view why) {
+  return Error(ErrorCode::kNoSpace, concat("no room on node ", node, ": ", why,
+                                           "; the scheduler is asked to choose another node"));
+}
+
 ClaimPlan plan_open(const Claim& claim, const StorageClass* storage_class) {
   if (const auto why = objection(claim)) return Refuse{*why};
   if (storage_class == nullptr)
@@ -62,15 +67,21 @@ Result<Bytes> fit(const Order& order, const std::string& node, const PoolRoom& r
   const Bytes cost = engine::cost_in(backend, room.pool, order.requested, room.unit);
   const bool enough = size <= kMostBytes && cost <= room.free;
   if (enough && room.disks_suffice) return size;
-  std::string why = concat("no room on node ", node, ": pool \"", order.parameters.pool, "\" has ",
-                           to_string(room.free), " free for backend ", engine::to_string(backend),
-                           ", ", to_string(size), " asked");
+  std::string why =
+      concat("pool \"", order.parameters.pool, "\" has ", to_string(room.free),
+             " free for backend ", engine::to_string(backend), ", ", to_string(size), " asked");
   if (cost > size)
     why += concat(", which takes ", to_string(cost), " in layout ", engine::to_string(layout));
   if (enough)
     why += concat(", and not as layout ", engine::to_string(layout), " needs it, on ",
                   engine::disks_needed(layout), " different disks");
-  return Error(ErrorCode::kNoSpace, concat(why, "; the scheduler is asked to choose another node"));
+  return no_room(node, why);
+}
+
+Status keep_budget(const Order& order, const std::string& node, const Allowance& allowance,
+                   Bytes size) {
+  const auto kept = check_budget(allowance, order.parameters.pool, size);
+  return kept ? Status() : Status(no_room(node, kept.error().message()));
 }
 
 }  // namespace flexlocal::provisioner

@@ -48,4 +48,8 @@ Promise promise_of(const Order& order);
 // the scheduler should look elsewhere. `room`: room_for() what promise_of() the order says.
 Result<Bytes> fit(const Order& order, const std::string& node, const PoolRoom& room);
 
+// The same of the node's budget, for the size that fit() said.
+Status keep_budget(const Order& order, const std::string& node, const Allowance& allowance,
+                   Bytes size);
+
 }  // namespace flexlocal::provisioner

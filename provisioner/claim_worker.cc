@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "flexvolume/base/text.h"
+#include "provisioner/pod_memory.h"
 #include "provisioner/selected_node_plan.h"
 
 namespace flexlocal::provisioner {
@@ -49,7 +50,7 @@ Task<Status> ClaimWorker::work(const std::string& key) {
   }
   const Claim claim = *known;  // the store may change while we wait
   const StorageClass* class_known = parts_.classes.get(claim.storage_class);
-  const ClaimPlan plan = plan_claim(claim, class_known, has_volume(claim), parts_.node.name);
+  ClaimPlan plan = plan_claim(claim, class_known, has_volume(claim), parts_.node.name);
   if (!std::holds_alternative<Order>(plan)) parts_.ledger.release(key);
   if (std::holds_alternative<LeaveAlone>(plan)) co_return Status();
   if (const auto* refusal = std::get_if<Refuse>(&plan)) {
@@ -58,11 +59,37 @@ Task<Status> ClaimWorker::work(const std::string& key) {
     co_return Error(ErrorCode::kInvalid, refusal->why);
   }
   const StorageClass storage_class = *class_known;
-  const Order& order = std::get<Order>(plan);
+  Order& order = std::get<Order>(plan);
   const auto began = parts_.clock.now();
-  auto provisioned = co_await provision(claim, storage_class, order);
+  auto provisioned = co_await take_size(claim, order);
+  if (provisioned)
+    provisioned = co_await provision(claim, storage_class, order);
+  else
+    provisioned = no_size(claim, provisioned.error());
   count(claim, order, provisioned, began);
   co_return provisioned;
+}
+
+// What the class leaves to the memory of the pod.
+Task<Status> ClaimWorker::take_size(const Claim& claim, Order& order) {
+  const ClassParameters& parameters = order.parameters;
+  if (parameters.size_from != SizeFrom::kPodMemory) co_return Status();
+  const auto memory = co_await memory_of_first_pod(parts_.api, claim.namespace_name, claim.name);
+  if (!memory && memory.error().code() == ErrorCode::kDenied)
+    co_return Error(ErrorCode::kDenied,
+                    "sizeFrom podMemory needs leave to read pods, which this daemon does not have: "
+                    "kubectl apply -f examples/install/read-pods.yaml");
+  if (!memory) co_return memory.error().context("sizeFrom podMemory");
+  const Ratio ratio = parameters.disk_per_ram.value_or(parts_.budget.disk_per_ram);
+  order.requested = std::max(order.requested, disk_for(*memory, ratio));
+  co_return Status();
+}
+
+Status ClaimWorker::no_size(const Claim& claim, const Error& why) {
+  if (!claim.marked) return {};
+  if (why.code() != ErrorCode::kCancelled)
+    say(claim, kube::EventType::kWarning, "ProvisioningFailed", why.message());
+  return why;
 }
 
 // Before the claim is marked, nobody has looked for a volume that would do.
@@ -104,9 +131,19 @@ Task<Result<Bytes>> ClaimWorker::find_room(const Claim& claim, const Order& orde
     if (!refreshed) co_return refreshed.error().context("looking at this node's disks");
     const auto room = parts_.ledger.room(wanted, claim.key());
     size = room ? fit(order, parts_.node.name, *room) : room.error();
+    if (size)
+      if (auto kept = keep_in_budget(claim, order, *size); !kept) size = kept.error();
     if (size) break;
   }
   co_return size;
+}
+
+Status ClaimWorker::keep_in_budget(const Claim& claim, const Order& order, Bytes size) const {
+  const ClassParameters& parameters = order.parameters;
+  if (!parts_.budget.limit(parameters.disk_per_ram)) return {};
+  const Bytes given = parts_.ledger.given(parameters.pool, order.name.text(), claim.key());
+  return keep_budget(order, parts_.node.name, {parts_.budget, parameters.disk_per_ram, given},
+                     size);
 }
 
 Task<Status> ClaimWorker::provision(const Claim& claim, const StorageClass& storage_class,

@@ -20,7 +20,9 @@ class ClaimWorker {
 
  private:
   Task<Status> provision(const Claim& claim, const StorageClass& storage_class, const Order& order);
+  Task<Status> take_size(const Claim& claim, Order& order);
   Task<Result<Bytes>> find_room(const Claim& claim, const Order& order);
+  Status keep_in_budget(const Claim& claim, const Order& order, Bytes size) const;
   Task<Status> create(const Claim& claim, const StorageClass& storage_class,
                       const engine::VolumeSpec& spec, const std::string& grant);
   Task<Status> adopt(const Claim& claim, const engine::VolumeSpec& spec);
@@ -30,6 +32,7 @@ class ClaimWorker {
   void look_for_strange(const std::string& volume);
   void count(const Claim& claim, const Order& order, const Status& provisioned,
              Clock::Instant began);
+  Status no_size(const Claim& claim, const Error& why);
   Error no_grant(const Claim& claim, const Error& why);
   void say(const Claim& claim, kube::EventType type, std::string_view reason,
            const std::string& message);

@@ -27,6 +27,21 @@ Status take_pool(const std::string& value, std::string& into) {
   return {};
 }
 
+Status take_ratio(const std::string& value, std::optional<Ratio>& into) {
+  const auto ratio = parse_ratio(value);
+  if (!ratio) return ratio.error().context("diskPerRam");
+  into = *ratio;
+  return {};
+}
+
+Status take_size_from(const std::string& value, SizeFrom& into) {
+  if (value != "request" && value != "podMemory")
+    return Error(ErrorCode::kInvalid, concat("sizeFrom \"", printable(value, 40),
+                                             "\" is not known; accepted: request, podMemory"));
+  into = value == "request" ? SizeFrom::kRequest : SizeFrom::kPodMemory;
+  return {};
+}
+
 Status take_count(std::string_view name, const std::string& value, std::uint64_t& into) {
   unsigned long long count = 0;
   if (!parse_number(value, kMostBytes.count(), count) || count == 0)
@@ -60,12 +75,16 @@ struct Parameter {
   Status (*set)(ClassParameters&, const std::string&);
 };
 
-constexpr std::array<Parameter, 9> kParameters = {
+constexpr std::array<Parameter, 11> kParameters = {
     {{"backend", [](ClassParameters& p,
                     const std::string& v) { return take(engine::parse_backend(v), p.backend); }},
      {"pool", [](ClassParameters& p, const std::string& v) { return take_pool(v, p.pool); }},
      {kFsType, [](ClassParameters& p,
                   const std::string& v) { return take(engine::parse_fs_type(v), p.fs_type); }},
+     {"diskPerRam",
+      [](ClassParameters& p, const std::string& v) { return take_ratio(v, p.disk_per_ram); }},
+     {"sizeFrom",
+      [](ClassParameters& p, const std::string& v) { return take_size_from(v, p.size_from); }},
      {"onDelete",
       [](ClassParameters& p, const std::string& v) {
         return take(engine::parse_on_delete(v), p.on_delete);
@@ -121,6 +140,8 @@ Status check_together(const ClassParameters& parsed) {
           "onDelete zero is not possible with backend quota, whose folders share the blocks of one "
           "file system; accepted: discard, none");
   }
+  if (parsed.size_from == SizeFrom::kPodMemory && parsed.disk_per_ram == Ratio())
+    return refused("sizeFrom podMemory needs a diskPerRam above 0");
   if (parsed.limits.required && !parsed.limits.any())
     return refused(
         "ioLimits \"required\" needs a limit: readIOPS, writeIOPS, readBandwidth or "

@@ -1,13 +1,21 @@
 // A StorageClass's parameters and mount options, checked.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "flexvolume/engine/contract.h"
+#include "provisioner/budget.h"
 #include "provisioner/objects.h"
 
 namespace flexlocal::provisioner {
+
+// What a volume's size is reckoned from.
+enum class SizeFrom {
+  kRequest,   // what the claim asks for
+  kPodMemory  // that, and no less than goes with the memory of the pod that it is made for
+};
 
 struct ClassParameters {
   engine::Backend backend = engine::Backend::kLvm;
@@ -16,6 +24,8 @@ struct ClassParameters {
   engine::OnDelete on_delete = engine::OnDelete::kDiscard;
   engine::IoLimits limits{};
   std::vector<std::string> mount_options{};
+  std::optional<Ratio> disk_per_ram{};  // nullopt: what the node says
+  SizeFrom size_from = SizeFrom::kRequest;
 };
 
 // kInvalid, in one sentence that lists what is accepted, for a parameter that is unknown, malformed

@@ -22,6 +22,14 @@ bool is_open(const engine::Inventory& inventory, const std::string& volume) {
                      [&](const engine::LogicalVolume& lv) { return lv.name == volume && lv.open; });
 }
 
+Error no_room(const Growth& growth, const std::string& node, Bytes from, Bytes to,
+              std::string_view why) {
+  return Error(ErrorCode::kNoSpace,
+               concat("no room to grow volume ", growth.spec.name.text(), " from ", to_string(from),
+                      " to ", to_string(to), " on node ", node, ": ", why,
+                      "; the volume stays as it is, and grows once there is room"));
+}
+
 }  // namespace
 
 GrowthPlan plan_growth(const Claim& claim, const Volume* volume, const std::string& node,
@@ -61,15 +69,20 @@ Result<Bytes> fit_growth(const Growth& growth, const std::string& node, const Po
   const bool enough = target <= kMostBytes && more <= free;
   if (enough && (room.disks_suffice || more.count() == 0)) return target;
   std::string why =
-      concat("no room to grow volume ", growth.spec.name.text(), " from ",
-             to_string(made ? room.held : growth.granted), " to ", to_string(target), " on node ",
-             node, ": pool \"", growth.spec.pool, "\" has ", to_string(free), " free for backend ",
+      concat("pool \"", growth.spec.pool, "\" has ", to_string(free), " free for backend ",
              engine::to_string(backend), ", ", to_string(more), " more asked");
   if (enough)
     why += concat(", and not as layout ", engine::to_string(room.pool.layout), " needs it, on ",
                   engine::disks_needed(room.pool.layout), " different disks");
-  return Error(ErrorCode::kNoSpace,
-               concat(why, "; the volume stays as it is, and grows once there is room"));
+  return no_room(growth, node, made ? room.held : growth.granted, target, why);
+}
+
+Status keep_budget(const Growth& growth, const std::string& node, const Allowance& allowance,
+                   Bytes held, Bytes size) {
+  const Bytes has = std::max(held, growth.granted);
+  if (size <= has) return {};
+  const auto kept = check_budget(allowance, growth.spec.pool, size);
+  return kept ? Status() : Status(no_room(growth, node, has, size, kept.error().message()));
 }
 
 bool awaits_mount(const Growth& growth, const Claim& claim, Bytes size, Bytes held,

@@ -38,6 +38,11 @@ Promise promise_of(const Growth& growth, Bytes size);
 // Never less than the disks hold already: what an earlier try extended is not taken back.
 Result<Bytes> fit_growth(const Growth& growth, const std::string& node, const PoolRoom& room);
 
+// The same of the node's budget, for the size that fit_growth() said; `held`: what the volume
+// offers. What has been given is kept, whatever the budget is now.
+Status keep_budget(const Growth& growth, const std::string& node, const Allowance& allowance,
+                   Bytes held, Bytes size);
+
 // Whether all is done and said but what the next mount will do. `size`: what fit_growth() said;
 // `held`: what the volume offers, 0 when it is not made.
 bool awaits_mount(const Growth& growth, const Claim& claim, Bytes size, Bytes held,

@@ -77,7 +77,7 @@ Task<Status> GrowthWorker::work(const std::string& key) {
 Task<Status> GrowthWorker::grow(const Claim& claim, const Volume& volume, const Growth& growth) {
   const std::string ticket = ticket_of(claim.key());
   const Clock::Instant began = parts_.clock.now();
-  auto fit = co_await find_room(growth, ticket);
+  auto fit = co_await find_room(claim, growth);
   if (!fit) co_return refuse(claim, fit.error());
   const Bytes size = fit->size;
   if (awaits_mount(growth, claim, size, fit->held, *parts_.ledger.inventory())) {
@@ -106,8 +106,8 @@ Task<Status> GrowthWorker::grow(const Claim& claim, const Volume& volume, const 
 }
 
 // kNoSpace and kNotFound: not now. Two looks: what others freed in the last seconds counts.
-Task<Result<GrowthWorker::Fit>> GrowthWorker::find_room(const Growth& growth,
-                                                        const std::string& ticket) {
+Task<Result<GrowthWorker::Fit>> GrowthWorker::find_room(const Claim& claim, const Growth& growth) {
+  const std::string ticket = ticket_of(claim.key());
   Error refusal(ErrorCode::kUnavailable, "not looked yet");
   const Promise wanted = promise_of(growth, growth.asked);
   for (const bool anew : {false, true}) {
@@ -115,10 +115,22 @@ Task<Result<GrowthWorker::Fit>> GrowthWorker::find_room(const Growth& growth,
     if (!refreshed) co_return refreshed.error().context("looking at this node's disks");
     const auto room = parts_.ledger.room(wanted, ticket);
     const auto size = room ? fit_growth(growth, parts_.node.name, *room) : room.error();
-    if (size) co_return Fit{*size, room->held};
-    refusal = size.error();
+    const Status kept = size ? keep_in_budget(claim, growth, room->held, *size) : size.error();
+    if (kept) co_return Fit{*size, room->held};
+    refusal = kept.error();
   }
   co_return refusal;
+}
+
+// A class that is gone, or says nothing that can be kept, leaves the ratio to the node.
+Status GrowthWorker::keep_in_budget(const Claim& claim, const Growth& growth, Bytes held,
+                                    Bytes size) const {
+  std::optional<Ratio> of_class;
+  if (const StorageClass* const known = parts_.classes.get(claim.storage_class))
+    if (const auto parameters = parse_class(*known)) of_class = parameters->disk_per_ram;
+  const engine::VolumeSpec& spec = growth.spec;
+  const Bytes given = parts_.ledger.given(spec.pool, spec.name.text(), ticket_of(claim.key()));
+  return keep_budget(growth, parts_.node.name, {parts_.budget, of_class, given}, held, size);
 }
 
 Task<Result<bool>> GrowthWorker::grow_disks(const Claim& claim, const Growth& growth, Bytes size) {

@@ -27,7 +27,8 @@ class GrowthWorker {
     Bytes size;
     Bytes held;
   };
-  Task<Result<Fit>> find_room(const Growth& growth, const std::string& ticket);
+  Task<Result<Fit>> find_room(const Claim& claim, const Growth& growth);
+  Status keep_in_budget(const Claim& claim, const Growth& growth, Bytes held, Bytes size) const;
   // Whether the volume was there to be grown; one that was not is made at its first mount.
   Task<Result<bool>> grow_disks(const Claim& claim, const Growth& growth, Bytes size);
   Task<Status> tell_volume(const Volume& volume, Bytes size);

@@ -1,5 +1,7 @@
 #include "provisioner/heartbeat_record.h"
 
+#include <algorithm>
+
 #include "flexvolume/base/text.h"
 #include "flexvolume/base/version.h"
 
@@ -11,6 +13,7 @@ constexpr std::string_view kVersionKey = "flexlocal.io/version";
 constexpr std::string_view kReadyKey = "flexlocal.io/ready";
 constexpr std::string_view kReasonKey = "flexlocal.io/reason";
 constexpr std::string_view kPoolsKey = "flexlocal.io/pools";
+constexpr std::string_view kBudgetKey = "flexlocal.io/budget";
 
 constexpr std::size_t kLongestReason = 500;
 // All annotations of an object may have 256 KiB together.
@@ -32,6 +35,32 @@ std::string pools_text(const PoolReport& pools) {
   return json.take();
 }
 
+void write_bytes(JsonWriter& json, std::string_view key, Bytes size) {
+  json.key(key).integer(static_cast<std::int64_t>(std::min(size, kMostBytes).count()));
+}
+
+// By the node's own ratio: what people look at. Whoever decides for a class that has another works
+// it out from the rest.
+std::string budget_text(const NodeReport& report) {
+  const NodeBudget& budget = *report.budget;
+  JsonWriter json;
+  json.begin_object();
+  if (budget.memory) write_bytes(json, "memory", *budget.memory);
+  json.member("ramFraction", to_string(budget.ram_fraction));
+  json.member("diskPerRam", to_string(budget.disk_per_ram));
+  json.key("pools").begin_object();
+  for (const auto& [pool, given] : report.given) {
+    json.key(pool).begin_object();
+    const auto limit = budget.limit({});
+    if (limit) write_bytes(json, "budget", *limit);
+    write_bytes(json, "used", given);
+    if (limit) write_bytes(json, "free", *limit - given);
+    json.end_object();
+  }
+  json.end_object().end_object();
+  return json.take();
+}
+
 Bytes bytes_of(JsonView value) {
   const std::int64_t count = value.integer().value_or(0);
   return Bytes(count > 0 ? static_cast<std::uint64_t>(count) : 0);
@@ -49,6 +78,22 @@ PoolReport parse_pools(const std::string& text) {
     });
   });
   return pools;
+}
+
+void parse_budget(const std::string& text, NodeReport& report) {
+  if (text.empty() || text.size() > kLongestPools) return;
+  const auto document = JsonDocument::parse(text);
+  if (!document) return;
+  const JsonView root = document->root();
+  const auto fraction = parse_ratio(root["ramFraction"].text());
+  const auto ratio = parse_ratio(root["diskPerRam"].text());
+  if (!fraction || !ratio || *fraction > Ratio::of_millionths(Ratio::kOne)) return;
+  NodeBudget budget{std::nullopt, *fraction, *ratio};
+  if (root["memory"].integer()) budget.memory = bytes_of(root["memory"]);
+  report.budget = budget;
+  root["pools"].for_each_member([&](std::string_view pool, JsonView figures) {
+    report.given[std::string(pool)] = bytes_of(figures["used"]);
+  });
 }
 
 std::string annotation(const kube::Lease& lease, std::string_view key) {
@@ -83,6 +128,11 @@ void write_heartbeat(const std::string& node, const std::string& node_uid, const
   std::string pools = pools_text(report.pools);
   if (pools.size() > kLongestPools) pools = "{}";
   annotations[std::string(kPoolsKey)] = std::move(pools);
+  std::string budget = report.budget ? budget_text(report) : std::string();
+  if (budget.empty() || budget.size() > kLongestPools)
+    annotations.erase(std::string(kBudgetKey));
+  else
+    annotations[std::string(kBudgetKey)] = std::move(budget);
 }
 
 std::optional<NodeHeartbeat> decode_heartbeat(JsonView object) {
@@ -99,6 +149,7 @@ std::optional<NodeHeartbeat> decode_heartbeat(JsonView object) {
     if (beat.report.trouble.empty()) beat.report.trouble = "no reason given";
   }
   beat.report.pools = parse_pools(annotation(lease, kPoolsKey));
+  parse_budget(annotation(lease, kBudgetKey), beat.report);
   return beat;
 }
 

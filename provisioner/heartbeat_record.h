@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "flexvolume/base/bytes.h"
+#include "provisioner/budget.h"
 #include "provisioner/kube/lease.h"
 
 namespace flexlocal::provisioner {
@@ -24,8 +25,10 @@ struct PoolFigures {
 using PoolReport = std::map<std::string, std::map<std::string, PoolFigures>>;
 
 struct NodeReport {
-  std::string trouble;  // for a person; empty: volumes can be made here
-  PoolReport pools{};   // those that are to be seen
+  std::string trouble;                   // for a person; empty: volumes can be made here
+  PoolReport pools{};                    // those that are to be seen
+  std::optional<NodeBudget> budget{};    // nullopt: it says none
+  std::map<std::string, Bytes> given{};  // by pool, what its volumes have in all
 };
 
 // The Lease's name for a node, "node-<name>", and the node of a Lease; nullopt: it is another's.

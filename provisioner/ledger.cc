@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "provisioner/budget.h"
+
 namespace flexlocal::provisioner {
 namespace {
 
@@ -52,6 +54,13 @@ const engine::Inventory* Ledger::last_seen() const {
 Result<PoolRoom> Ledger::room(const Promise& wanted, const std::string& claim) const {
   if (!inventory_) return Error(ErrorCode::kUnavailable, "the disks have not been looked at yet");
   return room_for(wanted, config_, *inventory_, promised(claim));
+}
+
+Bytes Ledger::given(const std::string& pool, const std::string& volume,
+                    const std::string& claim) const {
+  const engine::Inventory* const seen = last_seen();
+  return given_in(pool, config_, seen == nullptr ? engine::Inventory() : *seen, promised(claim),
+                  volume);
 }
 
 void Ledger::reserve(const std::string& claim, const engine::VolumeSpec& spec) {

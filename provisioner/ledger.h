@@ -40,6 +40,10 @@ class Ledger {
   // the claim itself counts as free.
   Result<PoolRoom> room(const Promise& wanted, const std::string& claim) const;
 
+  // What the pool's volumes have in all but `volume`, as given_in() has it; what is reserved for
+  // the claim itself does not count.
+  Bytes given(const std::string& pool, const std::string& volume, const std::string& claim) const;
+
   // For a claim, from the decision until its PersistentVolume is known, or it is certain that
   // there will be none. A create without an answer may have been carried out: it stays reserved.
   void reserve(const std::string& claim, const engine::VolumeSpec& spec);

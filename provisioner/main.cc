@@ -4,9 +4,27 @@
 #include <iostream>
 
 #include "flexvolume/base/program.h"
+#include "provisioner/budget_command.h"
 #include "provisioner/cluster_daemon.h"
 #include "provisioner/node_daemon.h"
 #include "provisioner/options.h"
+
+namespace {
+
+flexlocal::Status run(const flexlocal::provisioner::DaemonOptions& options) {
+  using flexlocal::provisioner::Role;
+  switch (options.role) {
+    case Role::kCluster:
+      return flexlocal::provisioner::run_cluster(options);
+    case Role::kBudget:
+      return flexlocal::provisioner::run_budget(options, std::cout);
+    case Role::kNode:
+      break;
+  }
+  return flexlocal::provisioner::run_node(options);
+}
+
+}  // namespace
 
 int main(int count, char** values) {
   namespace provisioner = flexlocal::provisioner;
@@ -21,9 +39,7 @@ int main(int count, char** values) {
     return 0;
   }
   flexlocal::mark_inherited_close_on_exec();
-  const auto& daemon = std::get<provisioner::DaemonOptions>(*options);
-  const auto ran = daemon.role == provisioner::Role::kCluster ? provisioner::run_cluster(daemon)
-                                                              : provisioner::run_node(daemon);
+  const auto ran = run(std::get<provisioner::DaemonOptions>(*options));
   if (ran) return 0;
   std::cerr << "flexlocal-provisioner: " << ran.error().message() << '\n';
   return 1;

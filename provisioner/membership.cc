@@ -1,6 +1,7 @@
 #include "provisioner/membership.h"
 
 #include "flexvolume/base/text.h"
+#include "provisioner/node_memory.h"
 #include "provisioner/objects.h"
 
 namespace flexlocal::provisioner {
@@ -26,7 +27,8 @@ kube::Task<Result<Membership>> load_membership(kube::ApiClient& api, const std::
   auto system = co_await api.get(system_path);
   if (!system) co_return system.error().context("reading namespace kube-system");
   co_return Membership{{node, hostname, std::string(meta["uid"].text())},
-                       std::string(system->root()["metadata"]["uid"].text())};
+                       std::string(system->root()["metadata"]["uid"].text()),
+                       memory_of(node_object->root())};
 }
 
 kube::Task<Result<Membership>> await_membership(kube::ApiClient& api, const std::string& node,

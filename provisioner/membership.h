@@ -1,6 +1,7 @@
 // Who a node is to its cluster: what the API server is asked before a node's daemon can begin.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "flexvolume/base/log.h"
@@ -12,6 +13,7 @@ namespace flexlocal::provisioner {
 struct Membership {
   NodeIdentity node;
   std::string cluster_id;  // uid of the namespace kube-system: there is one, and it never changes
+  std::optional<Bytes> memory{};  // of the node; see node_memory.h
 };
 
 // Asks the API server. kNotFound when there is no such Node, or it has no hostname label.

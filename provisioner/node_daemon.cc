@@ -99,6 +99,8 @@ class NodeDaemon {
     role.grants = {options_.grant_key, options_.host_grant_key};
     role.orphan_grace = std::chrono::ceil<std::chrono::seconds>(options_.orphan_grace);
     role.orphan_policy = options_.orphan_policy;
+    role.ram_fraction = options_.ram_fraction;
+    role.disk_per_ram = options_.disk_per_ram;
     return role;
   }
 

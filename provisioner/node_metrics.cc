@@ -79,6 +79,32 @@ void show_pools(kube::Metrics& metrics, const Ledger& ledger, const engine::Node
               });
 }
 
+using BudgetFigure = std::optional<Bytes> (*)(const NodeParts& parts, const std::string& pool);
+
+void show_budget(kube::Metrics& metrics, const NodeParts& parts, const engine::NodeConfig& config,
+                 kube::MetricSpec spec, BudgetFigure figure) {
+  spec.labels = {"pool"};
+  metrics.collect<Gauge>(std::move(spec), [&parts, &config, figure](Family<Gauge>& out) {
+    if (parts.ledger.last_seen() == nullptr) return;
+    for (const auto& [pool, configured] : config.pools)
+      if (const auto value = figure(parts, pool)) out.with({pool}).set(number(*value));
+  });
+}
+
+void show_budgets(kube::Metrics& metrics, const NodeParts& parts,
+                  const engine::NodeConfig& config) {
+  show_budget(metrics, parts, config,
+              {"flexlocal_pool_ram_budget_bytes",
+               "What the pool's volumes may have in all, for classes without diskPerRam; absent "
+               "without a limit."},
+              [](const NodeParts& of, const std::string&) { return of.budget.limit({}); });
+  show_budget(metrics, parts, config,
+              {"flexlocal_pool_given_bytes", "What the pool's volumes have in all."},
+              [](const NodeParts& of, const std::string& pool) {
+                return std::optional(of.ledger.given(pool, "", ""));
+              });
+}
+
 void show_volumes(kube::Metrics& metrics, const NodeParts& parts) {
   metrics.collect<Gauge>(
       {"flexlocal_volumes", "PersistentVolumes of this node, by their phase.", {"phase"}},
@@ -135,6 +161,7 @@ void show_node(kube::Metrics& metrics, const NodeParts& parts, const kube::WorkQ
                const engine::NodeConfig& config, const std::string& host_counts) {
   parts.work.show_in(metrics);
   show_pools(metrics, parts.ledger, config);
+  show_budgets(metrics, parts, config);
   show_volumes(metrics, parts);
   show_host_count(metrics, host_counts, engine::kIoLimitsNotApplied,
                   {"flexlocal_mounts_without_io_limits_total",

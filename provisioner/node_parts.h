@@ -5,6 +5,7 @@
 
 #include "flexvolume/base/clock.h"
 #include "flexvolume/base/log.h"
+#include "provisioner/budget.h"
 #include "provisioner/grant_signer.h"
 #include "provisioner/kube/events.h"
 #include "provisioner/kube/informer.h"
@@ -35,6 +36,7 @@ struct NodeParts {
   Log& log;
   NodeIdentity node;
   std::string cluster_id;
+  NodeBudget budget{};
   WorkMetrics work{};
 };
 

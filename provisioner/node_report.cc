@@ -23,9 +23,10 @@ std::string trouble_of(const NodeState& state, const std::string& hidden_pool) {
 
 }  // namespace
 
-NodeReport report_of(const NodeState& state, const engine::NodeConfig& config,
-                     const Ledger& ledger) {
+NodeReport report_of(const NodeState& state, const engine::NodeConfig& config, const Ledger& ledger,
+                     const NodeBudget& budget) {
   NodeReport report;
+  report.budget = budget;
   std::string hidden;
   for (const auto& [name, pool] : config.pools) {
     if (!ledger.inventory()) break;
@@ -41,6 +42,7 @@ NodeReport report_of(const NodeState& state, const engine::NodeConfig& config,
       else
         why = room.error().message();
     }
+    report.given[name] = ledger.given(name, "", "");
     if (hidden.empty() && !report.pools.contains(name)) hidden = why;
   }
   report.trouble = trouble_of(state, hidden);

@@ -13,7 +13,7 @@ struct NodeState {
   Status granted = Error(ErrorCode::kUnavailable, "the grant key has not been looked at yet");
 };
 
-NodeReport report_of(const NodeState& state, const engine::NodeConfig& config,
-                     const Ledger& ledger);
+NodeReport report_of(const NodeState& state, const engine::NodeConfig& config, const Ledger& ledger,
+                     const NodeBudget& budget);
 
 }  // namespace flexlocal::provisioner

@@ -88,13 +88,15 @@ NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& s
              clock,
              log,
              membership.node,
-             membership.cluster_id},
+             membership.cluster_id,
+             {membership.memory, options.ram_fraction, options.disk_per_ram}},
       claim_worker_(parts_),
       growth_worker_(parts_),
       volume_worker_(parts_),
       orphans_(parts_, config,
                {options.orphan_policy, options.orphan_grace, orphan_interval(options)}),
-      promises_(parts_) {
+      promises_(parts_),
+      memory_(api, log, membership.node.name, parts_.budget) {
   claims_.on_change([this](const std::string& key) { enqueue_claim(key); });
   volumes_.on_change([this](const std::string& key) {
     if (const Volume* const volume = volumes_.get(key)) know_class(volume->storage_class);
@@ -119,6 +121,7 @@ Task<void> NodeRole::run() {
   controller_.watch(limits_loop());
   controller_.watch(promises_.run(options_.tidy_interval));
   controller_.watch(orphans_.run());
+  controller_.watch(memory_.follow(options_.tidy_interval));
   co_await controller_.run();
 }
 

@@ -10,6 +10,7 @@
 #include "provisioner/growth_worker.h"
 #include "provisioner/log_subject.h"
 #include "provisioner/membership.h"
+#include "provisioner/node_memory.h"
 #include "provisioner/node_report.h"
 #include "provisioner/orphan_collector.h"
 #include "provisioner/promise_keeper.h"
@@ -31,6 +32,9 @@ struct NodeRoleOptions {
   // and what is done then.
   std::chrono::seconds orphan_grace{3600};
   OrphanPolicy orphan_policy = OrphanPolicy::kReport;
+  // What volumes are in proportion to; the node's memory comes with its Membership.
+  Ratio ram_fraction = NodeBudget().ram_fraction;
+  Ratio disk_per_ram = NodeBudget().disk_per_ram;
   // Of claims, volumes and classes.
   kube::ReflectorOptions reflect{};
 };
@@ -46,7 +50,7 @@ class NodeRole {
   void stop();
 
   // For the heartbeat.
-  NodeReport report() const { return report_of(state_, config_, ledger_); }
+  NodeReport report() const { return report_of(state_, config_, ledger_, parts_.budget); }
   // For those who show what the role does.
   const NodeParts& parts() const { return parts_; }
   const kube::WorkQueue& queue() const { return controller_.queue(); }
@@ -91,6 +95,7 @@ class NodeRole {
   VolumeWorker volume_worker_;
   OrphanCollector orphans_;
   PromiseKeeper promises_;
+  NodeMemory memory_;
   NodeState state_;
 };
 

@@ -23,6 +23,8 @@ constexpr std::string_view kUsage =
     "           makes and reclaims the volumes of this node's claims\n"
     "       flexlocal-provisioner cluster [options]\n"
     "           does what no single node can; of several, one is elected\n"
+    "       flexlocal-provisioner budget [options]\n"
+    "           prints what each node may still give away\n"
     "       flexlocal-provisioner ROLE --config=FILE [options]\n"
     "           takes options from a file as well, one a line: node-name = a\n"
     "\n";
@@ -78,6 +80,11 @@ po::options_description node_flags(RawOptions& raw, DaemonOptions& options) {
       "the keys that volumes are signed by, as the Secret flexlocal-grant has them");
   add("host-grant-key", flag(options.host_grant_key, "FILE")->default_value(grants.host),
       "the host's copy of them, which the plugin reads; the same file: nothing is copied");
+  add("disk-per-ram", number(raw, "disk-per-ram", "32"),
+      "bytes of volumes in a pool for a byte of the node's memory, where the class has no "
+      "diskPerRam; 0: as much as the disks hold");
+  add("ram-fraction", number(raw, "ram-fraction", "0.85"),
+      "how much of the node's memory counts for that, up to 1");
   add("orphan-policy", flag(raw.orphan_policy, "WORD")->default_value("report"),
       "volumes of this cluster that have no PersistentVolume: report: say so; delete: wipe and "
       "remove them");
@@ -98,6 +105,9 @@ po::options_description cluster_flags(RawOptions& raw, DaemonOptions& options) {
       "how long a leader that cannot renew its Lease goes on");
   add("leader-election-retry-period", duration(raw, "leader-election-retry-period", "2s"),
       "between two tries");
+  add("label-nodes",
+      flag(options.label_nodes, "BOOL")->default_value(true, "true")->implicit_value(true),
+      "keep the label flexlocal.io/ready of every Node; false: Nodes are not written");
   add("node-lost-after", duration(raw, "node-lost-after", "2m"),
       "claims are taken from a selected node that has not been Ready for so long");
   add("node-delete-policy", flag(raw.node_delete_policy, "WORD")->default_value("tell"),
@@ -158,15 +168,33 @@ struct Flags {
   }
 };
 
+std::string_view to_word(Role role) {
+  switch (role) {
+    case Role::kNode:
+      return "node";
+    case Role::kCluster:
+      return "cluster";
+    case Role::kBudget:
+      return "budget";
+  }
+  return "";
+}
+
 // A flag that does nothing in this role is a mistake of whoever wrote it.
 Status check_unused(const Flags& flags, Role role, const po::variables_map& values) {
-  const bool is_node = role == Role::kNode;
-  for (const auto& option : (is_node ? flags.cluster : flags.node).options()) {
-    const std::string& name = option->long_name();
-    if (values.contains(name) && !values[name].defaulted())
-      return wrong_usage(concat("--", name, " is not for the role ", is_node ? "node" : "cluster"));
-  }
-  return {};
+  const auto check = [&](const po::options_description& group) -> Status {
+    for (const auto& option : group.options()) {
+      const std::string& name = option->long_name();
+      if (values.contains(name) && !values[name].defaulted())
+        return wrong_usage(concat("--", name, " is not for the role ", to_word(role)));
+    }
+    return {};
+  };
+  if (role != Role::kNode)
+    if (auto checked = check(flags.node); !checked) return checked;
+  if (role != Role::kCluster)
+    if (auto checked = check(flags.cluster); !checked) return checked;
+  return role == Role::kBudget ? check(flags.work) : Status();
 }
 
 // Only stored: what a configuration file has may come on top.

@@ -10,13 +10,15 @@
 
 #include "flexvolume/base/json_log.h"
 #include "flexvolume/base/result.h"
+#include "provisioner/budget.h"
 #include "provisioner/endpoint.h"
 #include "provisioner/lost_volume_plan.h"
 #include "provisioner/orphan_plan.h"
 
 namespace flexlocal::provisioner {
 
-enum class Role { kNode, kCluster };
+// kBudget is none of the daemon: it prints, and ends.
+enum class Role { kNode, kCluster, kBudget };
 
 struct DaemonOptions {
   Role role = Role::kNode;
@@ -43,8 +45,12 @@ struct DaemonOptions {
   // The node role's, see orphan_plan.h.
   std::chrono::milliseconds orphan_grace{3600000};
   OrphanPolicy orphan_policy = OrphanPolicy::kReport;
+  // The node role's, see budget.h.
+  Ratio ram_fraction = NodeBudget().ram_fraction;
+  Ratio disk_per_ram = NodeBudget().disk_per_ram;
   // The cluster role's, see election.h and cluster_parts.h.
   bool leader_election = true;
+  bool label_nodes = true;
   std::chrono::milliseconds lease_duration{15000};
   std::chrono::milliseconds renew_deadline{10000};
   std::chrono::milliseconds retry_period{2000};

@@ -61,6 +61,17 @@ Result<double> read_number(const RawOptions& raw, const char* flag, double least
   return number;
 }
 
+Status read_ratios(const RawOptions& raw, DaemonOptions& options) {
+  const auto disk = parse_ratio(raw.numbers.at("disk-per-ram"));
+  if (!disk) return disk.error().context("--disk-per-ram");
+  options.disk_per_ram = *disk;
+  const auto fraction = parse_ratio(raw.numbers.at("ram-fraction"));
+  if (!fraction || *fraction == Ratio() || *fraction > Ratio::of_millionths(Ratio::kOne))
+    return wrong_usage("--ram-fraction: accepted are numbers above 0, up to 1, such as 0.85");
+  options.ram_fraction = *fraction;
+  return {};
+}
+
 Status read_numbers(const RawOptions& raw, DaemonOptions& options) {
   const auto qps = read_number(raw, "kube-api-qps", 0, 100'000);
   if (!qps) return qps.error();
@@ -128,15 +139,19 @@ Error wrong_usage(std::string_view why) {
 Status check_role(const RawOptions& raw, DaemonOptions& options) {
   if (raw.role.empty())
     return wrong_usage("no role: say flexlocal-provisioner node, or flexlocal-provisioner cluster");
-  if (raw.role != "node" && raw.role != "cluster")
-    return wrong_usage(
-        concat("role \"", printable(raw.role, 40), "\" is not known; accepted: node, cluster"));
-  options.role = raw.role == "node" ? Role::kNode : Role::kCluster;
+  const std::map<std::string_view, Role> roles = {
+      {"node", Role::kNode}, {"cluster", Role::kCluster}, {"budget", Role::kBudget}};
+  const auto role = roles.find(raw.role);
+  if (role == roles.end())
+    return wrong_usage(concat("role \"", printable(raw.role, 40),
+                              "\" is not known; accepted: node, cluster, budget"));
+  options.role = role->second;
   return {};
 }
 
 Status check_values(const RawOptions& raw, DaemonOptions& options) {
   if (auto numbers = read_numbers(raw, options); !numbers) return numbers;
+  if (auto ratios = read_ratios(raw, options); !ratios) return ratios;
   if (auto words = read_words(raw, options); !words) return words;
   if (auto orphans = read_orphan_policy(raw, options); !orphans) return orphans;
   if (auto pages = read_status_pages(raw, options); !pages) return pages;

@@ -117,7 +117,7 @@ std::optional<std::string> PendingClaimWorker::no_room(const Claim& claim) const
     nodes.push_back(
         {node, parts_.observations.health(name, now), parts_.beats.get(parts_.beat_key(name))});
   });
-  return no_room_anywhere(nodes, promise_of(*order));
+  return no_room_anywhere(nodes, {promise_of(*order), order->parameters.disk_per_ram});
 }
 
 }  // namespace flexlocal::provisioner

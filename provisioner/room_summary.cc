@@ -14,6 +14,15 @@ const PoolFigures* figures_of(const NodeHeartbeat& beat, const Promise& wanted) 
   return backend == pool->second.end() ? nullptr : &backend->second;
 }
 
+// A daemon that says nothing of a budget has none.
+bool exceeds_budget(const NodeReport& report, const WantedVolume& wanted) {
+  if (!report.budget) return false;
+  const auto given = report.given.find(wanted.promise.pool);
+  const Bytes others = given == report.given.end() ? Bytes() : given->second;
+  const Allowance allowance{*report.budget, wanted.of_class, others};
+  return !check_budget(allowance, wanted.promise.pool, wanted.promise.size);
+}
+
 }  // namespace
 
 std::string_view to_words(NoRoom reason) {
@@ -28,28 +37,33 @@ std::string_view to_words(NoRoom reason) {
       return "no such pool";
     case NoRoom::kPoolFull:
       return "pool full";
+    case NoRoom::kBudget:
+      return "RAM budget";
     case NoRoom::kCordoned:
       return "cordoned";
   }
   return "unknown";
 }
 
-std::optional<NoRoom> no_room_on(const NodeView& node, const Promise& wanted) {
+std::optional<NoRoom> no_room_on(const NodeView& node, const WantedVolume& volume) {
+  const Promise& wanted = volume.promise;
   if (!node.node.ready) return NoRoom::kNodeUnready;
   if (node.beat == nullptr || !node.health.daemon_runs()) return NoRoom::kNoDaemon;
   if (!node.beat->report.trouble.empty()) return NoRoom::kDaemonNotReady;
   const PoolFigures* figures = figures_of(*node.beat, wanted);
   if (figures == nullptr) return NoRoom::kNoPool;
   if (figures->free < wanted.size) return NoRoom::kPoolFull;
+  if (exceeds_budget(node.beat->report, volume)) return NoRoom::kBudget;
   if (node.node.cordoned) return NoRoom::kCordoned;
   return std::nullopt;
 }
 
 std::optional<std::string> no_room_anywhere(const std::vector<NodeView>& nodes,
-                                            const Promise& wanted) {
+                                            const WantedVolume& volume) {
+  const Promise& wanted = volume.promise;
   std::map<NoRoom, std::size_t> counts;
   for (const NodeView& node : nodes) {
-    const auto reason = no_room_on(node, wanted);
+    const auto reason = no_room_on(node, volume);
     if (!reason) return std::nullopt;
     ++counts[*reason];
   }

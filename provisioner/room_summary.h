@@ -20,6 +20,7 @@ enum class NoRoom {
   kDaemonNotReady,
   kNoPool,    // no such pool there, or not with that backend
   kPoolFull,  // by what its daemon said last
+  kBudget,    // of RAM, by what its daemon said last
   kCordoned
 };
 
@@ -31,12 +32,18 @@ struct NodeView {
   const NodeHeartbeat* beat;  // nullptr: none
 };
 
+// `of_class`: its diskPerRam, nullopt where it leaves that to the nodes.
+struct WantedVolume {
+  Promise promise;
+  std::optional<Ratio> of_class{};
+};
+
 // nullopt: as far as is known the volume would find room there.
-std::optional<NoRoom> no_room_on(const NodeView& node, const Promise& wanted);
+std::optional<NoRoom> no_room_on(const NodeView& node, const WantedVolume& wanted);
 
 // `0 of 7 nodes have 500Gi in pool "fast" for backend lvm: 5 pool full, 2 node not ready`, the most
 // frequent first; nullopt as soon as one node could take it.
 std::optional<std::string> no_room_anywhere(const std::vector<NodeView>& nodes,
-                                            const Promise& wanted);
+                                            const WantedVolume& wanted);
 
 }  // namespace flexlocal::provisioner

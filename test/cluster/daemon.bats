@@ -26,7 +26,7 @@ one_line() {
 
 @test "wrong flags are one clear line each" {
   one_line "no role"
-  one_line 'role "nodes" is not known; accepted: node, cluster' nodes --node-name=worker
+  one_line 'role "nodes" is not known; accepted: node, cluster, budget' nodes --node-name=worker
   one_line "--node-name is missing" node
   one_line "unrecognised option '--colour'" node --node-name=worker --colour
   one_line "--worker-threads: accepted are 1 to 64" node --node-name=worker --worker-threads=0

@@ -131,6 +131,7 @@ TEST_CASE("a class with a wrong parameter refuses the claim in the class's words
   REQUIRE(std::holds_alternative<Refuse>(planned));
   CHECK(std::get<Refuse>(planned).why ==
         "StorageClass local: parameter \"raid\" is not known; accepted: backend, pool, fsType, "
+        "diskPerRam, sizeFrom, "
         "onDelete, readIOPS, writeIOPS, readBandwidth, writeBandwidth, ioLimits");
 }
 

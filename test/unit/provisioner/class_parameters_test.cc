@@ -10,7 +10,8 @@ namespace {
 using Parameters = std::map<std::string, std::string>;
 
 const std::string kAccepted =
-    "accepted: backend, pool, fsType, onDelete, readIOPS, writeIOPS, readBandwidth, "
+    "accepted: backend, pool, fsType, diskPerRam, sizeFrom, onDelete, readIOPS, writeIOPS, "
+    "readBandwidth, "
     "writeBandwidth, ioLimits";
 
 Result<ClassParameters> parse(const Parameters& parameters,
@@ -88,6 +89,25 @@ TEST_CASE("a value that is not kept is refused with what is accepted") {
   CHECK(words({{"onDelete", "shred"}}) ==
         "onDelete \"shred\" is not known; accepted: discard, zero, none");
   CHECK(words({{"ioLimits", "true"}}) == "ioLimits \"true\" is not known; accepted: required");
+}
+
+TEST_CASE("a class may have a ratio of disk to RAM of its own, also none") {
+  CHECK_FALSE(parse({})->disk_per_ram.has_value());
+  CHECK(parse({{"diskPerRam", "12.5"}})->disk_per_ram == Ratio::of_millionths(12'500'000));
+  CHECK(parse({{"diskPerRam", "0"}})->disk_per_ram == Ratio());
+  CHECK(words({{"diskPerRam", "32Gi"}}) ==
+        "diskPerRam: \"32Gi\" is not a number from 0 to 1000000 with at most 6 decimals, such as "
+        "32 or 0.85");
+}
+
+TEST_CASE("a class may take sizes from the pod's memory, if there is a ratio to go by") {
+  CHECK(parse({})->size_from == SizeFrom::kRequest);
+  CHECK(parse({{"sizeFrom", "request"}, {"diskPerRam", "0"}})->size_from == SizeFrom::kRequest);
+  CHECK(parse({{"sizeFrom", "podMemory"}})->size_from == SizeFrom::kPodMemory);
+  CHECK(words({{"sizeFrom", "podMemory"}, {"diskPerRam", "0"}}) ==
+        "sizeFrom podMemory needs a diskPerRam above 0");
+  CHECK(words({{"sizeFrom", "memory"}}) ==
+        "sizeFrom \"memory\" is not known; accepted: request, podMemory");
 }
 
 TEST_CASE("a pool is a name, never a path or a volume group's odd name") {

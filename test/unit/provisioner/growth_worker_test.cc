@@ -155,6 +155,29 @@ TEST_CASE_FIXTURE(Fixture, "without room nothing is touched, and the event has t
   CHECK(told.find("has 1 MiB free for backend lvm, 1 GiB more asked") != std::string::npos);
 }
 
+TEST_CASE_FIXTURE(Fixture,
+                  "growth keeps within the RAM budget, by the class's ratio where it says one") {
+  parts.budget.memory = kTwo;
+  parts.budget.disk_per_ram = Ratio::of_millionths(Ratio::kOne);  // 1.7 GiB
+  SUBCASE("and what is beyond it is refused") {
+    CHECK(failure() == ErrorCode::kNoSpace);
+    CHECK(journal.empty());
+    CHECK(
+        events_written().find("no room to grow volume " + name +
+                              " from 1 GiB to 2 GiB on node node-a: pool \\\"default\\\" has 1.69 "
+                              "GiB left of its RAM budget") != std::string::npos);
+  }
+  SUBCASE("and what was given before counts as given") {
+    storage.present.holdings = {{name, "group:vg", kTwo}};
+    CHECK(work().ok());
+  }
+  SUBCASE("and a class may have another") {
+    put(classes, with(class_text(), R"("reclaimPolicy")",
+                      R"("parameters":{"diskPerRam":"2"},"reclaimPolicy")"));
+    CHECK(work().ok());
+  }
+}
+
 TEST_CASE_FIXTURE(Fixture, "disks that refuse leave the capacity, and give the room back") {
   storage.grow_status = Error(ErrorCode::kNoSpace, "cannot grow volume: disk on fire");
   CHECK(failure() == ErrorCode::kNoSpace);

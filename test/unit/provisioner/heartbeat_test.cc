@@ -15,6 +15,8 @@ using std::chrono::seconds;
 NodeReport ready_report() {
   NodeReport report;
   report.pools["default"]["lvm"] = {kGiB + kGiB, kGiB};
+  report.budget = NodeBudget{.memory = kGiB};
+  report.given["default"] = kGiB;
   return report;
 }
 
@@ -66,6 +68,9 @@ TEST_CASE("a beat says who, which version, whether ready, and with what room; al
   CHECK_FALSE(lease.annotations.contains("flexlocal.io/reason"));
   CHECK(lease.annotations.at("flexlocal.io/pools") ==
         R"({"default":{"lvm":{"size":2147483648,"free":1073741824}}})");
+  CHECK(lease.annotations.at("flexlocal.io/budget") ==
+        R"({"memory":1073741824,"ramFraction":"0.85","diskPerRam":"32","pools":{"default":)"
+        R"({"budget":29205777612,"used":1073741824,"free":28132035788}}})");
   REQUIRE(lease.owners.size() == 1);
   CHECK(lease.owners[0].uid == "u-1");
   const auto beat = decoded(encode_lease(lease));
@@ -76,6 +81,10 @@ TEST_CASE("a beat says who, which version, whether ready, and with what room; al
   CHECK(beat->version == version());
   CHECK(beat->report.trouble.empty());
   CHECK(beat->report.pools.at("default").at("lvm").free == kGiB);
+  REQUIRE(beat->report.budget.has_value());
+  CHECK(beat->report.budget->memory == kGiB);
+  CHECK(beat->report.budget->limit({}) == NodeBudget{.memory = kGiB}.limit({}));
+  CHECK(beat->report.given.at("default") == kGiB);
 }
 
 TEST_CASE("a daemon that is not ready says why, until it is") {
@@ -141,20 +150,21 @@ TEST_CASE_FIXTURE(Fixture, "an API server that is away is told of once, and then
 TEST_CASE("the report has each pool's room less what is promised, and the first trouble") {
   NodeLab lab;
   NodeState state;
-  CHECK(report_of(state, lab.config, lab.ledger).trouble ==
+  CHECK(report_of(state, lab.config, lab.ledger, lab.parts.budget).trouble ==
         "the disks have not been looked at yet");
   REQUIRE(lab.wait_for(lab.ledger.refresh(true)).ok());
   state.tidied = Status();
-  CHECK(report_of(state, lab.config, lab.ledger).trouble ==
+  CHECK(report_of(state, lab.config, lab.ledger, lab.parts.budget).trouble ==
         "the grant key has not been looked at yet");
   state.granted = Status();
   lab.know_volume(volume_text(sample_spec(), "Bound"));
-  const NodeReport report = report_of(state, lab.config, lab.ledger);
+  const NodeReport report = report_of(state, lab.config, lab.ledger, lab.parts.budget);
   CHECK(report.trouble.empty());
   CHECK(report.pools.at("default").at("lvm").size == kGiB + kGiB);
   CHECK(report.pools.at("default").at("lvm").free == kGiB);
   lab.config.pools["other"].volume_group = "nowhere";
-  CHECK(report_of(state, lab.config, lab.ledger).trouble.find("nowhere") != std::string::npos);
+  CHECK(report_of(state, lab.config, lab.ledger, lab.parts.budget).trouble.find("nowhere") !=
+        std::string::npos);
 }
 
 }  // namespace flexlocal::provisioner::test

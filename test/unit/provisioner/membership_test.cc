@@ -34,7 +34,8 @@ struct BusyServer : kube::test::Lab {
 TEST_CASE("a node is known by its hostname label and its cluster by kube-system's uid") {
   NodeLab lab;
   lab.answers["GET /api/v1/nodes/node-a"] = {
-      {200, R"({"metadata":{"uid":"uid-of-node","labels":{"kubernetes.io/hostname":"host-a"}}})"}};
+      {200, R"({"metadata":{"uid":"uid-of-node","labels":{"kubernetes.io/hostname":"host-a"}},)"
+            R"("status":{"capacity":{"memory":"65800064Ki"},"allocatable":{"memory":"1Ki"}}})"}};
   lab.answers["GET /api/v1/namespaces/kube-system"] = {
       {200, R"({"metadata":{"uid":")" + kCluster + R"("}})"}};
   const auto membership = lab.wait_for(load_membership(lab.api, kNode));
@@ -43,6 +44,7 @@ TEST_CASE("a node is known by its hostname label and its cluster by kube-system'
   CHECK(membership->node.hostname == "host-a");
   CHECK(membership->node.uid == "uid-of-node");
   CHECK(membership->cluster_id == kCluster);
+  CHECK(membership->memory == Bytes(65'800'064 * kKiB.count()));
 }
 
 TEST_CASE("a node without the label, or without a Node, is refused in words") {

@@ -62,9 +62,9 @@ struct Fixture : kube::test::Lab {
     options.retry = {milliseconds(1), milliseconds(20)};
     options.reflect.backoff = {milliseconds(1), milliseconds(20)};
     options.grants = grants;
-    role =
-        std::make_unique<NodeRole>(io, *api, storage, config, clock, log,
-                                   Membership{{kNode, "host-a", "uid-of-node"}, kCluster}, options);
+    role = std::make_unique<NodeRole>(
+        io, *api, storage, config, clock, log,
+        Membership{{kNode, "host-a", "uid-of-node"}, kCluster, kMuchMemory}, options);
     tasks.spawn(run(*role, ended));
   }
 

@@ -38,8 +38,8 @@ struct NodeLab : kube::test::Lab {
   kube::test::Folder folder;
   const GrantFiles grant_files{folder.path("secret"), folder.path("host")};
   GrantSigner grants{grant_files, volumes, log};
-  NodeParts parts{api,    events, claims, volumes, classes,           storage,
-                  ledger, grants, manual, log,     {kNode, "host-a"}, kCluster};
+  NodeParts parts{api,    events, claims, volumes,           classes,  storage,      ledger,
+                  grants, manual, log,    {kNode, "host-a"}, kCluster, {kMuchMemory}};
 
   // The next answers to each "METHOD path", the last of them for ever; 200 and "{}" otherwise.
   struct Answer {

@@ -39,6 +39,17 @@ TEST_CASE_FIXTURE(Fixture, "pools are shown as the last look at the disks had th
   }
 }
 
+TEST_CASE_FIXTURE(Fixture, "the budget of each pool is shown, and what of it is given") {
+  CHECK(metrics.text().find("flexlocal_pool_given_bytes{") == std::string::npos);
+  REQUIRE(wait_for(ledger.refresh(true)).ok());
+  parts.budget.memory = kGiB;
+  know_volume(volume_text(sample_spec(), "Bound"));
+  CHECK(shows(R"(flexlocal_pool_ram_budget_bytes{pool="default"} 29205777612)"));
+  CHECK(shows(R"(flexlocal_pool_given_bytes{pool="default"} 1073741824)"));
+  parts.budget.disk_per_ram = Ratio();
+  CHECK(metrics.text().find("flexlocal_pool_ram_budget_bytes{") == std::string::npos);
+}
+
 TEST_CASE_FIXTURE(Fixture, "ready is when all lists are complete and the disks were looked at") {
   const auto said = [&] {
     const Status ready = node_readiness(parts);

@@ -93,8 +93,9 @@ struct Fixture : kube::test::Lab {
     options.grants = grants;
     options.orphan_grace = std::chrono::seconds(0);
     options.orphan_policy = OrphanPolicy::kDelete;
-    role = std::make_unique<NodeRole>(io, api, storage, config, clock, log,
-                                      Membership{{kNode, "host-a"}, kCluster}, options);
+    role =
+        std::make_unique<NodeRole>(io, api, storage, config, clock, log,
+                                   Membership{{kNode, "host-a"}, kCluster, kMuchMemory}, options);
     tasks.spawn(run(*role, ended));
   }
   bool stop() {

@@ -65,16 +65,31 @@ TEST_CASE("a role and a node's name are enough, and the rest is as the help says
   CHECK(options->log_format == LogFormat::kText);
   CHECK_FALSE(options->http_endpoint.has_value());
   CHECK(options->metrics_path == "/metrics");
+  CHECK(to_string(options->disk_per_ram) == "32");
+  CHECK(to_string(options->ram_fraction) == "0.85");
 }
 
 TEST_CASE("every flag reaches its option") {
-  const auto options =
-      parse({"--kubeconfig=/k", "--context=c", "--node-config=/n", "--host-proc=/proc/1",
-             "--state-dir=/s", "--lock-dir=/l", "--grant-key=/g", "--host-grant-key=/h",
-             "--kube-api-qps=0", "--kube-api-burst=1", "--worker-threads=64",
-             "--retry-interval-start=500ms", "--retry-interval-max=2m", "--timeout=5s",
-             "--log-level=debug", "--log-format=json", "--http-endpoint=127.0.0.1:9090",
-             "--metrics-path=/m"});
+  const auto options = parse({"--kubeconfig=/k",
+                              "--context=c",
+                              "--node-config=/n",
+                              "--host-proc=/proc/1",
+                              "--state-dir=/s",
+                              "--lock-dir=/l",
+                              "--grant-key=/g",
+                              "--host-grant-key=/h",
+                              "--kube-api-qps=0",
+                              "--kube-api-burst=1",
+                              "--worker-threads=64",
+                              "--retry-interval-start=500ms",
+                              "--retry-interval-max=2m",
+                              "--timeout=5s",
+                              "--log-level=debug",
+                              "--log-format=json",
+                              "--http-endpoint=127.0.0.1:9090",
+                              "--metrics-path=/m",
+                              "--disk-per-ram=0",
+                              "--ram-fraction=1"});
   REQUIRE(options.ok());
   CHECK(options->kubeconfig == "/k");
   CHECK(options->context == "c");
@@ -96,14 +111,16 @@ TEST_CASE("every flag reaches its option") {
   CHECK(options->http_endpoint->host == "127.0.0.1");
   CHECK(options->http_endpoint->port == 9090);
   CHECK(options->metrics_path == "/m");
+  CHECK(options->disk_per_ram == Ratio());
+  CHECK(options->ram_fraction == Ratio::of_millionths(Ratio::kOne));
 }
 
 TEST_CASE("a missing or unknown role, or no node's name, is refused in one line") {
   const std::string help = "; see flexlocal-provisioner --help";
   CHECK(words({}) ==
         "no role: say flexlocal-provisioner node, or flexlocal-provisioner cluster" + help);
-  CHECK(words({"nodes"}) == "role \"nodes\" is not known; accepted: node, cluster" + help);
-  CHECK(words({"a\nb"}) == "role \"a?b\" is not known; accepted: node, cluster" + help);
+  CHECK(words({"nodes"}) == "role \"nodes\" is not known; accepted: node, cluster, budget" + help);
+  CHECK(words({"a\nb"}) == "role \"a?b\" is not known; accepted: node, cluster, budget" + help);
   CHECK(words({"node"}) == "--node-name is missing" + help);
   CHECK(words({"node", "--node-name", ""}) == "--node-name is missing" + help);
 }
@@ -179,6 +196,20 @@ TEST_CASE("numbers out of range, or no numbers, are refused with the range") {
         "--kube-api-qps: accepted are 0 to 100000; see flexlocal-provisioner --help");
 }
 
+TEST_CASE("a fraction of the memory is above nothing and at most all of it") {
+  for (const char* value : {"0", "1.000001", "-0.5", "85%", ""})
+    CHECK(refused(std::string("--ram-fraction=") + value));
+  CHECK(refused("--disk-per-ram=lots"));
+  CHECK(words({"node", "--node-name=a", "--ram-fraction=2"}) ==
+        "--ram-fraction: accepted are numbers above 0, up to 1, such as 0.85; see "
+        "flexlocal-provisioner --help");
+  CHECK(
+      words({"budget", "--log-level=info"}).starts_with("--log-level is not for the role budget"));
+  CHECK(words({"budget", "--node-name=a"}).starts_with("--node-name is not for the role budget"));
+  CHECK(words({"cluster", "--disk-per-ram=1"}) ==
+        "--disk-per-ram is not for the role cluster; see flexlocal-provisioner --help");
+}
+
 TEST_CASE("durations need a unit, are positive, and are refused with examples") {
   for (const char* flag : {"retry-interval-start", "retry-interval-max", "timeout"})
     for (const char* value : {"", "5", "s", "0s", "-1s", "1d", "1.5s", "1 s", "1000001s", "5S"})
@@ -229,6 +260,8 @@ TEST_CASE("help names every flag, and version one line, whatever else is missing
                            "log-format",
                            "http-endpoint",
                            "metrics-path",
+                           "disk-per-ram",
+                           "ram-fraction",
                            "orphan-grace",
                            "orphan-policy",
                            "config",
@@ -239,6 +272,7 @@ TEST_CASE("help names every flag, and version one line, whatever else is missing
                            "leader-election-lease-duration",
                            "leader-election-renew-deadline",
                            "leader-election-retry-period",
+                           "label-nodes",
                            "node-lost-after",
                            "node-delete-policy",
                            "node-delete-grace"})

@@ -24,8 +24,8 @@ struct Fixture {
     views.push_back({nodes.back(), health, &beats.back()});
     return beats.back();
   }
-  std::optional<std::string> summary() const { return no_room_anywhere(views, wanted); }
-  std::optional<NoRoom> last() const { return no_room_on(views.back(), wanted); }
+  std::optional<std::string> summary() const { return no_room_anywhere(views, {wanted}); }
+  std::optional<NoRoom> last() const { return no_room_on(views.back(), {wanted}); }
 };
 
 }  // namespace
@@ -60,6 +60,22 @@ TEST_CASE_FIXTURE(Fixture, "each node counts once, by its first reason") {
   CHECK(summary() ==
         "0 of 8 nodes have 1Gi in pool \"fast\" for backend lvm: 2 no node daemon, 2 no such pool, "
         "1 node not ready, 1 node daemon not ready, 1 pool full, 1 cordoned");
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a node's budget counts once its disks have room, by the class's ratio") {
+  NodeReport& report = add(kGiB).report;
+  report.budget = NodeBudget{.memory = kGiB, .ram_fraction = Ratio::of_millionths(Ratio::kOne)};
+  report.given["fast"] = Bytes(31 * kGiB.count());
+  report.given["slow"] = kMostBytes;
+  CHECK_FALSE(last().has_value());
+  report.given["fast"] += Bytes(1);
+  CHECK(last() == NoRoom::kBudget);
+  CHECK(summary() == "0 of 1 nodes have 1Gi in pool \"fast\" for backend lvm: 1 RAM budget");
+  CHECK_FALSE(no_room_on(views.back(), {wanted, Ratio()}).has_value());
+  CHECK_FALSE(no_room_on(views.back(), {wanted, Ratio::of_millionths(33'000'000)}).has_value());
+  report.pools["fast"]["lvm"].free = Bytes(0);
+  CHECK(last() == NoRoom::kPoolFull);
 }
 
 TEST_CASE_FIXTURE(Fixture, "a cluster without nodes has no room either") {

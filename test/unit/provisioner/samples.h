@@ -14,6 +14,8 @@ inline const std::string kUid = "11111111-2222-3333-4444-555555555555";
 inline const std::string kOtherUid = "99999999-2222-3333-4444-555555555555";
 inline const std::string kCluster = "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee";
 inline const std::string kNode = "node-a";
+// So much that no test meets its budget which does not mean to.
+inline constexpr Bytes kMuchMemory{1024 * kGiB.count()};
 
 // A claim that this node is asked to serve: 1 GiB of class "local" in namespace "shop".
 Claim sample_claim();

@@ -1,0 +1,48 @@
+#include "provisioner/node_memory.h"
+
+#include "flexvolume/base/text.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+std::string in_words(const std::optional<Bytes>& memory) {
+  return memory ? to_string(*memory) : std::string("not known");
+}
+
+}  // namespace
+
+std::optional<Bytes> memory_of(JsonView node) {
+  const auto memory = parse_quantity(node["status"]["capacity"]["memory"].text());
+  return memory ? std::optional(*memory) : std::nullopt;
+}
+
+kube::Task<void> NodeMemory::follow(std::chrono::nanoseconds interval) {
+  std::string told;
+  for (;;) {
+    if (auto slept = co_await kube::sleep_for(interval); !slept) co_return;
+    const auto refreshed = co_await refresh();
+    const std::string trouble = refreshed ? std::string() : refreshed.error().message();
+    if (!trouble.empty() && trouble != told)
+      log_.warning("the Node object cannot be read: its memory may have changed",
+                   {{"node", node_}, {"error", trouble}});
+    told = trouble;
+  }
+}
+
+// Any version will do: the API server answers from its cache, without asking etcd.
+kube::Task<Status> NodeMemory::refresh() {
+  const std::string path =
+      concat(kube::object_path("v1", "nodes", "", node_), "?resourceVersion=0");
+  const auto object = co_await api_.get(path);
+  if (!object) co_return object.error();
+  const auto memory = memory_of(object->root());
+  // A Node that was made anew says nothing until kubelet has written it.
+  if (memory && memory != budget_.memory) {
+    log_.info("the node's memory has changed, and its budget with it",
+              {{"node", node_}, {"from", in_words(budget_.memory)}, {"to", to_string(*memory)}});
+    budget_.memory = memory;
+  }
+  co_return Status();
+}
+
+}  // namespace flexlocal::provisioner
