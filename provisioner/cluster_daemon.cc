@@ -110,6 +110,7 @@ class ClusterDaemon final : public kube::LeaderWork {
     role.namespace_name = own_namespace(options_);
     role.workers = options_.worker_threads;
     role.retry = {options_.retry_interval_start, options_.retry_interval_max};
+    role.label_nodes = options_.label_nodes;
     role.node_lost_after = options_.node_lost_after;
     role.node_delete_policy = options_.node_delete_policy;
     role.node_delete_grace = options_.node_delete_grace;

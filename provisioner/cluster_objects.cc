@@ -2,6 +2,7 @@
 
 #include "provisioner/grant_secret.h"
 #include "provisioner/kube/base64.h"
+#include "provisioner/node_label.h"
 
 namespace flexlocal::provisioner {
 
@@ -14,6 +15,9 @@ std::optional<Node> decode_node(JsonView object) {
     if (conditions.at(i)["type"].text() == "Ready")
       node.ready = conditions.at(i)["status"].text() == "True";
   node.cordoned = object["spec"]["unschedulable"].boolean().value_or(false);
+  node.uid = object["metadata"]["uid"].text();
+  if (const auto label = object["metadata"]["labels"][kReadyLabel].string())
+    node.ready_label = *label;
   return node;
 }
 

@@ -12,6 +12,8 @@ struct Node {
   std::string name;
   bool ready = false;     // its condition Ready is True
   bool cordoned = false;  // spec.unschedulable
+  std::string uid{};
+  std::optional<std::string> ready_label{};  // see node_label.h
 };
 
 // nullopt when it has no name.

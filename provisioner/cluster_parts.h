@@ -25,6 +25,8 @@ struct ClusterRoleOptions {
   NodeDeletePolicy node_delete_policy = NodeDeletePolicy::kTell;
   // How long a node must be gone before its volumes are looked at.
   std::chrono::nanoseconds node_delete_grace = std::chrono::minutes(10);
+  // Whether Nodes are labelled by what their daemons say.
+  bool label_nodes = true;
   // How often everything that depends on time is looked at, and the Secret read.
   std::chrono::nanoseconds scan_interval = std::chrono::seconds(10);
   // How long no node must have room before the claim says so: figures of nodes are that old.

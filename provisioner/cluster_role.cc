@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::string_view kClaimKey = "claim:";
 constexpr std::string_view kVolumeKey = "volume:";
+constexpr std::string_view kNodeKey = "node:";
 // An API server that does not answer must not hold up the next leader.
 constexpr auto kMostFinishing = std::chrono::seconds(5);
 
@@ -45,6 +46,7 @@ ClusterRole::ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, cons
              beats_, observations_,        clock,   log,      work,     options},
       claim_worker_(parts_),
       volume_worker_(parts_),
+      labeler_(parts_),
       grants_(parts_) {
   watch_changes();
 }
@@ -55,11 +57,22 @@ void ClusterRole::watch_changes() {
     const Node* node = nodes_.get(name);
     observations_.saw_node(name, node == nullptr ? std::nullopt : std::optional<bool>(node->ready),
                            clock_.now());
+    look_at_label(name);
   });
   beats_.on_change([this](const std::string& key) {
     const auto node = node_of_heartbeat(key.substr(key.find('/') + 1));
-    if (node) observations_.saw_lease(*node, beats_.get(key), clock_.now());
+    if (!node) return;
+    observations_.saw_lease(*node, beats_.get(key), clock_.now());
+    look_at_label(*node);
   });
+}
+
+// Leases change all the time, and labels hardly ever.
+void ClusterRole::look_at_label(const std::string& name) {
+  const Node* const node = nodes_.get(name);
+  const std::string key = concat(kNodeKey, name);
+  if (node != nullptr && has_synced() && labeler_.needs_work(*node) && queue_.failures(key) == 0)
+    queue_.add(key);
 }
 
 Task<void> ClusterRole::run() {
@@ -85,6 +98,9 @@ Task<Status> ClusterRole::work_on(const std::string& key) {
   if (key.starts_with(kClaimKey)) {
     const std::string claim = key.substr(kClaimKey.size());
     status = co_await claim_worker_.work(claim);
+  } else if (key.starts_with(kNodeKey)) {
+    const std::string node = key.substr(kNodeKey.size());
+    status = co_await labeler_.work(node);
   } else {
     const std::string volume = key.substr(kVolumeKey.size());
     status = co_await volume_worker_.work(volume);
@@ -130,6 +146,7 @@ void ClusterRole::scan() {
   volumes_.for_each([&](const std::string& name, const Volume& volume) {
     if (nodes_.get(volume.node) == nullptr) add(concat(kVolumeKey, name));
   });
+  nodes_.for_each([&](const std::string& name, const Node&) { look_at_label(name); });
 }
 
 Task<void> ClusterRole::grant_loop() {

@@ -5,6 +5,7 @@
 #include "provisioner/controller.h"
 #include "provisioner/grant_keeper.h"
 #include "provisioner/lost_volume_worker.h"
+#include "provisioner/node_label.h"
 #include "provisioner/pending_claim_worker.h"
 
 namespace flexlocal::provisioner {
@@ -32,6 +33,7 @@ class ClusterRole {
   Task<void> grant_loop();
   bool has_synced() const;
   void watch_changes();
+  void look_at_label(const std::string& node);
   void scan();
   void report(const std::string& key, const Status& status);
 
@@ -49,6 +51,7 @@ class ClusterRole {
   ClusterParts parts_;
   PendingClaimWorker claim_worker_;
   LostVolumeWorker volume_worker_;
+  NodeLabeler labeler_;
   GrantKeeper grants_;
 };
 

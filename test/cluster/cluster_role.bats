@@ -90,17 +90,24 @@ heartbeat_says() {
   eventually 20 heartbeat_says worker ".spec.renewTime > \"$renewed\""
 }
 
-@test "a node daemon that cannot make volumes says why in its Lease" {
+label_is() {
+  [ "$(kubectl get node worker -o 'jsonpath={.metadata.labels.flexlocal\.io/ready}')" = "$1" ]
+}
+
+@test "a node daemon that cannot make volumes says why in its Lease, and its Node has the label" {
+  eventually 20 label_is true
   touch "$work/worker/broken"
   stop_processes "$work" worker
   start_daemon worker
   eventually 20 heartbeat_says worker '.metadata.annotations["flexlocal.io/ready"] == "false"
     and (.metadata.annotations["flexlocal.io/reason"] | contains("disk on fire"))'
+  eventually 20 label_is false
   rm "$work/worker/broken"
   stop_processes "$work" worker
   start_daemon worker
   eventually 20 heartbeat_says worker '.metadata.annotations["flexlocal.io/ready"] == "true"
     and (.metadata.annotations["flexlocal.io/reason"] == null)'
+  eventually 20 label_is true
 }
 
 @test "the grant key is made when there is none, and left alone afterwards" {
@@ -179,6 +186,10 @@ told_twice() {
   make_claim large 100Gi
   eventually 90 event_says pvc/large ProvisioningFailed '0 of 2 nodes have 100Gi in pool "default" for backend lvm: 1 no node daemon, 1 pool full'
   delete_claim large
+  make_class thrifty 'diskPerRam: "0.001"'
+  make_claim thrifty 512Mi thrifty
+  eventually 90 event_says pvc/thrifty ProvisioningFailed '0 of 2 nodes have 512Mi in pool "default" for backend lvm: 1 no node daemon, 1 RAM budget'
+  delete_claim thrifty
   kubectl delete node bare
 }
 
@@ -233,6 +244,7 @@ told_twice() {
   chosen stuck worker
   eventually 90 no_choice stuck
   eventually 10 event_says pvc/stuck ProvisioningFailed "the flexlocal daemon of node worker has given no sign of life for"
+  eventually 30 label_is false
   kubectl delete pvc stuck
 }
 

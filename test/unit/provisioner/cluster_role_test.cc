@@ -15,7 +15,7 @@ const std::string kSecrets = "/api/v1/namespaces/ns/secrets";
 
 // One page of each kind; watches bring nothing and never end.
 struct QuietServer final : kube::Http {
-  std::vector<std::string> claims, volumes, journal;
+  std::vector<std::string> claims, volumes, nodes, leases, journal;
   std::string denied;  // a list that is refused
   std::string secret;  // empty: there is none
   bool hangs_on_write = false;
@@ -33,6 +33,8 @@ struct QuietServer final : kube::Http {
     if (asks_for("/nodes/")) return {404, "{}", {}};
     if (asks_for("/persistentvolumeclaims")) return {200, page(claims), {}};
     if (asks_for("/persistentvolumes")) return {200, page(volumes), {}};
+    if (asks_for("/nodes?")) return {200, page(nodes), {}};
+    if (asks_for("/leases?")) return {200, page(leases), {}};
     return {200, page({}), {}};
   }
   kube::Task<Result<HttpResponse>> send(const HttpRequest& request) override {
@@ -94,6 +96,15 @@ TEST_CASE_FIXTURE(Fixture, "a claim that waited for a lost node before the term 
   server.claims = {claim_text(sample_claim())};
   start();
   CHECK(run_until([&] { return did("PATCH " + kClaimPath); }));
+  role->stop();
+  CHECK(has_ended());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a node whose daemon was there before the term is labelled") {
+  server.nodes = {ClusterLab::node_text()};
+  server.leases = {ClusterLab::lease_text(1)};
+  start();
+  CHECK(run_until([&] { return did("PATCH " + kNodePath); }));
   role->stop();
   CHECK(has_ended());
 }

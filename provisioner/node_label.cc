@@ -1,0 +1,54 @@
+#include "provisioner/node_label.h"
+
+#include "flexvolume/base/text.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+// Of this very Node: one that was made anew under the name has its own daemon to wait for.
+std::string label_body(const Node& node, const std::optional<std::string>& label) {
+  JsonWriter json;
+  json.begin_object().key("metadata").begin_object();
+  if (!node.uid.empty()) json.member("uid", node.uid);
+  json.key("labels").begin_object().key(kReadyLabel);
+  if (label)
+    json.string(*label);
+  else
+    json.null();
+  json.end_object().end_object().end_object();
+  return json.take();
+}
+
+}  // namespace
+
+std::optional<std::string> ready_label(const NodeHealth& health, const NodeHeartbeat* beat,
+                                       const std::optional<std::string>& label) {
+  if (beat == nullptr) return health.silent_for <= health.patience ? label : std::nullopt;
+  return health.daemon_runs() && beat->report.trouble.empty() ? "true" : "false";
+}
+
+std::optional<std::string> NodeLabeler::wanted(const Node& node) const {
+  const NodeHealth health = parts_.observations.health(node.name, parts_.clock.now());
+  return ready_label(health, parts_.beats.get(parts_.beat_key(node.name)), node.ready_label);
+}
+
+bool NodeLabeler::needs_work(const Node& node) const {
+  return parts_.options.label_nodes && wanted(node) != node.ready_label;
+}
+
+Task<Status> NodeLabeler::work(const std::string& name) {
+  const Node* const known = parts_.nodes.get(name);
+  if (known == nullptr || !needs_work(*known)) co_return Status();
+  const Node node = *known;  // the store may change while we wait
+  const auto label = wanted(node);
+  const std::string path = kube::object_path("v1", "nodes", "", name);
+  const std::string body = label_body(node, label);
+  const auto answer = co_await parts_.api.merge_patch(path, body);
+  if (!answer && answer.error().code() == ErrorCode::kNotFound) co_return Status();
+  if (!answer) co_return answer.error().context(concat("labelling Node ", name));
+  parts_.nodes.put(answer->root());
+  parts_.log.info("node labelled", {{"node", name}, {"ready", label.value_or("(none)")}});
+  co_return Status();
+}
+
+}  // namespace flexlocal::provisioner
