@@ -66,7 +66,7 @@ Result<Ratio> parse_ratio(std::string_view text) {
 }
 
 std::string to_string(Ratio ratio) {
-  const std::string whole = concat(ratio.millionths() / Ratio::kOne);
+  std::string whole = concat(ratio.millionths() / Ratio::kOne);
   std::string places = concat(ratio.millionths() % Ratio::kOne);
   if (places == "0") return whole;
   places.insert(0, kPlaces - places.size(), '0');
@@ -80,7 +80,7 @@ std::optional<Bytes> NodeBudget::limit(const std::optional<Ratio>& of_class) con
   if (ratio == Ratio()) return std::nullopt;
   const Wide counted =
       static_cast<Wide>(memory.value_or(Bytes(0)).count()) * ram_fraction.millionths();
-  const Wide all = counted * ratio.millionths() / (Ratio::kOne * Ratio::kOne);
+  const Wide all = counted * ratio.millionths() / Ratio::kOne / Ratio::kOne;
   return all > kMostBytes.count() ? kMostBytes : Bytes(static_cast<std::uint64_t>(all));
 }
 
