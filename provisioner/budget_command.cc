@@ -20,7 +20,8 @@ Task<Status> show(Process& process, kube::Http& http, std::ostream& out) {
     if (auto beat = decode_heartbeat(lease)) beats.push_back(std::move(*beat));
     return {};
   };
-  const auto visited = co_await visit_all(api, path, {}, visit);
+  const kube::Query everything;
+  const auto visited = co_await visit_all(api, path, everything, visit);
   if (!visited) co_return visited.error().context("reading the nodes' Leases");
   out << budget_table(beats, process.clock().wall()) << std::flush;
   co_return Status();
