@@ -88,7 +88,7 @@ teardown() {
 
 @test "an unknown class parameter is refused with what is accepted, and works once it is mended" {
   make_class odd 'color: blue'
-  refused 'parameter "color" is not known; accepted: backend, pool, fsType, onDelete, readIOPS, writeIOPS, readBandwidth, writeBandwidth, ioLimits' 512Mi odd
+  refused 'parameter "color" is not known; accepted: backend, pool, fsType, diskPerRam, sizeFrom, onDelete, readIOPS, writeIOPS, readBandwidth, writeBandwidth, ioLimits' 512Mi odd
   kubectl delete storageclass odd
   make_class odd 'onDelete: none'
   eventually 30 claim_is data Bound
