@@ -111,6 +111,8 @@ class ClusterDaemon final : public kube::LeaderWork {
     role.workers = options_.worker_threads;
     role.retry = {options_.retry_interval_start, options_.retry_interval_max};
     role.label_nodes = options_.label_nodes;
+    role.register_driver = options_.register_driver;
+    role.registry_interval = options_.capacity_poll_interval;
     role.node_lost_after = options_.node_lost_after;
     role.node_delete_policy = options_.node_delete_policy;
     role.node_delete_grace = options_.node_delete_grace;

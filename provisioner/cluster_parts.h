@@ -27,6 +27,10 @@ struct ClusterRoleOptions {
   std::chrono::nanoseconds node_delete_grace = std::chrono::minutes(10);
   // Whether Nodes are labelled by what their daemons say.
   bool label_nodes = true;
+  // Whether the CSIDriver is made where there is none.
+  bool register_driver = true;
+  // How often that is looked after, and CSIStorageCapacities that nobody keeps are removed.
+  std::chrono::nanoseconds registry_interval = std::chrono::minutes(1);
   // How often everything that depends on time is looked at, and the Secret read.
   std::chrono::nanoseconds scan_interval = std::chrono::seconds(10);
   // How long no node must have room before the claim says so: figures of nodes are that old.

@@ -32,7 +32,7 @@ ClusterRole::ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, cons
     : clock_(clock),
       log_(log),
       options_(options),
-      claims_(api, log, kind("v1", "persistentvolumeclaims"), decode_claim),
+      claims_(api, log, kind("v1", "persistentvolumeclaims"), decode_open_claim),
       volumes_(api, log, kind("v1", "persistentvolumes", {}, std::string(kNodeLabel)),
                decode_volume),
       classes_(api, log, kind("storage.k8s.io/v1", "storageclasses"), decode_storage_class),
@@ -47,7 +47,8 @@ ClusterRole::ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, cons
       claim_worker_(parts_),
       volume_worker_(parts_),
       labeler_(parts_),
-      grants_(parts_) {
+      grants_(parts_),
+      registry_(parts_) {
   watch_changes();
 }
 
@@ -83,6 +84,7 @@ Task<void> ClusterRole::run() {
   controller_.watch(beats_.run());
   controller_.watch(scan_loop());
   controller_.watch(grant_loop());
+  controller_.watch(registry_loop());
   co_await controller_.run();
 }
 
@@ -154,13 +156,32 @@ Task<void> ClusterRole::grant_loop() {
   Status waited = co_await volumes_.wait_synced();
   while (waited) {
     const Status looked = co_await grants_.look();
-    const bool quiet = looked.ok() || looked.error().code() == ErrorCode::kConflict ||
-                       looked.error().code() == ErrorCode::kCancelled;
-    const std::string trouble = quiet ? std::string() : looked.error().message();
-    if (!trouble.empty() && trouble != told) log_.warning("grant key", {{"trouble", trouble}});
-    told = trouble;
+    told = tell_once("grant key", looked, told);
     waited = co_await kube::sleep_for(options_.scan_interval);
   }
+}
+
+// What failed is tried again soon, and what is not known yet is waited for.
+Task<void> ClusterRole::registry_loop() {
+  std::string told;
+  Status waited = co_await beats_.wait_synced();
+  while (waited) {
+    Status looked = kube::cancelled_error();
+    if (has_synced()) looked = co_await registry_.look();
+    told = tell_once("driver and capacities", looked, told);
+    const auto pause = looked ? options_.registry_interval : std::chrono::seconds(1);
+    waited = co_await kube::sleep_for(pause);
+  }
+}
+
+// The same trouble is told once, not every time: returns what is told now.
+std::string ClusterRole::tell_once(std::string_view what, const Status& looked,
+                                   const std::string& told) {
+  const bool quiet = looked.ok() || looked.error().code() == ErrorCode::kConflict ||
+                     looked.error().code() == ErrorCode::kCancelled;
+  std::string trouble = quiet ? std::string() : looked.error().message();
+  if (!trouble.empty() && trouble != told) log_.warning(what, {{"trouble", trouble}});
+  return trouble;
 }
 
 }  // namespace flexlocal::provisioner

@@ -7,6 +7,7 @@
 #include "provisioner/lost_volume_worker.h"
 #include "provisioner/node_label.h"
 #include "provisioner/pending_claim_worker.h"
+#include "provisioner/registry.h"
 
 namespace flexlocal::provisioner {
 
@@ -31,6 +32,8 @@ class ClusterRole {
   Task<Status> work_on(const std::string& key);
   Task<void> scan_loop();
   Task<void> grant_loop();
+  Task<void> registry_loop();
+  std::string tell_once(std::string_view what, const Status& looked, const std::string& told);
   bool has_synced() const;
   void watch_changes();
   void look_at_label(const std::string& node);
@@ -53,6 +56,7 @@ class ClusterRole {
   LostVolumeWorker volume_worker_;
   NodeLabeler labeler_;
   GrantKeeper grants_;
+  Registry registry_;
 };
 
 }  // namespace flexlocal::provisioner

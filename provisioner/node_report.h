@@ -2,15 +2,23 @@
 // room.
 #pragma once
 
+#include <optional>
+
 #include "provisioner/heartbeat_record.h"
 #include "provisioner/ledger.h"
 
 namespace flexlocal::provisioner {
 
-// How the role's two standing tasks ended the last time.
+// How the role's two standing tasks ended the last time; nullopt: they have not been at it yet.
 struct NodeState {
-  Status tidied = Error(ErrorCode::kUnavailable, "the disks have not been looked at yet");
-  Status granted = Error(ErrorCode::kUnavailable, "the grant key has not been looked at yet");
+  std::optional<Status> tidied{};   // the disks
+  std::optional<Status> granted{};  // the grant key
+
+  // Whether volumes can be made; nullopt: that is not known yet.
+  std::optional<bool> usable() const {
+    if (!tidied || !granted) return std::nullopt;
+    return tidied->ok() && granted->ok();
+  }
 };
 
 NodeReport report_of(const NodeState& state, const engine::NodeConfig& config, const Ledger& ledger,

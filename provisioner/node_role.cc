@@ -96,6 +96,7 @@ NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& s
       orphans_(parts_, config,
                {options.orphan_policy, options.orphan_grace, orphan_interval(options)}),
       promises_(parts_),
+      capacity_(parts_, options.capacity, [this] { return state_.usable(); }),
       memory_(api, log, membership.node.name, parts_.budget) {
   claims_.on_change([this](const std::string& key) { enqueue_claim(key); });
   volumes_.on_change([this](const std::string& key) {
@@ -104,6 +105,7 @@ NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& s
   });
   // A class that is mended, or made after its claims, is what they may have waited for.
   classes_.on_change([this](const std::string& name) {
+    capacity_.touch();
     if (classes_.get(name) != nullptr) know_class(name);
     claims_.for_each([&](const std::string& key, const Claim& claim) {
       if (claim.storage_class == name) enqueue_claim(key);
@@ -121,6 +123,7 @@ Task<void> NodeRole::run() {
   controller_.watch(limits_loop());
   controller_.watch(promises_.run(options_.tidy_interval));
   controller_.watch(orphans_.run());
+  controller_.watch(capacity_.run());
   controller_.watch(memory_.follow(options_.tidy_interval));
   co_await controller_.run();
 }
@@ -248,7 +251,7 @@ Task<void> NodeRole::grant_loop() {
   auto synced = co_await volumes_.wait_synced();
   while (synced) {
     state_.granted = grants_.refresh();
-    const bool usable = state_.granted.ok();
+    const bool usable = state_.granted->ok();
     if (usable && !was_usable) enqueue_claims();
     was_usable = usable;
     synced = co_await kube::sleep_for(options_.tidy_interval);

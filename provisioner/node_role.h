@@ -5,6 +5,7 @@
 #include <string>
 
 #include "flexvolume/base/log.h"
+#include "provisioner/capacity_publisher.h"
 #include "provisioner/claim_worker.h"
 #include "provisioner/controller.h"
 #include "provisioner/growth_worker.h"
@@ -35,6 +36,8 @@ struct NodeRoleOptions {
   // What volumes are in proportion to; the node's memory comes with its Membership.
   Ratio ram_fraction = NodeBudget().ram_fraction;
   Ratio disk_per_ram = NodeBudget().disk_per_ram;
+  // What the scheduler is told of this node's room.
+  CapacityOptions capacity{};
   // Of claims, volumes and classes.
   kube::ReflectorOptions reflect{};
 };
@@ -95,6 +98,7 @@ class NodeRole {
   VolumeWorker volume_worker_;
   OrphanCollector orphans_;
   PromiseKeeper promises_;
+  CapacityPublisher capacity_;
   NodeMemory memory_;
   NodeState state_;
 };

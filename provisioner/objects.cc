@@ -37,21 +37,23 @@ void read_conditions(JsonView conditions, Claim& claim) {
   }
 }
 
-}  // namespace
+bool is_marked(JsonView claim) {
+  const JsonView annotations = claim["metadata"]["annotations"];
+  return annotations[kBetaProvisioner].text() == engine::kProvisioner ||
+         annotations[kProvisionerAnnotation].text() == engine::kProvisioner;
+}
 
-std::optional<Claim> decode_claim(JsonView object) { return decode_claim_of(object, {}); }
+// The annotation would be the one that counts.
+bool has_class_in_spec(JsonView claim) {
+  return !claim["metadata"]["annotations"][kBetaClass].exists();
+}
 
-std::optional<Claim> decode_claim_of(JsonView object, const ClassNames& classes) {
+Claim read_claim(JsonView object) {
   const JsonView meta = object["metadata"];
   const JsonView annotations = meta["annotations"];
   const JsonView spec = object["spec"];
   Claim claim;
-  claim.marked = annotations[kBetaProvisioner].text() == engine::kProvisioner ||
-                 annotations[kProvisionerAnnotation].text() == engine::kProvisioner;
-  // The annotation would be the one that counts.
-  const bool of_these =
-      !annotations[kBetaClass].exists() && classes.contains(spec["storageClassName"].text());
-  if (!claim.marked && !of_these) return std::nullopt;
+  claim.marked = is_marked(object);
   claim.namespace_name = text(meta["namespace"]);
   claim.name = text(meta["name"]);
   claim.uid = text(meta["uid"]);
@@ -71,6 +73,22 @@ std::optional<Claim> decode_claim_of(JsonView object, const ClassNames& classes)
   claim.capacity = text(status["capacity"]["storage"]);
   read_conditions(status["conditions"], claim);
   return claim;
+}
+
+}  // namespace
+
+std::optional<Claim> decode_claim(JsonView object) { return decode_claim_of(object, {}); }
+
+std::optional<Claim> decode_claim_of(JsonView object, const ClassNames& classes) {
+  const bool ours =
+      is_marked(object) ||
+      (has_class_in_spec(object) && classes.contains(object["spec"]["storageClassName"].text()));
+  return ours ? std::optional(read_claim(object)) : std::nullopt;
+}
+
+std::optional<Claim> decode_open_claim(JsonView object) {
+  const bool open = has_class_in_spec(object) && object["spec"]["volumeName"].text().empty();
+  return open || is_marked(object) ? std::optional(read_claim(object)) : std::nullopt;
 }
 
 std::optional<Volume> decode_volume(JsonView object) {

@@ -87,6 +87,8 @@ std::optional<Claim> decode_claim(JsonView object);
 // The same; one without the annotation is ours, too, if its class is one of these.
 using ClassNames = std::set<std::string, std::less<>>;
 std::optional<Claim> decode_claim_of(JsonView object, const ClassNames& classes);
+// decode_claim(), and every claim without a volume, whatever its class may turn out to be.
+std::optional<Claim> decode_open_claim(JsonView object);
 std::optional<Volume> decode_volume(JsonView object);
 std::optional<StorageClass> decode_storage_class(JsonView object);
 

@@ -43,6 +43,10 @@ auto* number(RawOptions& raw, const char* name, const char* fallback) {
   return flag(raw.numbers[name], "N")->default_value(fallback);
 }
 
+auto* yes(bool& into) {
+  return flag(into, "BOOL")->default_value(true, "true")->implicit_value(true);
+}
+
 po::options_description server_flags(RawOptions& raw, DaemonOptions& options) {
   po::options_description all("The API server");
   auto add = all.add_options();
@@ -90,14 +94,18 @@ po::options_description node_flags(RawOptions& raw, DaemonOptions& options) {
       "remove them");
   add("orphan-grace", duration(raw, "orphan-grace", "1h"),
       "how long a volume must have been without one before that");
+  add("enable-capacity", yes(options.enable_capacity),
+      "tell the scheduler of this node's room, by a CSIStorageCapacity for each class; false: it "
+      "is not told");
+  add("daemon-set", flag(options.daemon_set, "NAME")->default_value("flexlocal-node"),
+      "the DaemonSet that owns those objects, so that they go with it");
   return all;
 }
 
 po::options_description cluster_flags(RawOptions& raw, DaemonOptions& options) {
   po::options_description all("Role cluster");
   auto add = all.add_options();
-  add("leader-election",
-      flag(options.leader_election, "BOOL")->default_value(true, "true")->implicit_value(true),
+  add("leader-election", yes(options.leader_election),
       "work only as the elected leader; false: at once, for a single daemon");
   add("leader-election-lease-duration", duration(raw, "leader-election-lease-duration", "15s"),
       "how long the others wait for a leader's next sign of life");
@@ -105,8 +113,10 @@ po::options_description cluster_flags(RawOptions& raw, DaemonOptions& options) {
       "how long a leader that cannot renew its Lease goes on");
   add("leader-election-retry-period", duration(raw, "leader-election-retry-period", "2s"),
       "between two tries");
-  add("label-nodes",
-      flag(options.label_nodes, "BOOL")->default_value(true, "true")->implicit_value(true),
+  add("register", yes(options.register_driver),
+      "make the CSIDriver flexlocal.io, by which the scheduler asks for room; false: that is left "
+      "to the administrator");
+  add("label-nodes", yes(options.label_nodes),
       "keep the label flexlocal.io/ready of every Node; false: Nodes are not written");
   add("node-lost-after", duration(raw, "node-lost-after", "2m"),
       "claims are taken from a selected node that has not been Ready for so long");
@@ -127,6 +137,10 @@ po::options_description work_flags(RawOptions& raw, DaemonOptions& options) {
       "first pause after a failure; it doubles with each");
   add("retry-interval-max", duration(raw, "retry-interval-max", "5m"),
       "longest pause after failures");
+  add("capacity-poll-interval", duration(raw, "capacity-poll-interval", "1m"),
+      "how often what the scheduler is told of room is written anew, and what nobody keeps of it "
+      "is "
+      "removed");
   add("log-level", flag(raw.log_level, "LEVEL")->default_value("info"),
       "debug, info, warning or error");
   add("log-format", flag(raw.log_format, "FORMAT")->default_value("text"),

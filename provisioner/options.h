@@ -48,6 +48,11 @@ struct DaemonOptions {
   // The node role's, see budget.h.
   Ratio ram_fraction = NodeBudget().ram_fraction;
   Ratio disk_per_ram = NodeBudget().disk_per_ram;
+  // What the scheduler is told of the room, see capacity_publisher.h and registry.h.
+  bool enable_capacity = true;
+  std::string daemon_set;
+  bool register_driver = true;
+  std::chrono::milliseconds capacity_poll_interval{60000};
   // The cluster role's, see election.h and cluster_parts.h.
   bool leader_election = true;
   bool label_nodes = true;

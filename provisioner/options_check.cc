@@ -35,6 +35,7 @@ Status read_durations(const RawOptions& raw, DaemonOptions& options) {
       {"retry-interval-max", &options.retry_interval_max},
       {"timeout", &options.timeout},
       {"orphan-grace", &options.orphan_grace},
+      {"capacity-poll-interval", &options.capacity_poll_interval},
       {"leader-election-lease-duration", &options.lease_duration},
       {"leader-election-renew-deadline", &options.renew_deadline},
       {"leader-election-retry-period", &options.retry_period},

@@ -16,7 +16,7 @@ bool is_missing(const Error& error) { return error.code() == ErrorCode::kNotFoun
 Task<Status> PendingClaimWorker::work(const std::string& key) {
   const Claim* known = parts_.claims.get(key);
   const bool exists = known != nullptr && parts_.volumes.get(concat("pvc-", known->uid)) != nullptr;
-  if (known == nullptr || known->deleting || !known->volume_name.empty() || exists) {
+  if (known == nullptr || exists || !is_for_us(*known)) {
     told_.erase(key);
     co_return Status();
   }
@@ -27,6 +27,13 @@ Task<Status> PendingClaimWorker::work(const std::string& key) {
   }
   auto looked = co_await look_after_choice(claim);
   co_return looked;
+}
+
+// One that is not marked is ours if its class is, and its node's choice is looked after when it is.
+bool PendingClaimWorker::is_for_us(const Claim& claim) const {
+  if (claim.deleting || !claim.volume_name.empty()) return false;
+  return claim.marked ||
+         (claim.selected_node.empty() && parts_.classes.get(claim.storage_class) != nullptr);
 }
 
 Task<Status> PendingClaimWorker::look_after_choice(const Claim& claim) {
@@ -105,10 +112,15 @@ void PendingClaimWorker::tell_of_room(const Claim& claim) {
       {reference_to(claim), kube::EventType::kWarning, "ProvisioningFailed", *text});
 }
 
-// A claim that no node could serve is for the node daemon to refuse.
+// A claim that no node could serve is for the node daemon to refuse, if one gets it: the scheduler
+// sends no claim where it is told of no room, and then nobody else would say why.
 std::optional<std::string> PendingClaimWorker::no_room(const Claim& claim) const {
   const StorageClass* storage_class = parts_.classes.get(claim.storage_class);
-  const ClaimPlan plan = plan_claim(claim, storage_class, false, claim.selected_node);
+  Claim marked = claim;
+  marked.marked = true;
+  const ClaimPlan plan = plan_claim(marked, storage_class, false, claim.selected_node);
+  if (const auto* refusal = std::get_if<Refuse>(&plan))
+    return claim.marked ? std::nullopt : std::optional(refusal->why);
   const auto* order = std::get_if<Order>(&plan);
   if (order == nullptr) return std::nullopt;
   std::vector<NodeView> nodes;

@@ -31,6 +31,7 @@ class PendingClaimWorker {
   Task<Status> look_again(const std::string& node);
   Task<Status> take_back(const Claim& claim, const std::string& why);
   void tell_of_room(const Claim& claim);
+  bool is_for_us(const Claim& claim) const;
   std::optional<std::string> no_room(const Claim& claim) const;
 
   ClusterParts& parts_;

@@ -93,6 +93,13 @@ spec:
 END
 }
 
+# The scheduler knows of room for the class; in Kubernetes 1.20 a pod that comes before that is looked
+# at again only after a minute.
+knows_room() {
+  kubectl -n flexlocal-system get csistoragecapacities -o json |
+    jq -e --arg class "$1" 'any(.items[]; .storageClassName == $class)'
+}
+
 # make_claim NAME SIZE [PARAMETERS]: with a class of its own, of the same name.
 make_claim() {
   kubectl apply -f - <<END
@@ -111,6 +118,7 @@ spec:
   accessModes: [ReadWriteOnce]
   resources: {requests: {storage: $2}}
 END
+  eventually 20 knows_room "$1"
 }
 
 claim_volume() { echo "persistentVolumeClaim: {claimName: $1${2:+, $2}}"; }

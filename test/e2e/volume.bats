@@ -46,7 +46,9 @@ has_leader() {
 }
 
 @test "a StatefulSet's claim becomes an XFS on its own logical volume" {
-  kubectl apply -f "$root/examples/storageclass.yaml" -f "$root/examples/statefulset.yaml"
+  kubectl apply -f "$root/examples/storageclass.yaml"
+  eventually 30 knows_room flexlocal
+  kubectl apply -f "$root/examples/statefulset.yaml"
   eventually 90 pod_is_ready store-0
   volume=$(volume_of data-store-0)
   lv_exists "$volume"
@@ -164,6 +166,25 @@ is_larger_than() { [ "$(in_pod "$1" 'df -m /data | tail -n 1' | awk '{ print $(N
   [ -z "$(on_node find /srv/shared -name "${volumes[2]}*")" ]
 }
 
+@test "a pod that finds no room waits, says why, and runs once there is some" {
+  kubectl get csidriver flexlocal.io
+  make_claim hog "$(($(free_bytes) / 1048576 - 200))Mi"
+  make_pod hog "$(claim_volume hog)"
+  eventually 120 pod_is_ready hog
+  make_claim waits 320Mi
+  make_pod waits "$(claim_volume waits)"
+  eventually 60 event_says waits 'did not have enough free storage'
+  eventually 90 event_says waits '0 of 1 nodes have 320Mi in pool "default" for backend lvm: 1 pool full'
+  kubectl delete pod hog
+  kubectl delete pvc hog
+  # This scheduler looks again once a minute.
+  eventually 200 pod_is_ready waits
+  volume=$(volume_of waits)
+  kubectl delete pod waits
+  kubectl delete pvc waits
+  eventually 90 is_gone pv "$volume"
+}
+
 @test "writing past the size is ENOSPC, and the neighbour does not notice" {
   in_pod store-0 'echo precious >/data/file; sync'
   before=$(in_pod writer 'df -k /data | tail -n 1')
@@ -218,6 +239,7 @@ finds() { [[ $(in_pod "$1" 'cat /data/file') == "$2"* ]]; }
 
 @test "the installation can be taken away again" {
   kubectl delete -k "$root/examples/install"
+  kubectl delete csidriver flexlocal.io
   on_node /usr/libexec/kubernetes/kubelet-plugins/volume/exec/flexlocal.io~flexlocal/flexlocal uninstall \
     /usr/libexec/kubernetes/kubelet-plugins/volume/exec
   [ -z "$(on_node ls -A /usr/libexec/kubernetes/kubelet-plugins/volume/exec)" ]

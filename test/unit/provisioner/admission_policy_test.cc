@@ -55,6 +55,9 @@ TEST_CASE("the admission policy knows volumes and Leases by the names that the d
        {kNodeLabel, kHostnameLabel, kProvisionedBy, engine::kDriver, engine::kProvisioner})
     CHECK_MESSAGE(names(volumes, name), name);
   CHECK(names(policies.at("flexlocal-node-leases"), heartbeat_name("")));
+  REQUIRE(policies.contains("flexlocal-node-capacities"));
+  for (const std::string_view name : {kNodeLabel, kHostnameLabel})
+    CHECK_MESSAGE(names(policies.at("flexlocal-node-capacities"), name), name);
 }
 
 TEST_CASE("the admission policy is about the node daemon's account, and denies") {

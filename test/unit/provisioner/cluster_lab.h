@@ -26,7 +26,7 @@ struct ClusterLab : kube::test::Lab {
   kube::test::ManualClock manual;
   kube::ApiClient api{http, clock, kube::ApiOptions{.limit = {}}};
   kube::EventRecorder events{api, manual, log, {"flexlocal.io", ""}};
-  kube::Informer<Claim> claims{api, log, {"claims", "/c", "", ""}, decode_claim};
+  kube::Informer<Claim> claims{api, log, {"claims", "/c", "", ""}, decode_open_claim};
   kube::Informer<Volume> volumes{api, log, {"volumes", "/v", "", ""}, decode_volume};
   kube::Informer<StorageClass> classes{api, log, {"classes", "/s", "", ""}, decode_storage_class};
   kube::Informer<Node> nodes{api, log, {"nodes", "/n", "", ""}, decode_node};

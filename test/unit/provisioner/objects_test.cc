@@ -71,6 +71,21 @@ TEST_CASE("a claim that is not marked is ours by its class, if that is one of ou
   CHECK(marked->marked);
 }
 
+TEST_CASE("a claim without a volume is open, whatever its class; a bound one must be marked") {
+  const std::string unmarked = with(kClaim, "storage-provisioner", "other");
+  const auto open = decode(decode_open_claim, unmarked);
+  REQUIRE(open.has_value());
+  CHECK_FALSE(open->marked);
+  const auto bound = [](const std::string& text) {
+    return with(text, R"("spec":{)", R"("spec":{"volumeName":"pv",)");
+  };
+  CHECK_FALSE(decode(decode_open_claim, bound(unmarked)).has_value());
+  CHECK(decode(decode_open_claim, bound(kClaim)).has_value());
+  CHECK_FALSE(decode(decode_open_claim, with(unmarked, "volume.beta.kubernetes.io/other",
+                                             R"(volume.beta.kubernetes.io/storage-class":"x","a)"))
+                  .has_value());
+}
+
 TEST_CASE("sources, selectors, a bound volume and deletion are noticed") {
   const auto changed = [](const std::string& from, const std::string& to) {
     return *decode(decode_claim, with(kClaim, from, to));

@@ -273,6 +273,10 @@ TEST_CASE("help names every flag, and version one line, whatever else is missing
                            "leader-election-renew-deadline",
                            "leader-election-retry-period",
                            "label-nodes",
+                           "register",
+                           "enable-capacity",
+                           "daemon-set",
+                           "capacity-poll-interval",
                            "node-lost-after",
                            "node-delete-policy",
                            "node-delete-grace"})

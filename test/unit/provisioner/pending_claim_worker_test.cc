@@ -23,6 +23,7 @@ struct Fixture : ClusterLab {
     claim.selected_node.clear();
     put(claims, claim_text(claim));
   }
+  void know_open(const Claim& claim) { put(claims, claim_text(claim)); }
   void know_node(int renewed, Bytes free = kGiB) {
     put(nodes, node_text());
     put(beats, lease_text(renewed, free));
@@ -126,6 +127,53 @@ TEST_CASE_FIXTURE(Fixture, "a claim that some node has room for is said nothing 
   manual.advance(seconds(20));
   CHECK(work().ok());
   CHECK(events_written().empty());
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a claim that no scheduler has chosen a node for is told, if its class is ours") {
+  Claim claim = sample_claim();
+  claim.selected_node.clear();
+  claim.marked = false;
+  const auto passes = [&](const std::string& storage_class) {
+    claim.storage_class = storage_class;
+    know_open(claim);
+    for (const int second : {0, 20}) {
+      manual.advance(seconds(second));
+      know_node(second, Bytes(0));
+      CHECK(work().ok());
+    }
+  };
+  passes("theirs");
+  passes("local");
+  const std::string written = events_written();
+  CHECK(std::count(written.begin(), written.end(), '\n') == 1);
+  CHECK(written.find("1 pool full") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Fixture, "why no node could ever serve a claim is said, since no node gets it") {
+  put(classes,
+      with(class_text(), R"("reclaimPolicy")", R"("parameters":{"poool":"fast"},"reclaimPolicy")"));
+  Claim claim = sample_claim();
+  claim.selected_node.clear();
+  claim.marked = false;
+  know_open(claim);
+  for (const int second : {0, 20}) {
+    manual.advance(seconds(second));
+    CHECK(work().ok());
+  }
+  CHECK(events_written().find("parameter \\\"poool\\\" is not known") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Fixture, "the choice of a node for a claim that is not marked is not touched") {
+  answers["GET " + kNodePath] = {missing()};
+  for (const std::string storage_class : {"local", "theirs"}) {
+    Claim claim = sample_claim();
+    claim.marked = false;
+    claim.storage_class = storage_class;
+    know_open(claim);
+    CHECK(work().ok());
+  }
+  CHECK(journal.empty());
 }
 
 }  // namespace flexlocal::provisioner::test

@@ -1,0 +1,168 @@
+# The stock scheduler knows where there is room: real daemons of both roles, two nodes of different
+# size, and the scheduler of Kubernetes 1.20 with its gate for it.
+
+setup_file() {
+  . "$BATS_TEST_DIRNAME/daemon.bash"
+  start_cluster
+  own_objects
+  eventually 30 account_kubeconfig flexlocal-cluster first
+  make_class lean 'diskPerRam: "0.05"'
+  make_node small 2G
+  make_node large 4G
+  start_daemon small --capacity-poll-interval=2s
+  start_daemon large --capacity-poll-interval=2s
+  start_cluster_daemon first --capacity-poll-interval=2s
+}
+
+teardown_file() {
+  . "$BATS_TEST_DIRNAME/daemon.bash"
+  stop_cluster
+}
+
+setup() {
+  . "$BATS_TEST_DIRNAME/daemon.bash"
+}
+
+# The shipped DaemonSet, for no node: it only is to own.
+own_objects() {
+  kubectl create -f "$examples/install/daemonset.yaml" --dry-run=client -o json |
+    jq '.spec.template.spec.nodeSelector = {"flexlocal.io/lab": "none"}' | kubectl apply -f -
+}
+
+capacities() { kubectl -n flexlocal-system get csistoragecapacities "$@"; }
+
+# room NODE [CLASS]: what the scheduler is told, in bytes; nothing where it is told nothing.
+room() {
+  capacities -l "flexlocal.io/node=$1" -o json |
+    jq -r --arg class "${2:-flexlocal}" '.items[] | select(.storageClassName == $class) | .capacity' |
+    numfmt --from=auto
+}
+room_is() { [ "$(room "$1")" = "$2" ]; }
+# Between what is free on the node's disks and what is promised of it.
+tells_truth() { room_is "$1" "$(($(free_bytes "$1") - ${2:-0}))"; }
+
+driver() { kubectl get csidriver flexlocal.io -o json | jq -e "$1"; }
+
+pod_says() { event_says "pod/$1" FailedScheduling "$2"; }
+# How many nodes refused a claim that the scheduler had sent to them.
+refusals() {
+  kubectl get events -o json | jq --arg claim "$1" '[.items[] | select(.involvedObject.name == $claim
+    and (.message | contains("no room on node")))] | length'
+}
+
+@test "each node tells of its room for each class, in objects that go with the DaemonSet" {
+  eventually 30 tells_truth small
+  eventually 30 tells_truth large
+  uid=$(kubectl -n flexlocal-system get daemonset flexlocal-node -o 'jsonpath={.metadata.uid}')
+  capacities -o json | jq -e --arg uid "$uid" '(.items | length) == 4
+    and all(.items[]; .metadata.ownerReferences == [{apiVersion: "apps/v1", kind: "DaemonSet",
+      name: "flexlocal-node", uid: $uid, controller: true}]
+      and .nodeTopology.matchLabels["kubernetes.io/hostname"] == .metadata.labels["flexlocal.io/node"])'
+  # 16 GiB x 0.85 x 0.05, in whole extents.
+  [ "$(room large lean)" = $((696 * 1024 * 1024)) ]
+}
+
+@test "the CSIDriver is made, and says that there is room to ask for" {
+  eventually 30 driver '.spec.storageCapacity and .spec.attachRequired == false and .spec.podInfoOnMount
+    and .spec.volumeLifecycleModes == ["Persistent"]'
+}
+
+@test "a pod goes to the node with room, another stays pending for want of it until there is" {
+  make_claim first 3Gi
+  eventually 30 claim_is first Bound
+  pod_is_on first large
+  eventually 5 tells_truth large $((3 << 30))
+  make_claim second 3Gi
+  eventually 30 pod_says second 'did not have enough free storage'
+  # Nobody was asked in vain, and the claim itself says why.
+  eventually 60 event_says pvc/second ProvisioningFailed '0 of 2 nodes have 3Gi in pool "default" for backend lvm: 2 pool full'
+  claim_is second Pending
+  [ "$(refusals first)" = 0 ]
+  [ "$(refusals second)" = 0 ]
+  delete_claim first
+  # This scheduler tries again what it could not place once a minute.
+  eventually 150 claim_is second Bound
+  pod_is_on second large
+  delete_claim second
+  eventually 30 no_volumes
+  eventually 10 tells_truth large
+}
+
+@test "what a node loses of its room is told at once, what it cannot make volumes of as none" {
+  make_claim data 1Gi
+  eventually 30 claim_is data Bound
+  node=$(kubectl get pod data -o 'jsonpath={.spec.nodeName}')
+  eventually 2 tells_truth "$node" $((1 << 30))
+  delete_claim data
+  eventually 30 no_volumes
+  touch "$work/small/broken"
+  stop_processes "$work" small
+  start_daemon small --capacity-poll-interval=2s
+  eventually 20 room_is small 0
+  rm "$work/small/broken"
+  stop_processes "$work" small
+  start_daemon small --capacity-poll-interval=2s
+  eventually 20 tells_truth small
+}
+
+@test "what somebody else does to the objects is over soon" {
+  capacities -l flexlocal.io/node=small -o name | xargs kubectl -n flexlocal-system patch --type=merge -p '{"capacity": "1Ti"}'
+  eventually 10 tells_truth small
+  kubectl -n flexlocal-system delete csistoragecapacities --all
+  eventually 10 tells_truth small
+  eventually 10 tells_truth large
+}
+
+@test "objects that nobody keeps go: of a class that is gone, of a daemon that is silent" {
+  kubectl delete storageclass lean
+  eventually 20 is_told_of_no lean
+  kill_daemon small
+  eventually 90 room_is small ""
+  start_daemon small --capacity-poll-interval=2s
+  eventually 20 tells_truth small
+}
+is_told_of_no() { [ -z "$(room small "$1")$(room large "$1")" ]; }
+
+@test "another CSIDriver than ours is reported, and never written" {
+  kubectl delete csidriver flexlocal.io
+  kubectl apply -f - <<'END'
+apiVersion: storage.k8s.io/v1
+kind: CSIDriver
+metadata: {name: flexlocal.io}
+spec: {attachRequired: true, podInfoOnMount: true, volumeLifecycleModes: [Persistent]}
+END
+  eventually 30 event_says csidriver/flexlocal.io DriverDiffers 'attachRequired is not false, storageCapacity is not true'
+  driver '.spec.attachRequired'
+  kubectl delete csidriver flexlocal.io
+  eventually 30 driver '.spec.storageCapacity'
+}
+
+# How often the cluster daemon has looked at the nodes' objects.
+sweeps() { jq -r 'select(.verb == "list" and .objectRef.resource == "csistoragecapacities" and .user.username == "system:serviceaccount:flexlocal-system:flexlocal-cluster") | .auditID' "$work/cluster/audit.log" | wc -l; }
+sweeps_are() { [ "$(sweeps)" -ge "$1" ]; }
+
+@test "with --register=false the CSIDriver is the administrator's, who has one to apply" {
+  stop_processes "$work" first
+  kubectl delete csidriver flexlocal.io
+  start_cluster_daemon first --capacity-poll-interval=2s --register=false
+  eventually 60 sweeps_are $(($(sweeps) + 2))
+  is_gone csidriver flexlocal.io
+  kubectl apply -f "$examples/install/csidriver.yaml"
+  driver '.spec.storageCapacity'
+}
+
+@test "with --enable-capacity=false a node tells nothing" {
+  stop_processes "$work" small
+  kubectl -n flexlocal-system delete csistoragecapacities -l flexlocal.io/node=small
+  start_daemon small --enable-capacity=false
+  make_claim tiny 512Mi
+  eventually 30 claim_is tiny Bound
+  pod_is_on tiny large
+  room_is small ""
+  delete_claim tiny
+}
+
+@test "nothing that the daemons asked for was forbidden" {
+  denied=$(forbidden)
+  [ -z "$denied" ]
+}

@@ -1,0 +1,114 @@
+#include "provisioner/capacity_object.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include "test/unit/provisioner/node_lab.h"
+
+namespace flexlocal::provisioner::test {
+namespace {
+
+const NodeIdentity kIdentity{kNode, "host-a", "uid-of-node"};
+const CapacityPlace kPlace{"storage.k8s.io/v1", "ns", {"flexlocal-node", "uid-of-set"}};
+
+std::string resources(const std::string& names) {
+  return concat(R"({"kind":"APIResourceList","resources":[{"name":"storageclasses"})", names, "]}");
+}
+const std::string kWith = resources(R"(,{"name":"csistoragecapacities"})");
+
+std::optional<std::string> differs(const std::string& driver) {
+  return driver_differs(JsonDocument::parse(driver)->root());
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(NodeLab, "the newest version that has them is taken") {
+  const auto version = [&] { return wait_for(find_capacity_version(api)); };
+  answers["GET /apis/storage.k8s.io/v1"] = {{200, resources("")}};
+  answers["GET /apis/storage.k8s.io/v1beta1"] = {{404, refused("NotFound")}};
+  answers["GET /apis/storage.k8s.io/v1alpha1"] = {{404, refused("NotFound")}};
+  CHECK(version()->empty());
+  answers["GET /apis/storage.k8s.io/v1alpha1"] = {{200, kWith}};
+  CHECK(*version() == "storage.k8s.io/v1alpha1");
+  answers["GET /apis/storage.k8s.io/v1beta1"] = {{200, kWith}};
+  CHECK(*version() == "storage.k8s.io/v1beta1");
+  answers["GET /apis/storage.k8s.io/v1"] = {{200, kWith}};
+  CHECK(*version() == "storage.k8s.io/v1");
+}
+
+TEST_CASE_FIXTURE(NodeLab, "a server that does not say what it has is an error, not a no") {
+  answers["GET /apis/storage.k8s.io/v1"] = {{503, "{}"}};
+  const auto version = wait_for(find_capacity_version(api));
+  REQUIRE_FALSE(version.ok());
+  CHECK(version.error().code() == ErrorCode::kUnavailable);
+}
+
+TEST_CASE("a node's object for a class has one name, and no other has it") {
+  const std::string name = capacity_name(kIdentity, "local");
+  CHECK(name == capacity_name(kIdentity, "local"));
+  CHECK(name.size() == 42);
+  CHECK(name.starts_with("flexlocal-"));
+  CHECK(name.find_first_not_of("0123456789abcdef", 10) == std::string::npos);
+  CHECK(name != capacity_name(kIdentity, "other"));
+  CHECK(name != capacity_name({kNode, "host-b"}, "local"));
+  CHECK(name != capacity_name({"node-b", "host-a"}, "local"));
+  CHECK(capacity_name({"a", "b"}, "c") != capacity_name({"a\nb", "c"}, ""));
+}
+
+TEST_CASE("the object says where, what class, how much, and whose it is") {
+  CHECK(
+      capacity_json(kPlace, kIdentity, "local", kGiB) ==
+      concat(
+          R"({"apiVersion":"storage.k8s.io/v1","kind":"CSIStorageCapacity","metadata":{"name":")",
+          capacity_name(kIdentity, "local"),
+          R"(","labels":{"flexlocal.io/node":"node-a"},"ownerReferences":[{"apiVersion":)",
+          R"("apps/v1","kind":"DaemonSet","name":"flexlocal-node","uid":"uid-of-set",)",
+          R"("controller":true}]},"nodeTopology":{"matchLabels":{"kubernetes.io/hostname":)",
+          R"("host-a"}},"storageClassName":"local","capacity":"1Gi","maximumVolumeSize":"1Gi"})"));
+  CHECK(capacity_patch(kPlace, Bytes(0)) == R"({"capacity":"0","maximumVolumeSize":"0"})");
+}
+
+TEST_CASE("what a version, or the installation, does not have is left out") {
+  const CapacityPlace bare{"storage.k8s.io/v1alpha1", "ns"};
+  const std::string json = capacity_json(bare, kIdentity, "local", kGiB);
+  CHECK(json.find("ownerReferences") == std::string::npos);
+  CHECK(json.find("maximumVolumeSize") == std::string::npos);
+  CHECK(capacity_patch(bare, kGiB) == R"({"capacity":"1Gi"})");
+  CHECK(capacity_path(bare, "") ==
+        "/apis/storage.k8s.io/v1alpha1/namespaces/ns/csistoragecapacities");
+  CHECK(capacity_path(kPlace, "x") ==
+        "/apis/storage.k8s.io/v1/namespaces/ns/csistoragecapacities/x");
+}
+
+TEST_CASE(
+    "the CSIDriver that is made is as it should be, and a field that is unknown is not missed") {
+  const std::string made = driver_json();
+  CHECK_FALSE(differs(made).has_value());
+  CHECK_FALSE(differs(with(made, R"(,"fsGroupPolicy":"File")", "")).has_value());
+}
+
+TEST_CASE("another CSIDriver is told from ours, field by field") {
+  const std::string made = driver_json();
+  CHECK(differs(with(made, R"("storageCapacity":true)", R"("storageCapacity":false)")) ==
+        "storageCapacity is not true");
+  CHECK(differs(with(made, R"("attachRequired":false,"podInfoOnMount":true,)", "")) ==
+        "attachRequired is not false, podInfoOnMount is not true");
+  CHECK(differs(with(made, R"(["Persistent"])", R"(["Persistent","Ephemeral"])")) ==
+        "volumeLifecycleModes is [Persistent, Ephemeral]");
+  CHECK(differs(with(made, R"("File")", R"("None")")) == "fsGroupPolicy is None");
+}
+
+TEST_CASE("the CSIDriver that is shipped for administrators is the one that is made") {
+  const YAML::Node shipped = YAML::LoadFile("examples/install/csidriver.yaml");
+  const auto made = JsonDocument::parse(driver_json());
+  CHECK(shipped["apiVersion"].as<std::string>() == made->root()["apiVersion"].text());
+  CHECK(shipped["kind"].as<std::string>() == made->root()["kind"].text());
+  CHECK(shipped["metadata"]["name"].as<std::string>() == made->root()["metadata"]["name"].text());
+  const JsonView spec = made->root()["spec"];
+  for (const std::string field : {"attachRequired", "podInfoOnMount", "storageCapacity"})
+    CHECK(shipped["spec"][field].as<bool>() == spec[field].boolean());
+  CHECK(shipped["spec"]["volumeLifecycleModes"].size() == 1);
+  CHECK(shipped["spec"]["volumeLifecycleModes"][0].as<std::string>() == "Persistent");
+  CHECK(shipped["spec"]["fsGroupPolicy"].as<std::string>() == spec["fsGroupPolicy"].text());
+}
+
+}  // namespace flexlocal::provisioner::test
