@@ -39,8 +39,10 @@ Task<void> CapacityPublisher::run() {
 Task<Status> CapacityPublisher::look() {
   const Status placed = co_await find_place();
   if (!placed || place_->version.empty()) co_return placed;
-  const Status known = co_await know_disks();
-  if (!known) co_return known;
+  if (usable_().value_or(false)) {
+    const Status known = co_await know_disks();
+    if (!known) co_return known;
+  }
   forget_gone_classes();
   std::vector<std::string> names;
   parts_.classes.for_each(
@@ -107,8 +109,9 @@ std::optional<Bytes> CapacityPublisher::room_of(const std::string& storage_class
   if (known == nullptr) return std::nullopt;
   const auto parameters = parse_class(*known);
   const auto usable = usable_();
-  if (!usable || !parts_.ledger.inventory()) return std::nullopt;
+  if (!usable) return std::nullopt;
   if (!parameters || !*usable) return Bytes(0);
+  if (!parts_.ledger.inventory()) return std::nullopt;
   const auto room = [&](Bytes size) {
     return parts_.ledger.room(
         {.name = {}, .backend = parameters->backend, .pool = parameters->pool, .size = size}, "");

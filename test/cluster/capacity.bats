@@ -41,7 +41,7 @@ room_is() { [ "$(room "$1")" = "$2" ]; }
 # Between what is free on the node's disks and what is promised of it.
 tells_truth() { room_is "$1" "$(($(free_bytes "$1") - ${2:-0}))"; }
 
-driver() { kubectl get csidriver flexlocal.io -o json | jq -e "$1"; }
+driver() { [ "$(kubectl get csidriver flexlocal.io -o json | jq "$1")" = true ]; }
 
 pod_says() { event_says "pod/$1" FailedScheduling "$2"; }
 # How many nodes refused a claim that the scheduler had sent to them.
@@ -70,7 +70,7 @@ refusals() {
 @test "a pod goes to the node with room, another stays pending for want of it until there is" {
   make_claim first 3Gi
   eventually 30 claim_is first Bound
-  pod_is_on first large
+  eventually 10 pod_is_on first large
   eventually 5 tells_truth large $((3 << 30))
   make_claim second 3Gi
   eventually 30 pod_says second 'did not have enough free storage'
@@ -82,7 +82,7 @@ refusals() {
   delete_claim first
   # This scheduler tries again what it could not place once a minute.
   eventually 150 claim_is second Bound
-  pod_is_on second large
+  eventually 10 pod_is_on second large
   delete_claim second
   eventually 30 no_volumes
   eventually 10 tells_truth large
@@ -91,7 +91,7 @@ refusals() {
 @test "what a node loses of its room is told at once, what it cannot make volumes of as none" {
   make_claim data 1Gi
   eventually 30 claim_is data Bound
-  node=$(kubectl get pod data -o 'jsonpath={.spec.nodeName}')
+  node=$(kubectl get pv "$(volume_of data)" -o 'jsonpath={.metadata.labels.flexlocal\.io/node}')
   eventually 2 tells_truth "$node" $((1 << 30))
   delete_claim data
   eventually 30 no_volumes
@@ -124,13 +124,15 @@ refusals() {
 is_told_of_no() { [ -z "$(room small "$1")$(room large "$1")" ]; }
 
 @test "another CSIDriver than ours is reported, and never written" {
+  stop_processes "$work" first
   kubectl delete csidriver flexlocal.io
-  kubectl apply -f - <<'END'
+  kubectl create -f - <<'END'
 apiVersion: storage.k8s.io/v1
 kind: CSIDriver
 metadata: {name: flexlocal.io}
 spec: {attachRequired: true, podInfoOnMount: true, volumeLifecycleModes: [Persistent]}
 END
+  start_cluster_daemon first --capacity-poll-interval=2s
   eventually 30 event_says csidriver/flexlocal.io DriverDiffers 'attachRequired is not false, storageCapacity is not true'
   driver '.spec.attachRequired'
   kubectl delete csidriver flexlocal.io
@@ -157,7 +159,7 @@ sweeps_are() { [ "$(sweeps)" -ge "$1" ]; }
   start_daemon small --enable-capacity=false
   make_claim tiny 512Mi
   eventually 30 claim_is tiny Bound
-  pod_is_on tiny large
+  eventually 10 pod_is_on tiny large
   room_is small ""
   delete_claim tiny
 }

@@ -136,8 +136,10 @@ TEST_CASE_FIXTURE(
   CHECK(look().ok());
   CHECK(told().empty());
   usable = false;
+  storage.inventory_status = Error(ErrorCode::kFailed, "disk on fire");
   CHECK(look().ok());
   CHECK(told() == Calls{sizes("0")});
+  storage.inventory_status = {};
   usable = true;
   CHECK(look().ok());
   CHECK(told() == Calls{sizes("2Gi")});
