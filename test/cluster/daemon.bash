@@ -219,7 +219,7 @@ volume_of() { kubectl get pvc "$1" -o 'jsonpath={.spec.volumeName}'; }
 
 # event_says KIND/NAME REASON TEXT
 event_says() {
-  kubectl get events -A -o json | jq -e --arg name "${1#*/}" --arg reason "$2" --arg text "$3" \
+  kubectl get events -A -o json | says_yes --arg name "${1#*/}" --arg reason "$2" --arg text "$3" \
     'any(.items[]; .involvedObject.name == $name and .reason == $reason and (.message | contains($text)))'
 }
 

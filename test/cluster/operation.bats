@@ -102,7 +102,8 @@ shown() {
   eventually 30 account_kubeconfig flexlocal-cluster cluster
   start_operated
   eventually 20 page /readyz 200 ok
-  start_cluster_daemon cluster --http-endpoint=127.0.0.1:0
+  # Other tests here have disks that fail, and no scheduler would send them a claim.
+  start_cluster_daemon cluster --http-endpoint=127.0.0.1:0 --register=false
   served cluster
   eventually 30 shows 'flexlocal_leader 1' 'flexlocal_nodes{daemon="ready"} 1' \
     'flexlocal_nodes{daemon="absent"} 0' 'flexlocal_grant_keys_made_total{reason="first"} 1'
