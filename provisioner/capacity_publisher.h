@@ -36,8 +36,8 @@ class CapacityPublisher {
   // Until its task is told to stop. Failures are logged once each and tried again.
   Task<void> run();
 
-  // There is a class more, or a changed one: it is looked at now. A scheduler before Kubernetes 1.21
-  // that finds no room for a pod looks again only after a minute.
+  // There is a class more, or a changed one: it is looked at now. A scheduler before
+  // Kubernetes 1.21 that finds no room for a pod looks again only after a minute.
   void touch() { touched_.notify_all(); }
 
   // One look at the truth, and whatever is to be told of it.

@@ -20,6 +20,7 @@ std::string_view daemon_state(const ClusterParts& parts, const std::string& node
 
 void ClusterWork::show_in(kube::Metrics& metrics) const {
   metrics.show(claims_handed_back);
+  metrics.show(claims_placed);
   metrics.show(no_room_told);
   metrics.show(lost_volumes_told);
   metrics.show(lost_volumes_removed);

@@ -17,6 +17,9 @@ struct ClusterWork {
   Family<Counter> claims_handed_back{
       {"flexlocal_claims_handed_back_total",
        "Claims whose selected node was lost, handed back to the scheduler."}};
+  Family<Counter> claims_placed{
+      {"flexlocal_claims_placed_total",
+       "Claims with volumeBindingMode Immediate that a node was chosen for."}};
   Family<Counter> no_room_told{
       {"flexlocal_claims_without_room_told_total", "Events on claims that no node has room for."}};
   Family<Counter> lost_volumes_told{

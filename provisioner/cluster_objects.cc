@@ -18,6 +18,7 @@ std::optional<Node> decode_node(JsonView object) {
   node.uid = object["metadata"]["uid"].text();
   if (const auto label = object["metadata"]["labels"][kReadyLabel].string())
     node.ready_label = *label;
+  node.labels = object["metadata"]["labels"].string_map();
   return node;
 }
 

@@ -1,6 +1,7 @@
 // What the cluster role keeps of objects that the node role does not look at.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -14,6 +15,7 @@ struct Node {
   bool cordoned = false;  // spec.unschedulable
   std::string uid{};
   std::optional<std::string> ready_label{};  // see node_label.h
+  std::map<std::string, std::string> labels{};
 };
 
 // nullopt when it has no name.

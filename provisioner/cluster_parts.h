@@ -6,6 +6,7 @@
 #include "flexvolume/base/log.h"
 #include "provisioner/cluster_metrics.h"
 #include "provisioner/cluster_objects.h"
+#include "provisioner/immediate_plan.h"
 #include "provisioner/kube/events.h"
 #include "provisioner/kube/informer.h"
 #include "provisioner/lost_volume_plan.h"
@@ -27,6 +28,7 @@ struct ClusterRoleOptions {
   std::chrono::nanoseconds node_delete_grace = std::chrono::minutes(10);
   // Whether Nodes are labelled by what their daemons say.
   bool label_nodes = true;
+  ImmediateBinding immediate = ImmediateBinding::kCentral;
   // Whether the CSIDriver is made where there is none.
   bool register_driver = true;
   // How often that is looked after, and CSIStorageCapacities that nobody keeps are removed.

@@ -37,6 +37,15 @@ void read_conditions(JsonView conditions, Claim& claim) {
   }
 }
 
+// The API server takes no term that names a label twice (pkg/apis/core/validation).
+TopologyTerm topology_term(JsonView term) {
+  TopologyTerm labels;
+  const JsonView expressions = term["matchLabelExpressions"];
+  for (std::size_t i = 0; i < expressions.size(); ++i)
+    labels[text(expressions.at(i)["key"])] = texts(expressions.at(i)["values"]);
+  return labels;
+}
+
 bool is_marked(JsonView claim) {
   const JsonView annotations = claim["metadata"]["annotations"];
   return annotations[kBetaProvisioner].text() == engine::kProvisioner ||
@@ -127,6 +136,10 @@ std::optional<StorageClass> decode_storage_class(JsonView object) {
   found.reclaim_policy = text(object["reclaimPolicy"]);
   found.parameters = object["parameters"].string_map();
   found.mount_options = texts(object["mountOptions"]);
+  found.immediate = object["volumeBindingMode"].text() == "Immediate";
+  const JsonView terms = object["allowedTopologies"];
+  for (std::size_t i = 0; i < terms.size(); ++i)
+    found.allowed_topologies.push_back(topology_term(terms.at(i)));
   return found;
 }
 

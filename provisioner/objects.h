@@ -74,11 +74,16 @@ struct Volume {
   bool migrated = false;
 };
 
+// Labels that a node must have, each with one of these values.
+using TopologyTerm = std::map<std::string, std::vector<std::string>>;
+
 struct StorageClass {
   std::string name;
   std::string reclaim_policy;
   std::map<std::string, std::string> parameters;
   std::vector<std::string> mount_options;
+  bool immediate = false;                          // its volumeBindingMode
+  std::vector<TopologyTerm> allowed_topologies{};  // one of them must hold; none: anywhere
 };
 
 // nullopt: none of our business, and not kept. A claim is ours by its storage-provisioner

@@ -113,6 +113,9 @@ po::options_description cluster_flags(RawOptions& raw, DaemonOptions& options) {
       "how long a leader that cannot renew its Lease goes on");
   add("leader-election-retry-period", duration(raw, "leader-election-retry-period", "2s"),
       "between two tries");
+  add("immediate", flag(raw.immediate, "WORD")->default_value("central"),
+      "claims with volumeBindingMode Immediate: central: this daemon chooses a node for each; off: "
+      "they stay pending");
   add("register", yes(options.register_driver),
       "make the CSIDriver flexlocal.io, by which the scheduler asks for room; false: that is left "
       "to the administrator");

@@ -12,6 +12,7 @@
 #include "flexvolume/base/result.h"
 #include "provisioner/budget.h"
 #include "provisioner/endpoint.h"
+#include "provisioner/immediate_plan.h"
 #include "provisioner/lost_volume_plan.h"
 #include "provisioner/orphan_plan.h"
 
@@ -52,6 +53,7 @@ struct DaemonOptions {
   bool enable_capacity = true;
   std::string daemon_set;
   bool register_driver = true;
+  ImmediateBinding immediate = ImmediateBinding::kCentral;
   std::chrono::milliseconds capacity_poll_interval{60000};
   // The cluster role's, see election.h and cluster_parts.h.
   bool leader_election = true;

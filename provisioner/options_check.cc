@@ -100,6 +100,9 @@ Status read_words(const RawOptions& raw, DaemonOptions& options) {
   if (policy == policies.end())
     return wrong_usage("--node-delete-policy: accepted are tell, orphan, delete");
   options.node_delete_policy = policy->second;
+  if (raw.immediate != "central" && raw.immediate != "off")
+    return wrong_usage("--immediate: accepted are central, off");
+  options.immediate = raw.immediate == "off" ? ImmediateBinding::kOff : ImmediateBinding::kCentral;
   return {};
 }
 

@@ -17,6 +17,7 @@ struct RawOptions {
   std::string http_endpoint;
   std::string orphan_policy;
   std::string node_delete_policy;
+  std::string immediate;
   std::map<std::string, std::string> durations;  // by the flag's name
   std::map<std::string, std::string> numbers;    // by the flag's name
 };

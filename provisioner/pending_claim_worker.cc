@@ -22,8 +22,8 @@ Task<Status> PendingClaimWorker::work(const std::string& key) {
   }
   const Claim claim = *known;  // the store may change while we wait
   if (!waits_for_node(claim, exists)) {
-    tell_of_room(claim);
-    co_return Status();
+    auto looked = co_await look_for_node(claim);
+    co_return looked;
   }
   auto looked = co_await look_after_choice(claim);
   co_return looked;
@@ -34,6 +34,20 @@ bool PendingClaimWorker::is_for_us(const Claim& claim) const {
   if (claim.deleting || !claim.volume_name.empty()) return false;
   return claim.marked ||
          (claim.selected_node.empty() && parts_.classes.get(claim.storage_class) != nullptr);
+}
+
+Task<Status> PendingClaimWorker::look_for_node(const Claim& claim) {
+  const bool ours = placer_.waits(claim) && parts_.options.immediate == ImmediateBinding::kCentral;
+  if (ours) {
+    const auto placed = co_await placer_.place(claim);
+    if (!placed) co_return placed.error();
+    if (*placed) {
+      told_.erase(claim.key());
+      co_return Status();
+    }
+  }
+  tell_of_room(claim);
+  co_return Status();
 }
 
 Task<Status> PendingClaimWorker::look_after_choice(const Claim& claim) {
@@ -123,9 +137,14 @@ std::optional<std::string> PendingClaimWorker::no_room(const Claim& claim) const
     return claim.marked ? std::nullopt : std::optional(refusal->why);
   const auto* order = std::get_if<Order>(&plan);
   if (order == nullptr) return std::nullopt;
+  if (storage_class->immediate && parts_.options.immediate == ImmediateBinding::kOff)
+    return concat("StorageClass ", storage_class->name,
+                  " has volumeBindingMode Immediate, which this installation has switched off "
+                  "(--immediate=off); use a class with WaitForFirstConsumer");
   std::vector<NodeView> nodes;
   const auto now = parts_.clock.now();
   parts_.nodes.for_each([&](const std::string& name, const Node& node) {
+    if (!is_allowed(*storage_class, node)) return;
     nodes.push_back(
         {node, parts_.observations.health(name, now), parts_.beats.get(parts_.beat_key(name))});
   });

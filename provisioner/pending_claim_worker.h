@@ -6,13 +6,14 @@
 #include <string>
 
 #include "provisioner/cluster_parts.h"
+#include "provisioner/immediate_placer.h"
 #include "provisioner/room_summary.h"
 
 namespace flexlocal::provisioner {
 
 class PendingClaimWorker {
  public:
-  explicit PendingClaimWorker(ClusterParts& parts) : parts_(parts) {}
+  explicit PendingClaimWorker(ClusterParts& parts) : parts_(parts), placer_(parts) {}
 
   // One pass over the claim "namespace/name"; to be repeated now and then, since most of what it
   // decides on is how much time has passed.
@@ -30,11 +31,13 @@ class PendingClaimWorker {
   Task<Status> look_after_choice(const Claim& claim);
   Task<Status> look_again(const std::string& node);
   Task<Status> take_back(const Claim& claim, const std::string& why);
+  Task<Status> look_for_node(const Claim& claim);
   void tell_of_room(const Claim& claim);
   bool is_for_us(const Claim& claim) const;
   std::optional<std::string> no_room(const Claim& claim) const;
 
   ClusterParts& parts_;
+  ImmediatePlacer placer_;
   std::map<std::string, Told> told_;
 };
 

@@ -14,12 +14,15 @@ const PoolFigures* figures_of(const NodeHeartbeat& beat, const Promise& wanted) 
   return backend == pool->second.end() ? nullptr : &backend->second;
 }
 
+Bytes given_of(const NodeReport& report, const WantedVolume& wanted) {
+  const auto given = report.given.find(wanted.promise.pool);
+  return given == report.given.end() ? Bytes() : given->second;
+}
+
 // A daemon that says nothing of a budget has none.
 bool exceeds_budget(const NodeReport& report, const WantedVolume& wanted) {
   if (!report.budget) return false;
-  const auto given = report.given.find(wanted.promise.pool);
-  const Bytes others = given == report.given.end() ? Bytes() : given->second;
-  const Allowance allowance{*report.budget, wanted.of_class, others};
+  const Allowance allowance{*report.budget, wanted.of_class, given_of(report, wanted)};
   return !check_budget(allowance, wanted.promise.pool, wanted.promise.size);
 }
 
@@ -56,6 +59,15 @@ std::optional<NoRoom> no_room_on(const NodeView& node, const WantedVolume& volum
   if (exceeds_budget(node.beat->report, volume)) return NoRoom::kBudget;
   if (node.node.cordoned) return NoRoom::kCordoned;
   return std::nullopt;
+}
+
+Bytes free_on(const NodeView& node, const WantedVolume& wanted) {
+  if (node.beat == nullptr) return {};
+  const PoolFigures* const figures = figures_of(*node.beat, wanted.promise);
+  if (figures == nullptr) return {};
+  const NodeReport& report = node.beat->report;
+  const auto limit = report.budget ? report.budget->limit(wanted.of_class) : std::nullopt;
+  return limit ? std::min(figures->free, *limit - given_of(report, wanted)) : figures->free;
 }
 
 std::optional<std::string> no_room_anywhere(const std::vector<NodeView>& nodes,

@@ -216,4 +216,21 @@ TEST_CASE("a volume that does not say enough has no spec") {
   CHECK_FALSE(spec_of(volume).ok());
 }
 
+TEST_CASE("a class binds late unless it says Immediate, and is allowed where its terms say") {
+  const std::string text = R"({"metadata":{"name":"c"},"provisioner":"flexlocal.io")";
+  const auto late =
+      decode(decode_storage_class, text + R"(,"volumeBindingMode":"WaitForFirstConsumer"})");
+  REQUIRE(late.has_value());
+  CHECK_FALSE(late->immediate);
+  CHECK(late->allowed_topologies.empty());
+  const auto immediate = decode(
+      decode_storage_class,
+      text + R"(,"volumeBindingMode":"Immediate","allowedTopologies":[{"matchLabelExpressions":[)" +
+          R"({"key":"zone","values":["a","b"]},{"key":"disk","values":["nvme"]}]},{}]})");
+  REQUIRE(immediate.has_value());
+  CHECK(immediate->immediate);
+  CHECK(immediate->allowed_topologies ==
+        std::vector<TopologyTerm>{{{"zone", {"a", "b"}}, {"disk", {"nvme"}}}, {}});
+}
+
 }  // namespace flexlocal::provisioner::test

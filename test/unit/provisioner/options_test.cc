@@ -157,6 +157,7 @@ TEST_CASE("the cluster role's values are refused with what is accepted") {
   const std::string help = "; see flexlocal-provisioner --help";
   CHECK(words({"cluster", "--node-delete-policy=all"}) ==
         "--node-delete-policy: accepted are tell, orphan, delete" + help);
+  CHECK(words({"cluster", "--immediate=rank"}) == "--immediate: accepted are central, off" + help);
   CHECK(words({"cluster", "--leader-election-lease-duration=10s"}) ==
         "--leader-election-lease-duration must be longer than --leader-election-renew-deadline" +
             help);
@@ -274,6 +275,7 @@ TEST_CASE("help names every flag, and version one line, whatever else is missing
                            "leader-election-retry-period",
                            "label-nodes",
                            "register",
+                           "immediate",
                            "enable-capacity",
                            "daemon-set",
                            "capacity-poll-interval",

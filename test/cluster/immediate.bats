@@ -1,0 +1,97 @@
+# Claims that do not wait for a pod: the cluster daemon chooses their node, on two nodes of different
+# size.
+
+setup_file() {
+  . "$BATS_TEST_DIRNAME/daemon.bash"
+  start_cluster
+  eventually 30 account_kubeconfig flexlocal-cluster first
+  immediate_class immediate
+  immediate_class pinned 'allowedTopologies: [{matchLabelExpressions: [{key: kubernetes.io/hostname, values: [small]}]}]'
+  make_node small 2G
+  make_node large 4G
+  start_daemon small
+  start_daemon large
+  start_cluster_daemon first
+}
+
+teardown_file() {
+  . "$BATS_TEST_DIRNAME/daemon.bash"
+  stop_cluster
+}
+
+setup() {
+  . "$BATS_TEST_DIRNAME/daemon.bash"
+}
+
+teardown() {
+  kubectl delete pvc --all --wait=false
+  eventually 60 no_volumes
+}
+
+# immediate_class NAME [FIELD]
+immediate_class() {
+  kubectl apply -f - <<END
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: $1}
+provisioner: flexlocal.io
+volumeBindingMode: Immediate
+parameters: {onDelete: none}
+${2:-}
+END
+}
+
+# make_claims CLASS SIZE NAME...: without pods.
+make_claims() {
+  local name
+  for name in "${@:3}"; do
+    cat <<END
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: $name}
+spec: {storageClassName: $1, accessModes: [ReadWriteOnce], resources: {requests: {storage: $2}}}
+END
+  done | kubectl apply -f -
+}
+
+bound() { kubectl get pvc -o json | jq '[.items[] | select(.status.phase == "Bound")] | length'; }
+bound_is() { [ "$(bound)" = "$1" ]; }
+volumes_on() { kubectl get pv -l "flexlocal.io/node=$1" -o name | wc -l; }
+# How often a node refused a claim that it was chosen for.
+handed_back() { kubectl get events -o json | jq '[.items[] | select(.message | contains("no room on node"))] | length'; }
+waiting() { kubectl get pvc -o json | jq -r '.items[] | select(.status.phase == "Pending") | .metadata.name'; }
+
+@test "claims get volumes where there is most room, as many as fit, and the next when one goes" {
+  make_claims immediate 1Gi a b c d e
+  eventually 60 bound_is 4
+  [ "$(volumes_on large)" = 3 ]
+  [ "$(volumes_on small)" = 1 ]
+  last=$(waiting)
+  eventually 60 event_says "pvc/$last" ProvisioningFailed '0 of 2 nodes have 1Gi in pool "default" for backend lvm: 2 pool full'
+  [ "$(handed_back)" = 0 ]
+  gone=$(kubectl get pvc -o json | jq -r 'first(.items[] | select(.status.phase == "Bound") | .metadata.name)')
+  kubectl delete pvc "$gone"
+  eventually 90 claim_is "$last" Bound
+}
+
+@test "a class with allowedTopologies has volumes only there" {
+  make_claims pinned 512Mi a b
+  eventually 60 bound_is 2
+  [ "$(volumes_on small)" = 2 ]
+  make_claims pinned 3Gi c
+  eventually 60 event_says pvc/c ProvisioningFailed '0 of 1 nodes have 3Gi in pool "default" for backend lvm: 1 pool full'
+}
+
+@test "switched off, such claims stay pending and are told so" {
+  stop_processes "$work" first
+  start_cluster_daemon first --immediate=off
+  make_claims immediate 512Mi a
+  eventually 60 event_says pvc/a ProvisioningFailed '(--immediate=off); use a class with WaitForFirstConsumer'
+  claim_is a Pending
+}
+
+@test "nothing that the daemons asked for was forbidden" {
+  denied=$(forbidden)
+  [ -z "$denied" ]
+}
