@@ -50,14 +50,14 @@ struct DaemonOptions {
   Ratio ram_fraction = NodeBudget().ram_fraction;
   Ratio disk_per_ram = NodeBudget().disk_per_ram;
   // What the scheduler is told of the room, see capacity_publisher.h and registry.h.
-  bool enable_capacity = true;
   std::string daemon_set;
-  bool register_driver = true;
-  ImmediateBinding immediate = ImmediateBinding::kCentral;
   std::chrono::milliseconds capacity_poll_interval{60000};
+  bool enable_capacity = true;
+  bool register_driver = true;
   // The cluster role's, see election.h and cluster_parts.h.
   bool leader_election = true;
   bool label_nodes = true;
+  ImmediateBinding immediate = ImmediateBinding::kCentral;
   std::chrono::milliseconds lease_duration{15000};
   std::chrono::milliseconds renew_deadline{10000};
   std::chrono::milliseconds retry_period{2000};

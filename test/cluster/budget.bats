@@ -36,7 +36,7 @@ have_memory() {
 
 lease_says() {
   kubectl -n flexlocal-system get lease node-worker -o json |
-    says_yes ".metadata.annotations[\"flexlocal.io/budget\"] | fromjson | $1"
+    jq -en "input | .metadata.annotations[\"flexlocal.io/budget\"] | fromjson | $1"
 }
 
 granted() { [ "$(kubectl get pv "$1" -o 'jsonpath={.metadata.annotations.flexlocal\.io/granted}')" = "$2" ]; }

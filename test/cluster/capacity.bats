@@ -54,7 +54,7 @@ refusals() {
   eventually 30 tells_truth small
   eventually 30 tells_truth large
   uid=$(kubectl -n flexlocal-system get daemonset flexlocal-node -o 'jsonpath={.metadata.uid}')
-  capacities -o json | says_yes --arg uid "$uid" '(.items | length) == 4
+  capacities -o json | jq -en --arg uid "$uid" 'input | (.items | length) == 4
     and all(.items[]; .metadata.ownerReferences == [{apiVersion: "apps/v1", kind: "DaemonSet",
       name: "flexlocal-node", uid: $uid, controller: true}]
       and .nodeTopology.matchLabels["kubernetes.io/hostname"] == .metadata.labels["flexlocal.io/node"])'

@@ -31,8 +31,8 @@ teardown() {
   make_claim data 512Mi
   eventually 30 claim_is data Bound
   volume=$(volume_of data)
-  kubectl get pv "$volume" -o json | says_yes --arg uid "$(kubectl get pvc data -o 'jsonpath={.metadata.uid}')" \
-    --arg cluster "$(kubectl get namespace kube-system -o 'jsonpath={.metadata.uid}')" '
+  kubectl get pv "$volume" -o json | jq -en --arg uid "$(kubectl get pvc data -o 'jsonpath={.metadata.uid}')" \
+    --arg cluster "$(kubectl get namespace kube-system -o 'jsonpath={.metadata.uid}')" 'input |
     .metadata.name == "pvc-" + $uid and .spec.claimRef.uid == $uid
     and .metadata.annotations["pv.kubernetes.io/provisioned-by"] == "flexlocal.io"
     and .metadata.labels["flexlocal.io/node"] == "small"

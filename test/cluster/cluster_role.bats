@@ -76,7 +76,7 @@ secret_reads() { jq -r 'select(.verb == "get" and .objectRef.name == "flexlocal-
 secret_reads_are() { [ "$(secret_reads)" -ge "$1" ]; }
 rotate() { kubectl -n flexlocal-system annotate secret flexlocal-grant --overwrite "flexlocal.io/rotate=$1"; }
 heartbeat_says() {
-  kubectl -n flexlocal-system get lease "node-$1" -o json | says_yes "$2"
+  kubectl -n flexlocal-system get lease "node-$1" -o json | jq -en "input | $2"
 }
 
 @test "the node daemon's Lease says version, readiness and room, and belongs to the Node" {
@@ -161,7 +161,7 @@ label_is() {
 
 told_twice() {
   kubectl get events -o json |
-    says_yes --arg name "$1" 'any(.items[]; .involvedObject.name == $name and .reason == "ProvisioningFailed" and .count == 2)'
+    jq -en --arg name "$1" 'input | any(.items[]; .involvedObject.name == $name and .reason == "ProvisioningFailed" and .count == 2)'
 }
 
 @test "a claim whose selected node is not Ready for long goes back" {

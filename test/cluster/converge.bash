@@ -71,7 +71,7 @@ list_bound() {
 
 # Each claim that is wanted has its own volume, and there is no other.
 claims_are_right() {
-  kubectl get pvc,pv -o json | says_yes --argjson count "${#numbers[@]}" '
+  kubectl get pvc,pv -o json | jq -en --argjson count "${#numbers[@]}" 'input |
     (.items | map(select(.kind == "PersistentVolumeClaim" and .spec.storageClassName == "flexlocal"))) as $claims
     | (.items | map(select(.kind == "PersistentVolume").metadata.name) | sort) as $volumes
     | ($claims | length) == $count

@@ -66,7 +66,7 @@ teardown() {
 }
 
 # event_at TEST: whether the time of some event is so, as jq says it.
-event_at() { kubectl get events -o json | says_yes "any(.items[].lastTimestamp // empty | fromdate; $1)"; }
+event_at() { kubectl get events -o json | jq -en "input | any(.items[].lastTimestamp // empty | fromdate; $1)"; }
 
 @test "the clock of both daemons is set an hour back and forth" {
   eventually 30 account_kubeconfig flexlocal-cluster cluster

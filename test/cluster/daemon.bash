@@ -217,10 +217,11 @@ claim_is() { [ "$(kubectl get pvc "$1" -o 'jsonpath={.status.phase}')" = "$2" ];
 is_gone() { ! kubectl get "$@" && [[ $(kubectl get "$@" 2>&1) == *NotFound* ]]; }
 volume_of() { kubectl get pvc "$1" -o 'jsonpath={.spec.volumeName}'; }
 
-# event_says KIND/NAME REASON TEXT
+# event_says KIND/NAME REASON TEXT. (jq's `input` fails where there is none, as after a kubectl that
+# failed; of no input at all jq -e says yes.)
 event_says() {
-  kubectl get events -A -o json | says_yes --arg name "${1#*/}" --arg reason "$2" --arg text "$3" \
-    'any(.items[]; .involvedObject.name == $name and .reason == $reason and (.message | contains($text)))'
+  kubectl get events -A -o json | jq -en --arg name "${1#*/}" --arg reason "$2" --arg text "$3" \
+    'input | any(.items[]; .involvedObject.name == $name and .reason == $reason and (.message | contains($text)))'
 }
 
 # As the plugin would have made it on the node: an LV with the tags of the volume's own options.

@@ -97,7 +97,7 @@ END
 # at again only after a minute.
 knows_room() {
   kubectl -n flexlocal-system get csistoragecapacities -o json |
-    says_yes --arg class "$1" 'any(.items[]; .storageClassName == $class)'
+    jq -en --arg class "$1" 'input | any(.items[]; .storageClassName == $class)'
 }
 
 # make_claim NAME SIZE [PARAMETERS]: with a class of its own, of the same name.
@@ -123,8 +123,9 @@ END
 
 claim_volume() { echo "persistentVolumeClaim: {claimName: $1${2:+, $2}}"; }
 
-# event_says NAME TEXT: an event on the object of that name.
+# event_says NAME TEXT: an event on the object of that name. (`input` fails where there is none; of no
+# input at all jq -e says yes.)
 event_says() {
-  kubectl get events -o json | says_yes --arg name "$1" --arg text "$2" \
-    'any(.items[]; .involvedObject.name == $name and (.message | contains($text)))'
+  kubectl get events -o json | jq -en --arg name "$1" --arg text "$2" \
+    'input | any(.items[]; .involvedObject.name == $name and (.message | contains($text)))'
 }

@@ -17,11 +17,3 @@ eventually() {
     sleep 0.1
   done
 }
-
-# says_yes FILTER...: whether jq's filter is true of the JSON on standard input. `jq -e` of version 1.6
-# calls it true of no input at all, as a failed kubectl leaves it.
-says_yes() {
-  local json
-  json=$(cat)
-  [ -n "$json" ] && jq -e "$@" <<<"$json"
-}
