@@ -50,7 +50,7 @@ in_pod() {
   for ((tries = 0; tries < 30; tries++)); do
     status=0
     kubectl exec "$1" -- sh -c "$2" 2>"$errors" || status=$?
-    grep -qE 'container not found|CONTAINER_EXITED' "$errors" || break
+    grep -qE 'container not found|CONTAINER_EXITED|no running task found' "$errors" || break
     kubectl wait --for=condition=Ready "pod/$1" --timeout=5s >/dev/null 2>&1 || true
   done
   cat "$errors" >&2
