@@ -1,8 +1,6 @@
 #include "provisioner/budget.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
 
 #include "flexvolume/base/text.h"
 
@@ -17,34 +15,6 @@ Error not_a_ratio(std::string_view text) {
   return Error(ErrorCode::kInvalid,
                concat("\"", printable(text, 40), "\" is not a number from 0 to ", Ratio::kMost,
                       " with at most ", kPlaces, " decimals, such as 32 or 0.85"));
-}
-
-std::set<std::string> spaces_of(const std::string& name, const engine::NodeConfig& config) {
-  std::set<std::string> spaces;
-  const auto pool = config.pools.find(name);
-  if (pool == config.pools.end()) return spaces;
-  for (const auto backend :
-       {engine::Backend::kLvm, engine::Backend::kThin, engine::Backend::kQuota})
-    spaces.insert(engine::space_id(backend, name, pool->second));
-  spaces.erase(std::string());
-  return spaces;
-}
-
-const Promise* find(const Promised& promised, std::string_view name) {
-  const auto& all = promised.by_name;
-  const auto at = std::lower_bound(
-      all.begin(), all.end(), name,
-      [](const Promise* known, std::string_view wanted) { return known->name < wanted; });
-  if (at != all.end() && (*at)->name == name) return *at;
-  const auto more =
-      std::find_if(promised.more.begin(), promised.more.end(),
-                   [&](const Promise* const promise) { return promise->name == name; });
-  return more == promised.more.end() ? nullptr : *more;
-}
-
-void raise(std::map<std::string_view, Bytes>& sizes, std::string_view name, Bytes size) {
-  Bytes& known = sizes[name];
-  known = std::max(known, size);
 }
 
 }  // namespace
@@ -84,37 +54,15 @@ std::optional<Bytes> NodeBudget::limit(const std::optional<Ratio>& of_class) con
   return all > kMostBytes.count() ? kMostBytes : Bytes(static_cast<std::uint64_t>(all));
 }
 
+Bytes NodeBudget::left(const std::optional<Ratio>& of_class, Bytes given) const {
+  const auto all = limit(of_class);
+  return all ? *all - given : kMostBytes;
+}
+
 Bytes disk_for(Bytes memory, Ratio ratio) {
   const Wide all = static_cast<Wide>(memory.count()) * ratio.millionths();
   const Wide disk = (all + (Ratio::kOne - 1)) / Ratio::kOne;
   return disk > kMostBytes.count() ? kMostBytes : Bytes(static_cast<std::uint64_t>(disk));
-}
-
-Bytes given_in(const std::string& pool, const engine::NodeConfig& config,
-               const engine::Inventory& inventory, const Promised& promised,
-               const std::string& except) {
-  std::map<std::string_view, Bytes> others;  // than those that are known by name, or more of them
-  for (const Promise* const promise : promised.more)
-    if (promise->pool == pool) raise(others, promise->name, promise->size);
-  const std::set<std::string> spaces = spaces_of(pool, config);
-  for (const engine::Holding& holding : inventory.holdings) {
-    if (!spaces.contains(holding.space)) continue;
-    // Pools may share a space.
-    const Promise* const known = find(promised, holding.volume);
-    if (known == nullptr || known->pool == pool) raise(others, holding.volume, holding.size);
-  }
-  Bytes sum;
-  for (const Promise* const promise : promised.by_name) {
-    if (promise->pool != pool || promise->name == except) continue;
-    sum += promise->size;
-    if (const auto larger = others.find(promise->name); larger != others.end()) {
-      sum += larger->second - promise->size;
-      others.erase(larger);
-    }
-  }
-  for (const auto& [name, size] : others)
-    if (name != except) sum += size;
-  return sum;
 }
 
 Status check_budget(const Allowance& allowance, const std::string& pool, Bytes size) {
@@ -124,7 +72,7 @@ Status check_budget(const Allowance& allowance, const std::string& pool, Bytes s
   if (!budget.memory)
     return Error(ErrorCode::kNoSpace,
                  "there is no RAM budget, for the Node object has no status.capacity.memory");
-  const Bytes left = *limit - allowance.given;
+  const Bytes left = budget.left(allowance.of_class, allowance.given);
   if (size <= left) return {};
   return Error(ErrorCode::kNoSpace,
                concat("pool \"", pool, "\" has ", to_string(left), " left of its RAM budget of ",

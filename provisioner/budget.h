@@ -8,7 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "provisioner/room.h"
+#include "flexvolume/base/bytes.h"
+#include "flexvolume/base/result.h"
 
 namespace flexlocal::provisioner {
 
@@ -46,23 +47,19 @@ struct NodeBudget {
   // disk_per_ram, rounded down. nullopt: no limit, for the ratio is 0. Of a memory that is not
   // known nothing.
   std::optional<Bytes> limit(const std::optional<Ratio>& of_class) const;
+
+  // What of that is left beside what the pool's volumes have; kMostBytes where there is no limit.
+  Bytes left(const std::optional<Ratio>& of_class, Bytes given) const;
 };
 
 // How much disk goes with so much memory, rounded up; kMostBytes at most.
 Bytes disk_for(Bytes memory, Ratio ratio);
 
-// What the pool's volumes have in all, without the volume `except`: every PersistentVolume of the
-// node in whatever phase, what is being created, and what is there without one. A volume counts
-// once, at the largest size that is named.
-Bytes given_in(const std::string& pool, const engine::NodeConfig& config,
-               const engine::Inventory& inventory, const Promised& promised,
-               const std::string& except);
-
 // What a volume of a pool is held against.
 struct Allowance {
   const NodeBudget& budget;
   std::optional<Ratio> of_class;
-  Bytes given;  // what the others of the pool have, as given_in() says
+  Bytes given;  // what the others of the pool have, as Accounts::given() says
 };
 
 // Whether a volume of `size` may be beside them. kNoSpace, with figures, when not.

@@ -20,11 +20,6 @@ struct Limits {
   }
 };
 
-Bytes left_of(const NodeBudget& budget, const std::optional<Ratio>& of_class, Bytes given) {
-  const auto limit = budget.limit(of_class);
-  return limit ? std::min(*limit - given, kMostBytes) : kMostBytes;
-}
-
 }  // namespace
 
 Bytes largest_that_fits(Bytes most, Bytes unit, const std::function<bool(Bytes size)>& fits) {
@@ -42,7 +37,7 @@ Bytes largest_volume(const ClassParameters& parameters, const NodeBudget& budget
                      const RoomForSize& room) {
   const auto empty = room(Bytes(0));
   if (!empty) return {};
-  const Limits limits{parameters, *empty, left_of(budget, parameters.disk_per_ram, given)};
+  const Limits limits{parameters, *empty, budget.left(parameters.disk_per_ram, given)};
   const Bytes most = std::min(limits.budget, empty->free);
   const auto within_limits = [&](Bytes size) { return limits.hold(size); };
   const auto finds_disks = [&](Bytes size) {

@@ -15,8 +15,8 @@ namespace flexlocal::provisioner {
 Bytes largest_that_fits(Bytes most, Bytes unit, const std::function<bool(Bytes size)>& fits);
 
 // The largest volume that a claim of the class could get now: what ClaimWorker would accept, and
-// not a byte more. `room`: room_for() of a volume of this size in the class's pool, nameless and
-// not there yet; an Error says that there is none.
+// not a byte more. `room`: Accounts::room() of a volume of this size in the class's pool, nameless
+// and not there yet; an Error says that there is none.
 using RoomForSize = std::function<Result<PoolRoom>(Bytes size)>;
 Bytes largest_volume(const ClassParameters& parameters, const NodeBudget& budget, Bytes given,
                      const RoomForSize& room);

@@ -45,7 +45,7 @@ bool is_meant_for(const Volume& volume, const Claim& claim);
 Promise promise_of(const Order& order);
 
 // The size that the volume really gets, if there is room for it; else kNoSpace with figures, and
-// the scheduler should look elsewhere. `room`: room_for() what promise_of() the order says.
+// the scheduler should look elsewhere. `room`: Accounts::room() what promise_of() the order says.
 Result<Bytes> fit(const Order& order, const std::string& node, const PoolRoom& room);
 
 // The same of the node's budget, for the size that fit() said.

@@ -34,8 +34,8 @@ GrowthPlan plan_growth(const Claim& claim, const Volume* volume, const std::stri
 Promise promise_of(const Growth& growth, Bytes size);
 
 // The size that the volume will really offer, if there is room for what that takes beyond the
-// volume of today; else kNoSpace with figures. `room`: room_for() what promise_of() `asked` says.
-// Never less than the disks hold already: what an earlier try extended is not taken back.
+// volume of today; else kNoSpace with figures. `room`: Accounts::room() what promise_of() `asked`
+// says. Never less than the disks hold already: what an earlier try extended is not taken back.
 Result<Bytes> fit_growth(const Growth& growth, const std::string& node, const PoolRoom& room);
 
 // The same of the node's budget, for the size that fit_growth() said; `held`: what the volume

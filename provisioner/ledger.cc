@@ -1,9 +1,5 @@
 #include "provisioner/ledger.h"
 
-#include <algorithm>
-
-#include "provisioner/budget.h"
-
 namespace flexlocal::provisioner {
 namespace {
 
@@ -27,7 +23,11 @@ Promise promise_of(const engine::VolumeSpec& spec, const Volume& volume) {
 
 Ledger::Ledger(Storage& storage, const engine::NodeConfig& config, kube::Informer<Volume>& volumes,
                const Clock& clock, std::string node)
-    : storage_(storage), config_(config), volumes_(volumes), clock_(clock), node_(std::move(node)) {
+    : storage_(storage),
+      volumes_(volumes),
+      clock_(clock),
+      node_(std::move(node)),
+      accounts_(config) {
   volumes.on_change([this](const std::string& volume) { count(volume); });
 }
 
@@ -42,6 +42,7 @@ Task<Status> Ledger::refresh(bool anew) {
   trouble_.reset();
   outdated_.reset();
   inventory_ = std::move(*inventory);
+  accounts_.see(*inventory_);
   taken_ = asked;
   co_return Status();
 }
@@ -53,14 +54,7 @@ const engine::Inventory* Ledger::last_seen() const {
 
 Result<PoolRoom> Ledger::room(const Promise& wanted, const std::string& claim) const {
   if (!inventory_) return Error(ErrorCode::kUnavailable, "the disks have not been looked at yet");
-  return room_for(wanted, config_, *inventory_, promised(claim));
-}
-
-Bytes Ledger::given(const std::string& pool, const std::string& volume,
-                    const std::string& claim) const {
-  const engine::Inventory* const seen = last_seen();
-  return given_in(pool, config_, seen == nullptr ? engine::Inventory() : *seen, promised(claim),
-                  volume);
+  return accounts_.room(wanted, claim);
 }
 
 void Ledger::reserve(const std::string& claim, const engine::VolumeSpec& spec) {
@@ -69,32 +63,18 @@ void Ledger::reserve(const std::string& claim, const engine::VolumeSpec& spec) {
 
 // One that does not say enough promises nothing.
 void Ledger::count(const std::string& volume) {
-  auto place = place_of(volume);
-  const bool counted = place != promised_.end() && (*place)->promise.name == volume;
+  const auto counted = counted_.find(volume);
   const Volume* const known = volumes_.get(volume);
   const bool here = known != nullptr && known->node == node_;
-  if (counted && here && (*place)->is_of(*known)) return;
-  if (counted) place = promised_.erase(place);
-  if (!here) return;
-  if (const auto spec = spec_of(*known))
-    promised_.insert(place,
-                     std::make_unique<const Counted>(Counted{promise_of(*spec, *known), known->uid,
-                                                             known->claim_uid, known->granted}));
-}
-
-Ledger::Promises::iterator Ledger::place_of(const std::string& volume) {
-  return std::lower_bound(
-      promised_.begin(), promised_.end(), volume,
-      [](const auto& counted, const std::string& name) { return counted->promise.name < name; });
-}
-
-Promised Ledger::promised(const std::string& except_claim) const {
-  Promised out;
-  out.by_name.reserve(promised_.size());
-  for (const auto& counted : promised_) out.by_name.push_back(&counted->promise);
-  for (const auto& [claim, promise] : reserved_)
-    if (claim != except_claim) out.more.push_back(&promise);
-  return out;
+  if (here && counted != counted_.end() && counted->second.is_of(*known)) return;
+  const auto spec = here ? spec_of(*known) : Error(ErrorCode::kNotFound, "not of this node");
+  if (spec) {
+    accounts_.promise(promise_of(*spec, *known));
+    counted_.insert_or_assign(volume, Counted{known->uid, known->claim_uid, known->granted});
+  } else if (counted != counted_.end()) {
+    accounts_.forget_promise(volume);
+    counted_.erase(counted);
+  }
 }
 
 }  // namespace flexlocal::provisioner

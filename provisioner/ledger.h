@@ -2,16 +2,14 @@
 #pragma once
 
 #include <chrono>
-#include <map>
-#include <memory>
 #include <optional>
 #include <string>
-#include <vector>
+#include <unordered_map>
 
 #include "flexvolume/base/clock.h"
+#include "provisioner/accounts.h"
 #include "provisioner/kube/informer.h"
 #include "provisioner/objects.h"
-#include "provisioner/room.h"
 #include "provisioner/storage.h"
 
 namespace flexlocal::provisioner {
@@ -36,23 +34,23 @@ class Ledger {
     inventory_.reset();
   }
 
-  // After a refresh(): room for what the claim asks for, as room_for() has it. What is reserved for
-  // the claim itself counts as free.
+  // After a refresh(): room for what the claim asks for, as Accounts::room() has it.
   Result<PoolRoom> room(const Promise& wanted, const std::string& claim) const;
 
-  // What the pool's volumes have in all but `volume`, as given_in() has it; what is reserved for
-  // the claim itself does not count.
-  Bytes given(const std::string& pool, const std::string& volume, const std::string& claim) const;
+  // As Accounts::given() has it, by the last look at the disks.
+  Bytes given(const std::string& pool, const std::string& volume, const std::string& claim) const {
+    return accounts_.given(pool, volume, claim);
+  }
 
   // For a claim, from the decision until its PersistentVolume is known, or it is certain that
   // there will be none. A create without an answer may have been carried out: it stays reserved.
   void reserve(const std::string& claim, const engine::VolumeSpec& spec);
   // The same for what a volume grows to, until its PersistentVolume is known to say so.
   void reserve(const std::string& claim, const Promise& promise) {
-    reserved_.insert_or_assign(claim, promise);
+    accounts_.reserve(claim, promise);
   }
-  void release(const std::string& claim) { reserved_.erase(claim); }
-  bool has_reservations() const { return !reserved_.empty(); }
+  void release(const std::string& claim) { accounts_.release(claim); }
+  bool has_reservations() const { return accounts_.has_reservations(); }
 
   const std::optional<engine::Inventory>& inventory() const { return inventory_; }
 
@@ -62,25 +60,19 @@ class Ledger {
   const std::optional<Error>& trouble() const { return trouble_; }
 
  private:
-  // What is promised by a PersistentVolume, and of what it was read from that which can change; its
-  // options cannot (ValidatePersistentVolumeUpdate in pkg/apis/core/validation).
+  // Of a PersistentVolume whose promise is counted, what of that can change; its options cannot
+  // (ValidatePersistentVolumeUpdate in pkg/apis/core/validation).
   struct Counted {
-    Promise promise;
     std::string uid, claim_uid, granted;
 
     bool is_of(const Volume& volume) const {
       return uid == volume.uid && claim_uid == volume.claim_uid && granted == volume.granted;
     }
   };
-  // In order of name, side by side for whoever goes through all of them.
-  using Promises = std::vector<std::unique_ptr<const Counted>>;
 
   void count(const std::string& volume);
-  Promises::iterator place_of(const std::string& volume);
-  Promised promised(const std::string& except_claim) const;
 
   Storage& storage_;
-  const engine::NodeConfig& config_;
   const kube::Informer<Volume>& volumes_;
   const Clock& clock_;
   std::string node_;
@@ -88,10 +80,10 @@ class Ledger {
   std::optional<engine::Inventory> outdated_;
   std::optional<Error> trouble_;
   Clock::Instant taken_{};
-  // Of this node's PersistentVolumes, by name: what they say is read when they change, not for
-  // every claim that asks for room beside them.
-  Promises promised_;
-  std::map<std::string, Promise> reserved_;  // by claim
+  Accounts accounts_;
+  // This node's PersistentVolumes, by name: what they say is read when they change, not for every
+  // claim that asks for room beside them.
+  std::unordered_map<std::string, Counted> counted_;
 };
 
 }  // namespace flexlocal::provisioner

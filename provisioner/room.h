@@ -1,6 +1,8 @@
-// How much of a pool is still to give away: exact, and nothing else in this file.
+// How much of a pool is still to give away, and what a volume takes of it: exact, and nothing else
+// in this file.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,12 +21,6 @@ struct Promise {
   Bytes size;
 };
 
-// What a node has promised. Nearly all of it changes seldom and may be thousands of volumes.
-struct Promised {
-  std::vector<const Promise*> by_name;  // in that order, each volume once
-  std::vector<const Promise*> more;     // in any order, and of any volumes
-};
-
 // What one pool has for one volume that is asked for, at one moment.
 struct PoolRoom {
   engine::Pool pool;
@@ -34,20 +30,37 @@ struct PoolRoom {
   Bytes held{};               // what the volume itself offers already; 0: it has not been made
 };
 
-// Room for `wanted` beside what is promised. A volume counts once, at the largest size that is
-// named, and only with what it does not offer yet: what exists is missing from the space itself. A
-// volume that is being removed still exists, so its space is not offered before it is really free.
-//
-// `wanted` may be a volume that exists and is to grow: `held` is then not among what is free.
-//
+// What is still to be taken from its space for a promise.
+struct Demand {
+  engine::Backend backend;
+  const engine::Pool* pool;
+  Bytes size;  // beyond what the volume offers already
+  Bytes cost;
+  Bytes most_on_one_disk;  // the parts of a volume lie on different disks
+
+  bool has_layout() const;  // it cannot lie on just any disk
+};
+
+// `held`: what the volume offers already; 0: it has not been made.
+Demand demand_of(const Promise& promise, const engine::Pool& pool, Bytes unit, Bytes held);
+
 // LVM chooses the disks when a volume is made, in an order that nobody knows yet. So each promise
-// is counted on every disk when layouts are looked at: a "no" may be too careful while others wait
-// for their first mount, a "yes" holds for all of them, unless a mount fails later and gives its
-// disks back.
-//
-// kNotFound, in words, when the node has no such pool, the pool has no volumes of that backend, or
-// what they would lie on is not to be seen.
-Result<PoolRoom> room_for(const Promise& wanted, const engine::NodeConfig& config,
-                          const engine::Inventory& inventory, const Promised& promised);
+// is counted on every disk: a "no" may be too careful while others wait for their first mount, a
+// "yes" holds for all of them, unless a mount fails later and gives its disks back. `on_each_disk`:
+// the most that all demands of the space, this one included, may take of one disk.
+bool finds_disks(const Demand& demand, const engine::Space& space, Bytes on_each_disk);
+
+// The pool that node.conf has under the name that is wanted, and the id of the space behind it for
+// volumes of that backend.
+struct PoolPlace {
+  const engine::Pool& pool;
+  std::string space;
+};
+
+// kNotFound, in words, when the node has no such pool or the pool no volumes of that backend.
+Result<PoolPlace> find_place(const Promise& wanted, const engine::NodeConfig& config);
+
+// What the pool's volumes would lie on is not to be seen: kNotFound, in words.
+Error not_seen(const Promise& wanted, const engine::Pool& pool);
 
 }  // namespace flexlocal::provisioner

@@ -66,8 +66,8 @@ Bytes free_on(const NodeView& node, const WantedVolume& wanted) {
   const PoolFigures* const figures = figures_of(*node.beat, wanted.promise);
   if (figures == nullptr) return {};
   const NodeReport& report = node.beat->report;
-  const auto limit = report.budget ? report.budget->limit(wanted.of_class) : std::nullopt;
-  return limit ? std::min(figures->free, *limit - given_of(report, wanted)) : figures->free;
+  if (!report.budget) return figures->free;
+  return std::min(figures->free, report.budget->left(wanted.of_class, given_of(report, wanted)));
 }
 
 std::optional<std::string> no_room_anywhere(const std::vector<NodeView>& nodes,

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "flexvolume/base/text.h"
+#include "provisioner/accounts.h"
 
 namespace flexlocal::provisioner::test {
 namespace {
@@ -52,10 +53,11 @@ struct Node {
     for (const auto& [name, has] : held)
       inventory.holdings.push_back(
           {name, has.backend == Backend::kThin ? "thin:vg/thin" : "group:vg", has.size});
-    Promised promised;
-    for (const auto& [name, promise] : volumes) promised.by_name.push_back(&promise);
-    for (const auto& [ticket, promise] : reserved) promised.more.push_back(&promise);
-    return given_in(pool, config, inventory, promised, except);
+    Accounts accounts(config);
+    accounts.see(inventory);
+    for (const auto& [name, promise] : volumes) accounts.promise(promise);
+    for (const auto& [ticket, promise] : reserved) accounts.reserve(ticket, promise);
+    return accounts.given(pool, except, "");
   }
   bool may_have(const Promise& wanted) const {
     const Allowance allowance{budget, {}, given(wanted.pool, wanted.name)};

@@ -3,9 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <memory>
 #include <random>
 
 #include "flexvolume/base/text.h"
+#include "provisioner/accounts.h"
 #include "provisioner/claim_plan.h"
 
 namespace flexlocal::provisioner::test {
@@ -40,14 +42,14 @@ struct Disks {
   }
 
   Result<PoolRoom> room(Backend backend, Bytes size) const {
-    Promised promised;
-    for (const Promise& promise : promises) promised.more.push_back(&promise);
-    return room_for({"", backend, kPool, size}, config, inventory, promised);
+    return accounts()->room({"", backend, kPool, size}, "");
   }
-  Bytes given() const {
-    Promised promised;
-    for (const Promise& promise : promises) promised.more.push_back(&promise);
-    return given_in(kPool, config, inventory, promised, "");
+  Bytes given() const { return accounts()->given(kPool, "", ""); }
+  std::unique_ptr<Accounts> accounts() const {
+    auto made = std::make_unique<Accounts>(config);
+    made->see(inventory);
+    for (const Promise& promise : promises) made->promise(promise);
+    return made;
   }
   Bytes largest(const ClassParameters& parameters) const {
     return largest_volume(parameters, budget, given(),

@@ -1,13 +1,13 @@
-#include "provisioner/room.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
 
 #include "flexvolume/base/text.h"
+#include "provisioner/accounts.h"
 
 namespace flexlocal::provisioner::test {
 namespace {
@@ -46,29 +46,27 @@ Promise promise_of(const std::string& name, std::uint64_t size_mib, Backend back
   return {name, backend, pool, mib(size_mib)};
 }
 
-Promised all_more(const std::vector<Promise>& promises) {
-  Promised out;
-  for (const Promise& promise : promises) out.more.push_back(&promise);
-  return out;
-}
-
-// Every other one that may be is among those that are known by name.
-Promised mixed(const std::vector<Promise>& promises) {
-  std::map<std::string_view, const Promise*> known;
-  Promised out;
+// All reserved, or every other one that may be by its PersistentVolume.
+Result<PoolRoom> room_beside(const std::vector<Promise>& promises, const Promise& wanted,
+                             const engine::NodeConfig& config, const engine::Inventory& inventory,
+                             bool mixed) {
+  Accounts accounts(config);
+  accounts.see(inventory);
+  std::set<std::string_view> known;
   for (std::size_t i = 0; i < promises.size(); ++i)
-    if (i % 2 != 0 || !known.try_emplace(promises[i].name, &promises[i]).second)
-      out.more.push_back(&promises[i]);
-  for (const auto& [name, promise] : known) out.by_name.push_back(promise);
-  return out;
+    if (mixed && i % 2 == 0 && known.insert(promises[i].name).second)
+      accounts.promise(promises[i]);
+    else
+      accounts.reserve(concat("claim", i), promises[i]);
+  return accounts.room(wanted, "");
 }
 
 // The same wherever the promises stand.
 Result<PoolRoom> any_room(const Promise& wanted, const engine::NodeConfig& config,
                           const engine::Inventory& inventory,
                           const std::vector<Promise>& promises) {
-  auto found = room_for(wanted, config, inventory, all_more(promises));
-  const auto other = room_for(wanted, config, inventory, mixed(promises));
+  auto found = room_beside(promises, wanted, config, inventory, false);
+  const auto other = room_beside(promises, wanted, config, inventory, true);
   REQUIRE(found.ok() == other.ok());
   if (found) {
     CHECK(found->free == other->free);
@@ -174,7 +172,7 @@ TEST_CASE("a mirror is promised twice, with the metadata of both halves") {
 TEST_CASE("what is not here is told by what is missing") {
   const auto words = [](const Promise& wanted, const engine::NodeConfig& config,
                         const engine::Inventory& inventory) {
-    const auto found = room_for(wanted, config, inventory, {});
+    const auto found = room_beside({}, wanted, config, inventory, false);
     REQUIRE_FALSE(found.ok());
     CHECK(found.error().code() == ErrorCode::kNotFound);
     return found.error().message();
