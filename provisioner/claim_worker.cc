@@ -148,15 +148,13 @@ Status ClaimWorker::keep_in_budget(const Claim& claim, const Order& order, Bytes
 
 Task<Status> ClaimWorker::provision(const Claim& claim, const StorageClass& storage_class,
                                     const Order& order) {
-  // Before the room: a claim that goes from node to node for want of a key would say the wrong
-  // thing.
-  if (auto ready = parts_.grants.refresh(); !ready)
-    co_return claim.marked ? Status(no_grant(claim, ready.error())) : Status();
   auto size = co_await find_room(claim, order);
   if (!size) {
     const bool elsewhere =
         size.error().code() == ErrorCode::kNoSpace || size.error().code() == ErrorCode::kNotFound;
     if (!elsewhere) co_return size.error();
+    // A claim that goes from node to node where no node has a key would say the wrong thing.
+    if (auto ready = parts_.grants.refresh(); !ready) co_return no_grant(claim, ready.error());
     parts_.ledger.release(claim.key());
     if (!claim.marked) co_return Status();
     auto handed = co_await hand_back(claim, size.error().message());
@@ -264,7 +262,8 @@ Task<Status> ClaimWorker::hand_back(const Claim& claim, const std::string& why) 
 }
 
 // Whatever was reserved by a try whose answer was lost stays so: that volume may be there.
-Error ClaimWorker::no_grant(const Claim& claim, const Error& why) {
+Status ClaimWorker::no_grant(const Claim& claim, const Error& why) {
+  if (!claim.marked) return {};
   say(claim, kube::EventType::kWarning, "ProvisioningFailed", why.message());
   return why;
 }

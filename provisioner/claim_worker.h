@@ -33,7 +33,7 @@ class ClaimWorker {
   void count(const Claim& claim, const Order& order, const Status& provisioned,
              Clock::Instant began);
   Status no_size(const Claim& claim, const Error& why);
-  Error no_grant(const Claim& claim, const Error& why);
+  Status no_grant(const Claim& claim, const Error& why);
   void say(const Claim& claim, kube::EventType type, std::string_view reason,
            const std::string& message);
 
