@@ -1,8 +1,9 @@
 // A node daemon without disks, for the bench of the Kubernetes half: the real node role with the
 // real client, on a pool that is a number.
 //
-//   node-simulator NODE KUBECONFIG POOL_BYTES GRANT_KEY_FILE
+//   node-simulator NODE KUBECONFIG POOL_BYTES GRANT_KEY_FILE [NAMESPACE]
 //
+// With a namespace it keeps a CSIStorageCapacity there for each class.
 // Prints "synced" and the ms since its start once its first lists are complete, works until
 // SIGTERM, and then prints one line of JSON: its CPU time in ms until it had synced and after that,
 // and its peak resident memory in KiB. Exit status: 0, or 1 when it could not begin.
@@ -61,6 +62,7 @@ struct Arguments {
   std::string kubeconfig;
   Bytes pool;
   std::string grant_key;
+  std::string capacity_namespace;  // empty: none
 };
 
 double milliseconds(const timeval& time) {
@@ -108,6 +110,9 @@ class Simulator {
     }
     NodeRoleOptions options;
     options.grants = {arguments_.grant_key, arguments_.grant_key};
+    options.capacity.enabled = !arguments_.capacity_namespace.empty();
+    options.capacity.namespace_name = arguments_.capacity_namespace;
+    options.capacity.daemon_set = "none";
     NodeRole role(io_, api, storage_, config_, clock_, log_, *membership, options);
     signals.async_wait([&role](const boost::system::error_code& error, int) {
       if (!error) role.stop();
@@ -162,9 +167,11 @@ int run(const Arguments& arguments) {
 
 int main(int argc, char** argv) {
   unsigned long long bytes = 0;
-  if (argc != 5 || !flexlocal::parse_number(argv[3], flexlocal::kMostBytes.count(), bytes)) {
-    std::cerr << "usage: node-simulator NODE KUBECONFIG POOL_BYTES GRANT_KEY_FILE\n";
+  if (argc < 5 || argc > 6 ||
+      !flexlocal::parse_number(argv[3], flexlocal::kMostBytes.count(), bytes)) {
+    std::cerr << "usage: node-simulator NODE KUBECONFIG POOL_BYTES GRANT_KEY_FILE [NAMESPACE]\n";
     return 1;
   }
-  return flexlocal::provisioner::run({argv[1], argv[2], flexlocal::Bytes(bytes), argv[4]});
+  return flexlocal::provisioner::run(
+      {argv[1], argv[2], flexlocal::Bytes(bytes), argv[4], argc == 6 ? argv[5] : ""});
 }

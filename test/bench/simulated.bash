@@ -1,0 +1,145 @@
+# shellcheck shell=bash
+# Node daemons without disks (node_simulator.cc) on a control plane of their own: test/bench/provision
+# and test/bench/placement source it, with `here`, `simulator`, `scratch` (a new folder) and
+# `deadline` (s) set.
+# shellcheck source-path=SCRIPTDIR
+# shellcheck disable=SC2034 # what is set for those that source it
+: "${here:?}" "${simulator:?}" "${scratch:?}" "${deadline:?}"
+. "$here/../lab/api.bash"
+processes=() pipes=() watcher=''
+readonly claims_path=/api/v1/namespaces/default/persistentvolumeclaims
+
+say() { echo "bench: $1" >&2; }
+
+fail() {
+  say "$1"
+  exit 1
+}
+
+# shellcheck disable=SC2317 # called by the trap
+stop() {
+  local status=$?
+  trap - EXIT
+  trap : INT TERM HUP # a second signal must not cut this short
+  for process in "${processes[@]}" $watcher; do kill "$process" 2>/dev/null || true; done
+  "$here/../lab/control-plane" down "$scratch/cluster" >&2
+  exit "$status"
+}
+
+# start_cluster NODE...: as Node objects, and the class.
+start_cluster() {
+  local node
+  mkdir -p "$scratch"
+  trap stop EXIT
+  trap 'exit 130' INT
+  trap 'exit 143' TERM HUP
+  "$here/../lab/control-plane" up "$scratch/cluster" --node-grace 3600s >&2
+  # shellcheck source=/dev/null
+  . "$scratch/cluster/env"
+  api_port "$scratch/cluster" >"$scratch/port"
+  for node; do "$here/../lab/control-plane" node "$scratch/cluster" "$node" 64Gi; done
+  kubectl apply -f - >&2 <<'END'
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: flexlocal}
+provisioner: flexlocal.io
+volumeBindingMode: WaitForFirstConsumer
+END
+  (umask 077 && openssl rand -hex 32 >"$scratch/grant.key")
+}
+
+# claim_json NAME EXTRA: `extra` is more of its metadata.
+claim_json() {
+  printf '{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"%s"%s},"spec":{"accessModes":["ReadWriteOnce"],"storageClassName":"flexlocal","resources":{"requests":{"storage":"1Gi"}}}}' "$1" "$2"
+}
+
+# post PATH FILE: each line of FILE as an object, 50 requests at once on few connections.
+post() {
+  local token number=0 line
+  token=$(cut -d, -f1 "$scratch/cluster/pki/tokens.csv")
+  rm -rf "$scratch/bodies" && mkdir "$scratch/bodies"
+  while IFS= read -r line; do
+    printf %s "$line" >"$scratch/bodies/$number"
+    [ "$number" = 0 ] || echo next
+    printf 'url="https://127.0.0.1:%s%s"\ndata="@%s"\noutput="/dev/null"\nfail\nsilent\nshow-error\n' \
+      "$(<"$scratch/port")" "$1" "$scratch/bodies/$number"
+    printf 'cacert="%s"\nheader="Content-Type: application/json"\nheader="Authorization: Bearer %s"\n' \
+      "$scratch/cluster/pki/ca.crt" "$token"
+    number=$((number + 1))
+  done <"$2" >"$scratch/requests"
+  curl --no-progress-meter --parallel --parallel-immediate --parallel-max 50 --config "$scratch/requests"
+}
+
+# bind PREFIX COUNT: makes so many claims from the file PREFIX.claims, and pods from PREFIX.pods if
+# there is one; sets `took`, in ns, until all are Bound. That is read from
+# the API server's audit log: it ends a watch that cannot keep up. Fails after `deadline`.
+bind() {
+  local start status=0
+  rm -f "$scratch/watch" && mkfifo "$scratch/watch"
+  tail --lines=0 --follow "$scratch/cluster/audit.log" >"$scratch/watch" &
+  watcher=$!
+  exec 4<"$scratch/watch"
+  start=$(date +%s%N)
+  { post "$claims_path" "$scratch/$1.claims" && post_pods "$1"; } &
+  # A claim's status is written once, when it is bound. Interactive: each line when it comes.
+  # shellcheck disable=SC2016 # awk expands it
+  timeout "$deadline" mawk -W interactive -v prefix="$1" -v claims="$2" '
+    /"verb":"update"/ && /"resource":"persistentvolumeclaims"/ && /"subresource":"status"/ &&
+      /"code":200/ && match($0, "\"name\":\"" prefix "-[0-9]+\"") {
+        if (!seen[substr($0, RSTART, RLENGTH)]++ && ++count == claims) exit
+      }
+    END { exit count != claims }' <&4 || status=$?
+  took=$(($(date +%s%N) - start))
+  wait "$!"
+  kill "$watcher" && watcher=''
+  exec 4<&-
+  return "$status"
+}
+
+post_pods() {
+  [ ! -e "$scratch/$1.pods" ] || post /api/v1/namespaces/default/pods "$scratch/$1.pods"
+}
+
+# start_simulator NODE [BYTES [NAMESPACE]]: its words come through a pipe of its own. With a namespace
+# it tells the scheduler there of its room.
+start_simulator() {
+  local pipe
+  [ -p "$scratch/$1.out" ] || mkfifo "$scratch/$1.out"
+  exec {pipe}<>"$scratch/$1.out"
+  "$simulator" "$1" "$KUBECONFIG" "${2:-$((1 << 50))}" "$scratch/grant.key" ${3:+"$3"} \
+    1>&"$pipe" 2>>"$scratch/log" &
+  processes+=($!)
+  pipes+=("$pipe")
+}
+
+# Sets `synced_ms`: the last one's time from its start to complete lists.
+await_synced() {
+  local pipe word
+  for pipe in "${pipes[@]}"; do
+    read -r -t 60 -u "$pipe" word synced_ms || word=''
+    [ "$word" = synced ] || fail "a daemon has not synced: $(tail -n 3 "$scratch/log")"
+  done
+}
+
+# Sets `used`: what the daemons say of themselves, a line each.
+end_simulators() {
+  local number pipe line
+  used=''
+  for number in "${!processes[@]}"; do
+    kill "${processes[number]}" 2>/dev/null || true
+    wait "${processes[number]}" || fail "a daemon failed: $(tail -n 3 "$scratch/log")"
+    pipe=${pipes[number]}
+    read -r -t 5 -u "$pipe" line || fail "a daemon said nothing at its end"
+    exec {pipe}<&-
+    used+=$line$'\n'
+  done
+  processes=() pipes=()
+}
+
+# sum FIELD: of what the daemons said.
+sum() { jq -s "map(.$1) | add" <<<"$used"; }
+
+requests() {
+  jq -r 'select(.userAgent | startswith("flexlocal-provisioner")) | .verb' \
+    "$scratch/cluster/audit.log" | grep -cv watch || true
+}
