@@ -1,5 +1,6 @@
 #include "provisioner/rank_placer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "flexvolume/base/text.h"
@@ -65,7 +66,7 @@ Task<Result<RankPlacer::Again>> RankPlacer::work(const std::string& key) {
   co_return taken;
 }
 
-// How long it is until this node may take the claim.
+// How long it is until this node may take the claim, or should look at it again.
 Task<Result<RankPlacer::Again>> RankPlacer::consider(const Claim& claim,
                                                      const StorageClass& storage_class,
                                                      Bytes size) {
@@ -81,7 +82,9 @@ Task<Result<RankPlacer::Again>> RankPlacer::consider(const Claim& claim,
   const auto seen = seen_.find(claim.key());
   if (seen == seen_.end() || !seen->second.since) co_return Again();
   const auto due = std::max(*seen->second.since + *pause, seen->second.not_before);
-  co_return Again(std::max(due - parts_.clock.now(), Clock::Instant::duration::zero()));
+  const std::chrono::nanoseconds left = due - parts_.clock.now();
+  // By a later list fewer may be before this node.
+  co_return Again(std::clamp<std::chrono::nanoseconds>(left, {}, CapacitySurvey::kGoodFor));
 }
 
 // The class may ask for labels of which nodes do not tell each other. Then nodes are ranked that it

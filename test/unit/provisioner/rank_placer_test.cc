@@ -134,6 +134,17 @@ TEST_CASE_FIXTURE(Fixture,
   }
 }
 
+TEST_CASE_FIXTURE(Fixture, "far behind, it asks again who is before it when the list is old") {
+  others_have(better_nodes(9));
+  CHECK(work() == RankPlacer::Again(CapacitySurvey::kGoodFor));
+  manual.advance(2 * CapacitySurvey::kGoodFor);
+  CHECK(work() == RankPlacer::Again());
+  CHECK(taken() == 0);
+  others_have(better_nodes(4));
+  CHECK(work() == RankPlacer::Again());
+  CHECK(taken() == 1);
+}
+
 TEST_CASE_FIXTURE(Fixture, "the pauses begin anew when the claim waits anew") {
   others_have(better_nodes(1));
   CHECK(work() == RankPlacer::Again(kRankPause));
