@@ -102,8 +102,7 @@ Task<Status> CapacityPublisher::know_disks() {
   co_return refreshed;
 }
 
-// nullopt: it is not known now, and will be soon. A class that no claim can use has no room; why
-// not is said on its claims.
+// A class that no claim can use has no room; why not is said on its claims.
 std::optional<Bytes> CapacityPublisher::room_of(const std::string& storage_class) const {
   const StorageClass* const known = parts_.classes.get(storage_class);
   if (known == nullptr) return std::nullopt;

@@ -43,6 +43,10 @@ class CapacityPublisher {
   // One look at the truth, and whatever is to be told of it.
   Task<Status> look();
 
+  // What would be told now: the largest volume of the class that can be made here. nullopt: it is
+  // not known now, and will be soon.
+  std::optional<Bytes> room_of(const std::string& storage_class) const;
+
  private:
   struct Told {
     Bytes size;
@@ -54,7 +58,6 @@ class CapacityPublisher {
   Task<Status> know_disks();
   Task<Status> tell(const std::string& storage_class, Bytes size);
   Task<Status> create(const std::string& storage_class, Bytes size);
-  std::optional<Bytes> room_of(const std::string& storage_class) const;
   std::vector<Bytes> waiting_for(const std::string& storage_class) const;
   bool is_due(const std::string& storage_class, Bytes size) const;
   void forget_gone_classes();

@@ -1,6 +1,7 @@
 #include "provisioner/immediate_placer.h"
 
 #include "flexvolume/base/text.h"
+#include "provisioner/selected_node_plan.h"
 
 namespace flexlocal::provisioner {
 namespace {
@@ -9,14 +10,6 @@ namespace {
 constexpr auto kCountedAfter = 2 * kHeartbeatInterval;
 // Whatever made a node refuse may be over then.
 constexpr auto kPassedOver = std::chrono::seconds(30);
-
-std::string patch_with_selected_node(const Claim& claim, const std::string& node) {
-  JsonWriter json;
-  json.begin_object().key("metadata").begin_object();
-  json.member("resourceVersion", claim.resource_version).key("annotations").begin_object();
-  json.member(kSelectedNode, node).end_object().end_object().end_object();
-  return json.take();
-}
 
 }  // namespace
 

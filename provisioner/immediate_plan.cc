@@ -14,6 +14,12 @@ bool holds(const TopologyTerm& term, const Node& node) {
   });
 }
 
+bool allows_hostname(const TopologyTerm& term, const std::string& hostname) {
+  const auto names = term.find(std::string(kHostnameLabel));
+  return names == term.end() ||
+         std::find(names->second.begin(), names->second.end(), hostname) != names->second.end();
+}
+
 // What is left there of disks and budget; nullopt: not enough for the volume.
 std::optional<Bytes> left_on(const NodeChoice& choice, const WantedVolume& wanted) {
   WantedVolume with_assigned = wanted;
@@ -28,6 +34,13 @@ bool is_allowed(const StorageClass& storage_class, const Node& node) {
   const auto& terms = storage_class.allowed_topologies;
   return terms.empty() || std::any_of(terms.begin(), terms.end(),
                                       [&](const TopologyTerm& term) { return holds(term, node); });
+}
+
+bool is_allowed_hostname(const StorageClass& storage_class, const std::string& hostname) {
+  const auto& terms = storage_class.allowed_topologies;
+  return terms.empty() || std::any_of(terms.begin(), terms.end(), [&](const TopologyTerm& term) {
+           return allows_hostname(term, hostname);
+         });
 }
 
 std::string choose_node(const std::vector<NodeChoice>& nodes, const StorageClass& storage_class,

@@ -101,6 +101,7 @@ class NodeDaemon {
     role.orphan_policy = options_.orphan_policy;
     role.ram_fraction = options_.ram_fraction;
     role.disk_per_ram = options_.disk_per_ram;
+    role.immediate = options_.immediate;
     role.capacity.enabled = options_.enable_capacity;
     role.capacity.namespace_name = own_namespace(options_);
     role.capacity.daemon_set = options_.daemon_set;

@@ -97,6 +97,9 @@ NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& s
                {options.orphan_policy, options.orphan_grace, orphan_interval(options)}),
       promises_(parts_),
       capacity_(parts_, options.capacity, [this] { return state_.usable(); }),
+      survey_(parts_, options.capacity.namespace_name, [this] { enqueue_waiting(); }),
+      rank_placer_(parts_, survey_,
+                   [this](const std::string& name) { return capacity_.room_of(name); }),
       memory_(api, log, membership.node.name, parts_.budget) {
   claims_.on_change([this](const std::string& key) { enqueue_claim(key); });
   volumes_.on_change([this](const std::string& key) {
@@ -124,6 +127,7 @@ Task<void> NodeRole::run() {
   controller_.watch(promises_.run(options_.tidy_interval));
   controller_.watch(orphans_.run());
   controller_.watch(capacity_.run());
+  if (ranks()) controller_.watch(survey_.run());
   controller_.watch(memory_.follow(options_.tidy_interval));
   co_await controller_.run();
 }
@@ -175,12 +179,17 @@ Task<Result<Pass>> NodeRole::work_on(const std::string& key) {
   co_return pass;
 }
 
-// Made first, then grown: a claim that is bound is the former's no more.
+// Made first, then grown: a claim that is bound is the former's no more, and one that is nobody's
+// yet is neither's.
 Task<Status> NodeRole::work_on_claim(const std::string& claim) {
   auto made = co_await claim_worker_.work(claim);
   if (!made) co_return made;
   auto grown = co_await growth_worker_.work(claim);
-  co_return grown;
+  if (!grown || !ranks()) co_return grown;
+  const auto again = co_await rank_placer_.work(claim);
+  if (!again) co_return again.error();
+  if (*again) queue_.add_after(concat(kClaimKey, claim), **again);
+  co_return Status();
 }
 
 LogSubject NodeRole::subject_of(const std::string& key) const {
@@ -264,14 +273,20 @@ void NodeRole::enqueue_claims() {
 
 // A change of its volume's capacity comes by the claim, whose status follows. Most claims of a
 // cluster are other nodes', and each of their changes comes by here: no pass is spent on them,
-// unless it may take back what is reserved for one that has gone elsewhere.
+// unless it may take back what is reserved for one that has gone elsewhere, or the claim waits for
+// a node.
 void NodeRole::enqueue_claim(const std::string& key) {
   if (!has_synced()) return;
+  const bool waits = ranks() && rank_placer_.notice(key);
   const Claim* const claim = claims_.get(key);
   const Volume* const volume = claim == nullptr ? nullptr : volumes_.get(claim->volume_name);
   const bool here = claim != nullptr && claim->selected_node == parts_.node.name;
-  if (!here && volume == nullptr && !ledger_.has_reservations()) return;
+  if (!here && !waits && volume == nullptr && !ledger_.has_reservations()) return;
   queue_.add(concat(kClaimKey, key), priority_of(claim, volume, parts_.node.name));
+}
+
+void NodeRole::enqueue_waiting() {
+  for (const std::string& key : rank_placer_.waiting()) queue_.add(concat(kClaimKey, key));
 }
 
 // What waits for a mount is concluded when the disks show one.

@@ -9,12 +9,14 @@
 #include "provisioner/claim_worker.h"
 #include "provisioner/controller.h"
 #include "provisioner/growth_worker.h"
+#include "provisioner/immediate_plan.h"
 #include "provisioner/log_subject.h"
 #include "provisioner/membership.h"
 #include "provisioner/node_memory.h"
 #include "provisioner/node_report.h"
 #include "provisioner/orphan_collector.h"
 #include "provisioner/promise_keeper.h"
+#include "provisioner/rank_placer.h"
 #include "provisioner/volume_worker.h"
 
 namespace flexlocal::provisioner {
@@ -38,6 +40,9 @@ struct NodeRoleOptions {
   Ratio disk_per_ram = NodeBudget().disk_per_ram;
   // What the scheduler is told of this node's room.
   CapacityOptions capacity{};
+  // kRank: this node takes its share of claims with volumeBindingMode Immediate. What it tells of
+  // its room must then be enabled.
+  ImmediateBinding immediate = ImmediateBinding::kOff;
   // Of claims, volumes and classes.
   kube::ReflectorOptions reflect{};
 };
@@ -78,6 +83,8 @@ class NodeRole {
   void enqueue_claims();
   void enqueue_growths();
   void enqueue_claim(const std::string& key);
+  void enqueue_waiting();
+  bool ranks() const { return options_.immediate == ImmediateBinding::kRank; }
   LogSubject subject_of(const std::string& key) const;
   void report(const std::string& key, const Result<Pass>& pass);
 
@@ -99,6 +106,8 @@ class NodeRole {
   OrphanCollector orphans_;
   PromiseKeeper promises_;
   CapacityPublisher capacity_;
+  CapacitySurvey survey_;
+  RankPlacer rank_placer_;
   NodeMemory memory_;
   NodeState state_;
 };

@@ -113,9 +113,6 @@ po::options_description cluster_flags(RawOptions& raw, DaemonOptions& options) {
       "how long a leader that cannot renew its Lease goes on");
   add("leader-election-retry-period", duration(raw, "leader-election-retry-period", "2s"),
       "between two tries");
-  add("immediate", flag(raw.immediate, "WORD")->default_value("central"),
-      "claims with volumeBindingMode Immediate: central: this daemon chooses a node for each; off: "
-      "they stay pending");
   add("register", yes(options.register_driver),
       "make the CSIDriver flexlocal.io, by which the scheduler asks for room; false: that is left "
       "to the administrator");
@@ -140,6 +137,13 @@ po::options_description work_flags(RawOptions& raw, DaemonOptions& options) {
       "first pause after a failure; it doubles with each");
   add("retry-interval-max", duration(raw, "retry-interval-max", "5m"),
       "longest pause after failures");
+  add("immediate",
+      po::value<std::string>()->value_name("WORD")->notifier(
+          [&raw](const std::string& word) { raw.immediate = word; }),
+      "claims with volumeBindingMode Immediate; role cluster: central (the default): this daemon "
+      "chooses a node for each; rank: the node daemons do, this one says when none has room; off: "
+      "they stay pending. Role node: rank: this node takes its share, for which all node daemons "
+      "need this flag; off (the default): it waits to be chosen");
   add("capacity-poll-interval", duration(raw, "capacity-poll-interval", "1m"),
       "how often what the scheduler is told of room is written anew, and what nobody keeps of it "
       "is "
@@ -252,6 +256,7 @@ Status read_lines(const std::string& text, const Flags& flags, po::variables_map
 // By itself, so that a mistake is told with the file's name.
 Status check_file(const std::string& text, Role role) {
   Flags flags;
+  flags.options.role = role;
   po::variables_map values;
   if (auto read = read_lines(text, flags, values); !read) return read;
   if (auto checked = check_values(flags.raw, flags.options); !checked) return checked;

@@ -53,11 +53,12 @@ struct DaemonOptions {
   std::string daemon_set;
   std::chrono::milliseconds capacity_poll_interval{60000};
   bool enable_capacity = true;
+  // Of both roles, see immediate_plan.h; a node's is kOff or kRank.
+  ImmediateBinding immediate = ImmediateBinding::kCentral;
   bool register_driver = true;
   // The cluster role's, see election.h and cluster_parts.h.
   bool leader_election = true;
   bool label_nodes = true;
-  ImmediateBinding immediate = ImmediateBinding::kCentral;
   std::chrono::milliseconds lease_duration{15000};
   std::chrono::milliseconds renew_deadline{10000};
   std::chrono::milliseconds retry_period{2000};

@@ -100,9 +100,22 @@ Status read_words(const RawOptions& raw, DaemonOptions& options) {
   if (policy == policies.end())
     return wrong_usage("--node-delete-policy: accepted are tell, orphan, delete");
   options.node_delete_policy = policy->second;
-  if (raw.immediate != "central" && raw.immediate != "off")
-    return wrong_usage("--immediate: accepted are central, off");
-  options.immediate = raw.immediate == "off" ? ImmediateBinding::kOff : ImmediateBinding::kCentral;
+  return {};
+}
+
+// A node that does not rank has nothing to do with who else chooses.
+Status read_immediate(const RawOptions& raw, DaemonOptions& options) {
+  std::map<std::string_view, ImmediateBinding> words = {{"rank", ImmediateBinding::kRank},
+                                                        {"off", ImmediateBinding::kOff}};
+  const bool node = options.role == Role::kNode;
+  if (!node) words["central"] = ImmediateBinding::kCentral;
+  options.immediate = node ? ImmediateBinding::kOff : ImmediateBinding::kCentral;
+  if (!raw.immediate) return {};
+  const auto word = words.find(*raw.immediate);
+  if (word == words.end())
+    return wrong_usage(node ? "--immediate: accepted by the role node are rank, off"
+                            : "--immediate: accepted are central, rank, off");
+  options.immediate = word->second;
   return {};
 }
 
@@ -157,6 +170,7 @@ Status check_values(const RawOptions& raw, DaemonOptions& options) {
   if (auto numbers = read_numbers(raw, options); !numbers) return numbers;
   if (auto ratios = read_ratios(raw, options); !ratios) return ratios;
   if (auto words = read_words(raw, options); !words) return words;
+  if (auto immediate = read_immediate(raw, options); !immediate) return immediate;
   if (auto orphans = read_orphan_policy(raw, options); !orphans) return orphans;
   if (auto pages = read_status_pages(raw, options); !pages) return pages;
   return read_durations(raw, options);
@@ -165,6 +179,10 @@ Status check_values(const RawOptions& raw, DaemonOptions& options) {
 Status check_together(const DaemonOptions& options) {
   if (options.retry_interval_max < options.retry_interval_start)
     return wrong_usage("--retry-interval-max is less than --retry-interval-start");
+  if (options.role == Role::kNode && options.immediate == ImmediateBinding::kRank &&
+      !options.enable_capacity)
+    return wrong_usage(
+        "--immediate=rank needs --enable-capacity: it is how nodes know of each other's room");
   return check_election(options);
 }
 

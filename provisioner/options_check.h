@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,7 +18,7 @@ struct RawOptions {
   std::string http_endpoint;
   std::string orphan_policy;
   std::string node_delete_policy;
-  std::string immediate;
+  std::optional<std::string> immediate;
   std::map<std::string, std::string> durations;  // by the flag's name
   std::map<std::string, std::string> numbers;    // by the flag's name
 };

@@ -127,17 +127,19 @@ void PendingClaimWorker::tell_of_room(const Claim& claim) {
 }
 
 // A claim that no node could serve is for the node daemon to refuse, if one gets it: the scheduler
-// sends no claim where it is told of no room, and then nobody else would say why.
+// sends no claim where it is told of no room, and one that does not wait for a pod is sent nowhere;
+// then nobody else would say why.
 std::optional<std::string> PendingClaimWorker::no_room(const Claim& claim) const {
   const StorageClass* storage_class = parts_.classes.get(claim.storage_class);
   Claim marked = claim;
   marked.marked = true;
   const ClaimPlan plan = plan_claim(marked, storage_class, false, claim.selected_node);
+  const bool immediate = storage_class != nullptr && storage_class->immediate;
   if (const auto* refusal = std::get_if<Refuse>(&plan))
-    return claim.marked ? std::nullopt : std::optional(refusal->why);
+    return claim.marked && !immediate ? std::nullopt : std::optional(refusal->why);
   const auto* order = std::get_if<Order>(&plan);
   if (order == nullptr) return std::nullopt;
-  if (storage_class->immediate && parts_.options.immediate == ImmediateBinding::kOff)
+  if (immediate && parts_.options.immediate == ImmediateBinding::kOff)
     return concat("StorageClass ", storage_class->name,
                   " has volumeBindingMode Immediate, which this installation has switched off "
                   "(--immediate=off); use a class with WaitForFirstConsumer");

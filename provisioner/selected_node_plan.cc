@@ -43,6 +43,14 @@ std::optional<std::string> objection_to_node(const std::string& node, const Node
                 seconds_of(health.silent_for));
 }
 
+std::string patch_with_selected_node(const Claim& claim, const std::string& node) {
+  JsonWriter json;
+  json.begin_object().key("metadata").begin_object();
+  json.member("resourceVersion", claim.resource_version).key("annotations").begin_object();
+  json.member(kSelectedNode, node).end_object().end_object().end_object();
+  return json.take();
+}
+
 std::string patch_without_selected_node(const Claim& claim) {
   JsonWriter json;
   json.begin_object().key("metadata").begin_object();

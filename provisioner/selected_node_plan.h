@@ -21,6 +21,8 @@ bool can_be_node(std::string_view name);
 std::optional<std::string> objection_to_node(const std::string& node, const NodeHealth& health,
                                              std::chrono::nanoseconds node_lost_after);
 
+// The merge patch that chooses the node, if the claim still has the version that was decided on.
+std::string patch_with_selected_node(const Claim& claim, const std::string& node);
 // The merge patch that takes the choice back, if the claim still has the version that was decided
 // on.
 std::string patch_without_selected_node(const Claim& claim);

@@ -27,6 +27,8 @@ void WorkMetrics::show_in(kube::Metrics& metrics) const {
   provision.show_in(metrics);
   remove.show_in(metrics);
   grow.show_in(metrics);
+  metrics.show(claims_taken);
+  metrics.show(immediate_conflicts);
   metrics.show(orphans);
 }
 

@@ -41,6 +41,13 @@ struct WorkMetrics {
       "controller_persistentvolume_delete", "PersistentVolumes that were deleted", {"class"}};
   // Labels: class.
   WorkCounters grow{"flexlocal_volume_grow", "Volumes that were grown", {"class"}};
+  // With --immediate=rank.
+  kube::Family<kube::Counter> claims_taken{
+      {"flexlocal_immediate_claims_taken_total",
+       "Claims with volumeBindingMode Immediate that this node took."}};
+  kube::Family<kube::Counter> immediate_conflicts{
+      {"flexlocal_immediate_conflicts_total",
+       "Times that a claim changed, as when another node took it, while this node did."}};
   // Set by whoever looks for them: logical volumes of this cluster without a PersistentVolume.
   kube::Family<kube::Gauge> orphans{
       {"flexlocal_orphans", "Volumes on the disks that no PersistentVolume is known for."}};

@@ -148,4 +148,37 @@ TEST_CASE_FIXTURE(Fixture, "switched off, nobody is chosen, and the claim says w
         std::string::npos);
 }
 
+TEST_CASE_FIXTURE(Fixture,
+                  "where the nodes rank, nobody is chosen, and only a lack of room is told") {
+  parts.options.immediate = ImmediateBinding::kRank;
+  for (const int second : {0, 20}) {
+    manual.advance(seconds(second));
+    know_node(kGiB.count());
+    CHECK(work().ok());
+  }
+  bool told = false;
+  SUBCASE("room") {}
+  SUBCASE("no room") {
+    told = true;
+    for (const int second : {0, 20}) {
+      manual.advance(seconds(second));
+      know_node(0);
+      CHECK(work().ok());
+    }
+  }
+  CHECK(journal.empty());
+  CHECK((events_written().find("1 pool full") != std::string::npos) == told);
+}
+
+TEST_CASE_FIXTURE(Fixture, "what no node could make is sent to none, and told here") {
+  claim.requested = "1Mi";
+  know("data", kUid);
+  for (const int second : {0, 20}) {
+    manual.advance(seconds(second));
+    CHECK(work().ok());
+  }
+  CHECK(journal.empty());
+  CHECK(events_written().find("300 MiB") != std::string::npos);
+}
+
 }  // namespace flexlocal::provisioner::test

@@ -95,4 +95,15 @@ TEST_CASE_FIXTURE(Fixture, "only nodes that the class allows are chosen") {
   CHECK(chosen().empty());
 }
 
+TEST_CASE_FIXTURE(Fixture,
+                  "a hostname alone rules a node out only when every term asks for others") {
+  const std::string key(kHostnameLabel);
+  CHECK(is_allowed_hostname(storage_class, "a"));
+  storage_class.allowed_topologies = {{{key, {"b", "c"}}, {"disk", {"nvme"}}}};
+  CHECK(is_allowed_hostname(storage_class, "c"));
+  CHECK_FALSE(is_allowed_hostname(storage_class, "a"));
+  storage_class.allowed_topologies.push_back({{"disk", {"nvme"}}});
+  CHECK(is_allowed_hostname(storage_class, "a"));
+}
+
 }  // namespace flexlocal::provisioner::test

@@ -26,6 +26,12 @@ struct QuietServer final : kube::Http {
     return concat(R"({"metadata":{"resourceVersion":"1"},"items":[)", join(items, ","), "]}");
   }
   std::string list(const std::string& target) const {
+    if (target == "/apis/storage.k8s.io/v1")
+      return R"({"resources":[{"name":"csistoragecapacities"}]})";
+    if (target.find("/csistoragecapacities") != std::string::npos) return page({});
+    if (target.find("/api/v1/nodes/") != std::string::npos)
+      return concat(R"({"metadata":{"name":")", kNode,
+                    R"("},"status":{"conditions":[{"type":"Ready","status":"True"}]}})");
     if (target.find("/persistentvolumeclaims") != std::string::npos) return page(claims);
     if (target.find("/storageclasses") != std::string::npos) return page(classes);
     if (target.find("/persistentvolumes/") == std::string::npos) return page(volumes);
@@ -70,6 +76,7 @@ struct Fixture : kube::test::Lab {
   bool ended = false;
   kube::BackoffOptions retry{std::chrono::milliseconds(1), std::chrono::milliseconds(5)};
   std::chrono::seconds tidy_interval{60};
+  ImmediateBinding immediate = ImmediateBinding::kOff;
 
   Fixture() {
     config.pools["default"].volume_group = "vg";
@@ -91,6 +98,8 @@ struct Fixture : kube::test::Lab {
     options.tidy_interval = tidy_interval;
     options.limits_interval = std::chrono::milliseconds(1);
     options.grants = grants;
+    options.immediate = immediate;
+    options.capacity.namespace_name = "ns";
     options.orphan_grace = std::chrono::seconds(0);
     options.orphan_policy = OrphanPolicy::kDelete;
     role =
@@ -314,6 +323,26 @@ TEST_CASE_FIXTURE(Fixture, "a long wipe lets others come in between, and stops w
   CHECK_FALSE(did("DELETE " + kVolumePath));
   CHECK(stop());
   CHECK(slices() < 100);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a claim that waits for no pod is taken when this node takes part, only") {
+  Claim claim = sample_claim();
+  claim.selected_node.clear();
+  server.claims = {claim_text(claim)};
+  server.classes = {with(class_text(), "WaitForFirstConsumer", "Immediate")};
+  SUBCASE("it does") {
+    immediate = ImmediateBinding::kRank;
+    start();
+    CHECK(run_until([&] { return did("PATCH " + kClaimPath); }));
+  }
+  SUBCASE("it does not") {
+    start();
+    CHECK(run_until([&] { return role->has_synced() && did("settle"); }));
+    settle();
+    CHECK_FALSE(did("PATCH " + kClaimPath));
+  }
+  CHECK(stop());
 }
 
 }  // namespace flexlocal::provisioner::test

@@ -122,4 +122,15 @@ TEST_CASE_FIXTURE(Fixture, "a file that is missing, a folder or far too long is 
   CHECK(parse_options({"--help", "--config=/nowhere"}).ok());
 }
 
+TEST_CASE_FIXTURE(Fixture,
+                  "the words of a flag that both roles have are the role's in a file, too") {
+  CHECK(parse("immediate = central\n", {"cluster"})->immediate == ImmediateBinding::kCentral);
+  CHECK(parse("immediate = rank\n", {"node", "--node-name=a"})->immediate ==
+        ImmediateBinding::kRank);
+  CHECK(complaint("immediate = central\n").find("accepted by the role node are rank, off") !=
+        std::string::npos);
+  CHECK(complaint("immediate =\n").find("accepted by the role node are rank, off") !=
+        std::string::npos);
+}
+
 }  // namespace flexlocal::provisioner::test

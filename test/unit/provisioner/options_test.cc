@@ -157,7 +157,8 @@ TEST_CASE("the cluster role's values are refused with what is accepted") {
   const std::string help = "; see flexlocal-provisioner --help";
   CHECK(words({"cluster", "--node-delete-policy=all"}) ==
         "--node-delete-policy: accepted are tell, orphan, delete" + help);
-  CHECK(words({"cluster", "--immediate=rank"}) == "--immediate: accepted are central, off" + help);
+  CHECK(words({"cluster", "--immediate=yes"}) ==
+        "--immediate: accepted are central, rank, off" + help);
   CHECK(words({"cluster", "--leader-election-lease-duration=10s"}) ==
         "--leader-election-lease-duration must be longer than --leader-election-renew-deadline" +
             help);
@@ -166,6 +167,24 @@ TEST_CASE("the cluster role's values are refused with what is accepted") {
         "--leader-election-retry-period" +
             help);
   CHECK_FALSE(parse_cluster({"--leader-election=perhaps"}).ok());
+}
+
+TEST_CASE("both roles have their own words for Immediate binding, and their own default") {
+  const std::string help = "; see flexlocal-provisioner --help";
+  CHECK(parse_cluster({})->immediate == ImmediateBinding::kCentral);
+  CHECK(parse_cluster({"--immediate=central"})->immediate == ImmediateBinding::kCentral);
+  CHECK(parse_cluster({"--immediate=rank"})->immediate == ImmediateBinding::kRank);
+  CHECK(parse_cluster({"--immediate=off"})->immediate == ImmediateBinding::kOff);
+  CHECK(parse({})->immediate == ImmediateBinding::kOff);
+  CHECK(parse({"--immediate=off"})->immediate == ImmediateBinding::kOff);
+  CHECK(parse({"--immediate=rank"})->immediate == ImmediateBinding::kRank);
+  CHECK(words({"node", "--node-name=a", "--immediate=central"}) ==
+        "--immediate: accepted by the role node are rank, off" + help);
+  CHECK(words({"node", "--node-name=a", "--immediate=rank", "--enable-capacity=false"}) ==
+        "--immediate=rank needs --enable-capacity: it is how nodes know of each other's room" +
+            help);
+  CHECK_FALSE(parse({"--immediate="}).ok());
+  CHECK(words({"budget", "--immediate=off"}) == "--immediate is not for the role budget" + help);
 }
 
 TEST_CASE("a flag of the other role is refused: it would do nothing") {

@@ -1,0 +1,63 @@
+// What all nodes tell of their room, for a node that ranks itself among them. It is listed when it
+// is asked for and too old, never watched: with thousands of nodes it changes all the time, and
+// mostly nobody needs it.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "provisioner/capacity_object.h"
+#include "provisioner/kube/backoff.h"
+#include "provisioner/kube/condition.h"
+#include "provisioner/node_parts.h"
+
+namespace flexlocal::provisioner {
+
+// One node's CSIStorageCapacity of a class.
+struct ToldRoom {
+  std::string node;
+  std::string hostname;  // all that its nodeTopology says
+  Bytes size;            // the largest volume that it can make
+};
+
+class CapacitySurvey {
+ public:
+  // A list is good for so long and up to twice that, by lot: nodes do not all ask at once.
+  static constexpr std::chrono::seconds kGoodFor{10};
+
+  using OnDone = std::function<void()>;
+  // `namespace_name`: of the objects. `done`: there is a new list.
+  CapacitySurvey(NodeParts& parts, std::string namespace_name, OnDone done);
+
+  // Until its task is told to stop. Failures are logged once each and tried again.
+  Task<void> run();
+
+  // What is told for the class, to be used before the next co_await. nullptr: it is not known or
+  // too old, and asked for now; the end of that is told by `done`.
+  const std::vector<ToldRoom>* rooms_for(const std::string& storage_class);
+
+  // Lists at once.
+  Task<Status> look();
+
+ private:
+  Task<Status> find_place();
+  std::chrono::nanoseconds spread();
+  void report(const Status& looked);
+
+  NodeParts& parts_;
+  CapacityPlace place_;
+  OnDone done_;
+  kube::Random random_;
+  std::map<std::string, std::vector<ToldRoom>> rooms_;  // by class
+  std::size_t objects_ = 0;                             // in the last list
+  Clock::Instant good_until_{};
+  bool wanted_ = false;
+  kube::Condition asked_;
+  std::string trouble_;
+};
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,37 @@
+// Who takes a claim with volumeBindingMode Immediate when the nodes settle that among themselves: a
+// pure decision, which every node's daemon comes to by itself and all come to alike.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "flexvolume/base/bytes.h"
+
+namespace flexlocal::provisioner {
+
+// How long each node waits for the one before it in rank.
+inline constexpr std::chrono::seconds kRankPause{5};
+
+// A node, and the largest volume of the claim's class that it says it can make.
+struct RankCandidate {
+  std::string node;
+  Bytes room;
+};
+
+// The nodes with room for `size`, best first, in whatever order they are given: weighted rendezvous
+// hashing, so that each is first for a share of the claims that is as its room is to that of all,
+// and a node that comes or goes changes only the claims that it is or was first for. Each has a
+// score of -room / ln(u), u drawn from (0, 1) by a hash of claim and node.
+// Source: Schindelhauer and Schomaker, Weighted Distributed Hash Tables (SPAA 2005)
+std::vector<std::string> rank_nodes(const std::vector<RankCandidate>& candidates,
+                                    const std::string& claim_uid, Bytes size);
+
+// How long after it saw the claim the node steps in: a pause for each that is before it. nullopt:
+// it has no room, or is not among the candidates.
+std::optional<std::chrono::nanoseconds> turn_of(const std::string& node,
+                                                const std::vector<RankCandidate>& candidates,
+                                                const std::string& claim_uid, Bytes size);
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,173 @@
+#include "provisioner/rank_placer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "flexvolume/base/text.h"
+#include "provisioner/immediate_plan.h"
+#include "provisioner/immediate_rank.h"
+#include "provisioner/selected_node_plan.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+// Whatever made this node hand a claim back may be over then.
+constexpr auto kPassedOver = std::chrono::seconds(30);
+// A claim that cannot be here now is looked at again: no change of its own says that it can.
+constexpr auto kLookAgain = std::chrono::seconds(5);
+// Labels and cordons change seldom; between two looks at the Node for them.
+constexpr auto kNodeGoodFor = std::chrono::seconds(10);
+
+}  // namespace
+
+bool RankPlacer::notice(const std::string& key) {
+  const Claim* const claim = parts_.claims.get(key);
+  const StorageClass* const known =
+      claim == nullptr ? nullptr : parts_.classes.get(claim->storage_class);
+  if (known == nullptr || !known->immediate || !claim->marked || claim->deleting ||
+      !claim->volume_name.empty()) {
+    seen_.erase(key);
+    return false;
+  }
+  Seen& seen = seen_[key];
+  if (seen.uid != claim->uid) seen = Seen{.uid = claim->uid};
+  if (!claim->selected_node.empty()) {
+    seen.ours = claim->selected_node == parts_.node.name;
+    seen.since.reset();
+    return false;
+  }
+  const auto now = parts_.clock.now();
+  if (std::exchange(seen.ours, false)) seen.not_before = now + kPassedOver;
+  if (!seen.since) seen.since = now;
+  return true;
+}
+
+std::vector<std::string> RankPlacer::waiting() const {
+  std::vector<std::string> keys;
+  for (const auto& [key, seen] : seen_)
+    if (seen.since) keys.push_back(key);
+  return keys;
+}
+
+// What no node could serve is refused in words by the cluster daemon.
+Task<Result<RankPlacer::Again>> RankPlacer::work(const std::string& key) {
+  if (!notice(key)) co_return Again();
+  const Claim claim = *parts_.claims.get(key);  // the stores may change while we wait
+  const StorageClass storage_class = *parts_.classes.get(claim.storage_class);
+  const bool exists = parts_.volumes.get(concat("pvc-", claim.uid)) != nullptr;
+  const ClaimPlan plan = plan_claim(claim, &storage_class, exists, claim.selected_node);
+  const auto* const order = std::get_if<Order>(&plan);
+  if (order == nullptr || seen_.at(key).lost_version == claim.resource_version) co_return Again();
+  const auto considered = co_await consider(claim, storage_class, order->requested);
+  // Now, or later, or not before something is known.
+  if (!considered || !*considered || **considered > std::chrono::nanoseconds(0))
+    co_return considered;
+  auto taken = co_await take(claim, *order);
+  co_return taken;
+}
+
+// How long it is until this node may take the claim, or should look at it again.
+Task<Result<RankPlacer::Again>> RankPlacer::consider(const Claim& claim,
+                                                     const StorageClass& storage_class,
+                                                     Bytes size) {
+  // Before the list of all nodes' room: only nodes that could take the claim ask for that.
+  const auto here = co_await may_be_here(storage_class, size);
+  if (!here) co_return here.error();
+  if (!*here) co_return Again(kLookAgain);
+  const auto* const told = survey_.rooms_for(storage_class.name);
+  if (told == nullptr) co_return Again();
+  const auto pause = turn(claim, storage_class, size, *told);
+  if (!pause) co_return Again(kLookAgain);
+  // It may have ended while the Node was asked for.
+  const auto seen = seen_.find(claim.key());
+  if (seen == seen_.end() || !seen->second.since) co_return Again();
+  const auto due = std::max(*seen->second.since + *pause, seen->second.not_before);
+  const std::chrono::nanoseconds left = due - parts_.clock.now();
+  // By a later list fewer may be before this node.
+  co_return Again(std::clamp<std::chrono::nanoseconds>(left, {}, CapacitySurvey::kGoodFor));
+}
+
+// The class may ask for labels of which nodes do not tell each other. Then nodes are ranked that it
+// does not allow, and the pauses for them are waited for.
+Task<Result<bool>> RankPlacer::may_be_here(const StorageClass& storage_class, Bytes size) {
+  if (!parts_.ledger.inventory()) {
+    const Status refreshed = co_await parts_.ledger.refresh(false);
+    if (!refreshed) co_return refreshed.error().context("looking at this node's disks");
+  }
+  if (!has_room(storage_class.name, size)) co_return false;
+  const Status known = co_await know_node();
+  if (!known) co_return known.error().context("looking at this node's labels");
+  co_return node_->ready && !node_->cordoned && is_allowed(storage_class, *node_);
+}
+
+// Any version will do: the API server answers from its cache.
+Task<Status> RankPlacer::know_node() {
+  const auto now = parts_.clock.now();
+  if (node_ && now - node_asked_ < kNodeGoodFor) co_return Status();
+  const std::string path =
+      concat(kube::object_path("v1", "nodes", "", parts_.node.name), "?resourceVersion=0");
+  const auto object = co_await parts_.api.get(path);
+  if (!object) co_return object.error();
+  auto node = decode_node(object->root());
+  if (!node) co_return Error(ErrorCode::kCorrupt, concat("GET ", path, ": the answer is no Node"));
+  node_ = std::move(node);
+  node_asked_ = now;
+  co_return Status();
+}
+
+// This node by its own ledger, whatever it told last.
+std::optional<std::chrono::nanoseconds> RankPlacer::turn(const Claim& claim,
+                                                         const StorageClass& storage_class,
+                                                         Bytes size,
+                                                         const std::vector<ToldRoom>& told) const {
+  std::vector<RankCandidate> candidates;
+  candidates.reserve(told.size() + 1);
+  for (const ToldRoom& room : told)
+    if (room.node != parts_.node.name && is_allowed_hostname(storage_class, room.hostname))
+      candidates.push_back({room.node, room.size});
+  const auto own = own_room_(storage_class.name);
+  candidates.push_back({parts_.node.name, own.value_or(Bytes())});
+  return turn_of(parts_.node.name, candidates, claim.uid, size);
+}
+
+bool RankPlacer::has_room(const std::string& storage_class, Bytes size) const {
+  const auto own = own_room_(storage_class);
+  return own && *own >= size;
+}
+
+Task<Result<RankPlacer::Again>> RankPlacer::take(const Claim& claim, const Order& order) {
+  const std::string key = claim.key();
+  const Status refreshed = co_await parts_.ledger.refresh(false);
+  if (!refreshed) co_return refreshed.error().context("looking at this node's disks");
+  // A claim that has changed meanwhile comes again by itself.
+  const Claim* const now = parts_.claims.get(key);
+  if (now == nullptr || now->resource_version != claim.resource_version) co_return Again();
+  if (!has_room(claim.storage_class, order.requested)) co_return Again(kLookAgain);
+  // Nothing may be awaited between the look at the room and this: see Ledger. The claim's next pass
+  // is ClaimWorker's, which goes on from there.
+  parts_.ledger.reserve(key, promise_of(order));
+  const std::string path =
+      kube::object_path("v1", "persistentvolumeclaims", claim.namespace_name, claim.name);
+  const std::string body = patch_with_selected_node(claim, parts_.node.name);
+  const auto answer = co_await parts_.api.merge_patch(path, body);
+  if (!answer) co_return not_taken(claim, answer.error());
+  parts_.claims.put(answer->root());
+  parts_.work.claims_taken.with({}).add();
+  parts_.log.info("claim taken for this node",
+                  {{"namespace", claim.namespace_name}, {"claim", claim.name}});
+  co_return Again();
+}
+
+// Whoever was faster is seen by the watch. Any other answer may be one to what was carried out.
+Result<RankPlacer::Again> RankPlacer::not_taken(const Claim& claim, const Error& why) {
+  const bool conflict = why.code() == ErrorCode::kConflict;
+  if (!conflict && why.code() != ErrorCode::kNotFound)
+    return why.context("taking the claim for this node");
+  parts_.ledger.release(claim.key());
+  if (conflict) parts_.work.immediate_conflicts.with({}).add();
+  if (const auto seen = seen_.find(claim.key()); seen != seen_.end())
+    seen->second.lost_version = claim.resource_version;
+  return Again();
+}
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,68 @@
+// Takes claims with volumeBindingMode Immediate for this node, by --immediate=rank: every node
+// ranks all of them for a claim in the same way, the first takes it, and each further one steps in
+// if nobody has after a pause more. A claim is taken by its annotation, as the scheduler would
+// choose this node; ClaimWorker then makes the volume.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "provisioner/capacity_survey.h"
+#include "provisioner/claim_plan.h"
+#include "provisioner/cluster_objects.h"
+#include "provisioner/node_parts.h"
+
+namespace flexlocal::provisioner {
+
+class RankPlacer {
+ public:
+  // The largest volume of the class that this node can make now, 0 when it can make none; nullopt:
+  // not known yet.
+  using OwnRoom = std::function<std::optional<Bytes>(const std::string& storage_class)>;
+  // When to come again; nullopt: when the claim changes, or CapacitySurvey has a new list.
+  using Again = std::optional<std::chrono::nanoseconds>;
+
+  RankPlacer(NodeParts& parts, CapacitySurvey& survey, OwnRoom own_room)
+      : parts_(parts), survey_(survey), own_room_(std::move(own_room)) {}
+
+  // To be called at each change of the claim "namespace/name". Whether it waits for a node.
+  bool notice(const std::string& key);
+
+  // One pass over a claim. Nothing may work on it meanwhile, and ClaimWorker must have before.
+  Task<Result<Again>> work(const std::string& key);
+
+  std::vector<std::string> waiting() const;
+
+ private:
+  // A claim of an Immediate class that has no volume yet.
+  struct Seen {
+    std::string uid;
+    std::optional<Clock::Instant> since{};  // it waits; nullopt: it has a node
+    bool ours = false;                      // it has this node
+    Clock::Instant not_before{};            // it was handed back by this node
+    std::string lost_version{};             // the version at which somebody was faster
+  };
+
+  Task<Result<Again>> consider(const Claim& claim, const StorageClass& storage_class, Bytes size);
+  Task<Result<bool>> may_be_here(const StorageClass& storage_class, Bytes size);
+  Task<Status> know_node();
+  std::optional<std::chrono::nanoseconds> turn(const Claim& claim,
+                                               const StorageClass& storage_class, Bytes size,
+                                               const std::vector<ToldRoom>& told) const;
+  bool has_room(const std::string& storage_class, Bytes size) const;
+  Task<Result<Again>> take(const Claim& claim, const Order& order);
+  Result<Again> not_taken(const Claim& claim, const Error& why);
+
+  NodeParts& parts_;
+  CapacitySurvey& survey_;
+  OwnRoom own_room_;
+  std::map<std::string, Seen> seen_;  // by claim
+  std::optional<Node> node_;
+  Clock::Instant node_asked_{};
+};
+
+}  // namespace flexlocal::provisioner

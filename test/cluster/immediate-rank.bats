@@ -1,0 +1,151 @@
+# Claims that do not wait for a pod, placed by the node daemons among themselves, on two nodes of
+# different size. At first there is no cluster daemon at all.
+
+setup_file() {
+  . "$BATS_TEST_DIRNAME/daemon.bash"
+  start_cluster
+  eventually 30 account_kubeconfig flexlocal-cluster first
+  immediate_class immediate
+  immediate_class pinned 'allowedTopologies: [{matchLabelExpressions: [{key: kubernetes.io/hostname, values: [small]}]}]'
+  immediate_class zoned 'allowedTopologies: [{matchLabelExpressions: [{key: zone, values: [south]}]}]'
+  make_node small 2G
+  make_node large 4G
+  kubectl label node small zone=south
+  start_daemon small --immediate=rank
+  start_daemon large --immediate=rank
+  eventually 30 tells_of_room small
+  eventually 30 tells_of_room large
+}
+
+teardown_file() {
+  . "$BATS_TEST_DIRNAME/daemon.bash"
+  stop_cluster
+}
+
+setup() {
+  . "$BATS_TEST_DIRNAME/daemon.bash"
+}
+
+teardown() {
+  kubectl delete pvc --all --wait=false
+  eventually 60 no_volumes
+}
+
+# immediate_class NAME [FIELD]
+immediate_class() {
+  kubectl apply -f - <<END
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: $1}
+provisioner: flexlocal.io
+volumeBindingMode: Immediate
+parameters: {onDelete: none}
+${2:-}
+END
+}
+
+# make_claims CLASS SIZE NAME...: without pods.
+make_claims() {
+  local name
+  for name in "${@:3}"; do
+    cat <<END
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: $name}
+spec: {storageClassName: $1, accessModes: [ReadWriteOnce], resources: {requests: {storage: $2}}}
+END
+  done | kubectl apply -f -
+}
+
+# room NODE: what it tells of class `immediate`, in bytes; nothing where it tells nothing.
+room() {
+  kubectl -n flexlocal-system get csistoragecapacities -l "flexlocal.io/node=$1" -o json |
+    jq -r '.items[] | select(.storageClassName == "immediate") | .capacity' | numfmt --from=auto
+}
+tells_of_room() { [ "$(room "$1")" -ge "${2:-1}" ]; }
+bound() { kubectl get pvc -o json | jq '[.items[] | select(.status.phase == "Bound")] | length'; }
+bound_is() { [ "$(bound)" = "$1" ]; }
+volumes_on() { kubectl get pv -l "flexlocal.io/node=$1" -o name | wc -l; }
+# How often a node refused a claim that it had.
+handed_back() { kubectl get events -o json | jq '[.items[] | select(.message | contains("no room on node"))] | length'; }
+waiting() { kubectl get pvc -o json | jq -r '.items[] | select(.status.phase == "Pending") | .metadata.name'; }
+restart_node() {
+  stop_processes "$work" "$1"
+  start_daemon "$@"
+}
+
+@test "without a cluster daemon, claims that just fill both nodes are all bound, and none is handed back" {
+  make_claims immediate 1Gi a b c d
+  eventually 60 bound_is 4
+  [ "$(volumes_on large)" = 3 ]
+  [ "$(volumes_on small)" = 1 ]
+  [ "$(handed_back)" = 0 ]
+}
+
+@test "a class with allowedTopologies has volumes only there, whatever label it goes by" {
+  make_claims pinned 512Mi a
+  make_claims zoned 512Mi b c
+  eventually 60 bound_is 3
+  [ "$(volumes_on small)" = 3 ]
+}
+
+@test "claims of a node whose daemon is gone are taken by the next, while its room is still told" {
+  eventually 30 tells_of_room large $((3 << 30))
+  kill_daemon large
+  make_claims immediate 300Mi a b c d e f
+  eventually 60 bound_is 6
+  [ "$(volumes_on small)" = 6 ]
+  tells_of_room large
+  start_daemon large --immediate=rank
+}
+
+@test "a node that is cordoned, or does not take part, takes none" {
+  kubectl cordon large
+  restart_node small --immediate=off
+  eventually 30 tells_of_room small $((1 << 30))
+  restart_node large --immediate=rank
+  local before
+  before=$(node_reads large)
+  make_claims immediate 512Mi a b
+  eventually 60 node_reads_are large $((before + 2))
+  [ "$(bound)" = 0 ]
+  kubectl uncordon large
+  eventually 60 bound_is 2
+  [ "$(volumes_on large)" = 2 ]
+  restart_node small --immediate=rank
+}
+# How often its daemon looked at its Node for labels and cordons, or memory.
+node_reads() {
+  jq -r --arg name "$1" 'select(.verb == "get" and .objectRef.resource == "nodes" and .objectRef.name == $name
+    and (.requestURI | contains("resourceVersion=0"))) | .auditID' "$work/cluster/audit.log" | sort -u | wc -l
+}
+node_reads_are() { [ "$(node_reads "$1")" -ge "$2" ]; }
+
+@test "without room the claim is told why, and bound when there is room" {
+  start_cluster_daemon first --immediate=rank
+  make_claims immediate 1Gi a b c d e
+  eventually 60 bound_is 4
+  last=$(waiting)
+  eventually 60 event_says "pvc/$last" ProvisioningFailed '0 of 2 nodes have 1Gi in pool "default" for backend lvm: 2 pool full'
+  claim_is "$last" Pending
+  [ "$(handed_back)" = 0 ]
+  gone=$(kubectl get pvc -o json | jq -r 'first(.items[] | select(.status.phase == "Bound") | .metadata.name)')
+  kubectl delete pvc "$gone"
+  eventually 90 claim_is "$last" Bound
+}
+
+@test "while a cluster daemon chooses, too, each claim has one node all the same" {
+  stop_processes "$work" first
+  start_cluster_daemon first --immediate=central
+  eventually 40 leads first
+  make_claims immediate 512Mi a b c d
+  eventually 60 bound_is 4
+  [ "$(kubectl get pv -o name | wc -l)" = 4 ]
+}
+leads() { [ "$(grep -E 'msg="?(leading|no longer leading|lease given back)' "$work/log/$1.log" | tail -n 1 | grep -c 'msg=leading')" = 1 ]; }
+
+@test "nothing that the daemons asked for was forbidden" {
+  denied=$(forbidden)
+  [ -z "$denied" ]
+}

@@ -1,0 +1,110 @@
+#include "provisioner/immediate_rank.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+
+#include "flexvolume/base/text.h"
+
+namespace flexlocal::provisioner::test {
+namespace {
+
+Bytes gib(std::uint64_t count) { return Bytes(count * kGiB.count()); }
+
+std::string uid(int number) { return concat("11111111-2222-3333-4444-", 100'000'000'000 + number); }
+
+// Nodes of 1 GiB, 2 GiB, ... each.
+std::vector<RankCandidate> nodes(unsigned count) {
+  std::vector<RankCandidate> out;
+  for (unsigned i = 1; i <= count; ++i) out.push_back({concat("node-", i), gib(i)});
+  return out;
+}
+
+std::map<std::string, int> firsts(const std::vector<RankCandidate>& candidates, int claims) {
+  std::map<std::string, int> counts;
+  for (int i = 0; i < claims; ++i) ++counts[rank_nodes(candidates, uid(i), kGiB).front()];
+  return counts;
+}
+
+}  // namespace
+
+// Nodes of different versions of this program must agree.
+TEST_CASE("the ranking is the same for ever") {
+  const auto order = rank_nodes(nodes(5), "7b1e3c1c-52f6-4f0d-9c49-6d1f8a1f6a01", kGiB);
+  CHECK(join(order, " ") == "node-5 node-4 node-1 node-3 node-2");
+}
+
+TEST_CASE("in whatever order the nodes are given, the ranking is the same") {
+  std::mt19937_64 random(1);
+  std::vector<RankCandidate> shuffled = nodes(20);
+  for (int i = 0; i < 50; ++i) {
+    const auto order = rank_nodes(nodes(20), uid(i), kGiB);
+    CHECK(order.size() == 20);
+    std::shuffle(shuffled.begin(), shuffled.end(), random);
+    CHECK(rank_nodes(shuffled, uid(i), kGiB) == order);
+  }
+}
+
+TEST_CASE("each node is first for a share of the claims that is as its room is to that of all") {
+  constexpr int kClaims = 20'000;
+  const auto candidates = nodes(4);
+  for (const auto& [node, count] : firsts(candidates, kClaims)) {
+    const double share = (node.back() - '0') / 10.0;
+    CHECK(count == doctest::Approx(share * kClaims).epsilon(0.05));
+  }
+}
+
+TEST_CASE("a node that goes leaves its claims to others, and all others as they were") {
+  for (const std::string gone : {"node-1", "node-6"}) {
+    const auto with_it = nodes(6);
+    auto without = with_it;
+    std::erase_if(without, [&](const RankCandidate& node) { return node.node == gone; });
+    int changed = 0;
+    for (int i = 0; i < 2000; ++i) {
+      auto expected = rank_nodes(with_it, uid(i), kGiB);
+      changed += expected.front() == gone ? 1 : 0;
+      std::erase(expected, gone);
+      CHECK(rank_nodes(without, uid(i), kGiB) == expected);
+    }
+    CHECK(changed > 0);
+  }
+}
+
+TEST_CASE("a node whose room changes changes nothing among the others") {
+  auto candidates = nodes(6);
+  for (int i = 0; i < 500; ++i) {
+    auto before = rank_nodes(candidates, uid(i), kGiB);
+    auto changed = candidates;
+    changed[2].room = gib(30);
+    auto after = rank_nodes(changed, uid(i), kGiB);
+    std::erase(before, "node-3");
+    std::erase(after, "node-3");
+    CHECK(before == after);
+  }
+}
+
+TEST_CASE("a node without room for the claim is never ranked") {
+  for (int i = 0; i < 200; ++i) {
+    const auto order = rank_nodes(nodes(5), uid(i), gib(3));
+    CHECK(order.size() == 3);
+    for (const std::string less : {"node-1", "node-2"})
+      CHECK(std::find(order.begin(), order.end(), less) == order.end());
+  }
+  CHECK(rank_nodes(nodes(5), uid(1), gib(6)).empty());
+  CHECK(rank_nodes({{"a", Bytes(0)}}, uid(1), Bytes(0)).empty());
+  CHECK(rank_nodes({}, uid(1), kGiB).empty());
+}
+
+TEST_CASE("the first acts at once, each further one a pause later, one without room not at all") {
+  const auto candidates = nodes(4);
+  const auto order = rank_nodes(candidates, uid(7), gib(2));
+  REQUIRE(order.size() == 3);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    CHECK(turn_of(order[i], candidates, uid(7), gib(2)) == i * kRankPause);
+  CHECK_FALSE(turn_of("node-1", candidates, uid(7), gib(2)).has_value());
+  CHECK_FALSE(turn_of("stranger", candidates, uid(7), gib(2)).has_value());
+}
+
+}  // namespace flexlocal::provisioner::test
