@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <utility>
 
 #include "flexvolume/base/text.h"
 
@@ -37,28 +36,29 @@ double score(const RankCandidate& candidate, const std::string& claim_uid) {
 
 }  // namespace
 
-std::vector<std::string> rank_nodes(const std::vector<RankCandidate>& candidates,
-                                    const std::string& claim_uid, Bytes size) {
-  std::vector<std::pair<double, const std::string*>> scored;
-  for (const RankCandidate& candidate : candidates)
-    if (candidate.room >= size && candidate.room != Bytes(0))
-      scored.emplace_back(score(candidate, claim_uid), &candidate.node);
-  std::sort(scored.begin(), scored.end(), [](const auto& a, const auto& b) {
-    return a.first != b.first ? a.first > b.first : *a.second < *b.second;
+std::optional<std::size_t> rank_of(const std::string& node,
+                                   const std::vector<RankCandidate>& candidates,
+                                   const std::string& claim_uid, Bytes size) {
+  const auto has_room = [&](const RankCandidate& candidate) {
+    return candidate.room >= size && candidate.room != Bytes(0);
+  };
+  const auto own = std::find_if(candidates.begin(), candidates.end(),
+                                [&](const auto& candidate) { return candidate.node == node; });
+  if (own == candidates.end() || !has_room(*own)) return std::nullopt;
+  const double own_score = score(*own, claim_uid);
+  return std::count_if(candidates.begin(), candidates.end(), [&](const RankCandidate& other) {
+    if (!has_room(other)) return false;
+    const double points = score(other, claim_uid);
+    return points != own_score ? points > own_score : other.node < node;
   });
-  std::vector<std::string> order;
-  order.reserve(scored.size());
-  for (const auto& [points, node] : scored) order.push_back(*node);
-  return order;
 }
 
 std::optional<std::chrono::nanoseconds> turn_of(const std::string& node,
                                                 const std::vector<RankCandidate>& candidates,
                                                 const std::string& claim_uid, Bytes size) {
-  const std::vector<std::string> order = rank_nodes(candidates, claim_uid, size);
-  const auto place = std::find(order.begin(), order.end(), node);
-  if (place == order.end()) return std::nullopt;
-  return (place - order.begin()) * std::chrono::nanoseconds(kRankPause);
+  const auto rank = rank_of(node, candidates, claim_uid, size);
+  if (!rank) return std::nullopt;
+  return static_cast<std::int64_t>(*rank) * std::chrono::nanoseconds(kRankPause);
 }
 
 }  // namespace flexlocal::provisioner

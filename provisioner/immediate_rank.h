@@ -20,16 +20,17 @@ struct RankCandidate {
   Bytes room;
 };
 
-// The nodes with room for `size`, best first, in whatever order they are given: weighted rendezvous
-// hashing, so that each is first for a share of the claims that is as its room is to that of all,
-// and a node that comes or goes changes only the claims that it is or was first for. Each has a
-// score of -room / ln(u), u drawn from (0, 1) by a hash of claim and node.
-// Source: Schindelhauer and Schomaker, Weighted Distributed Hash Tables (SPAA 2005)
-std::vector<std::string> rank_nodes(const std::vector<RankCandidate>& candidates,
-                                    const std::string& claim_uid, Bytes size);
+// How many nodes with room for `size` are before this one, in whatever order they are given:
+// weighted rendezvous hashing, so that each is first for a share of the claims that is as its room
+// is to that of all, and a node that comes or goes changes only the claims that it is or was first
+// for. Each has a score of -room / ln(u), u drawn from (0, 1) by a hash of claim and node. nullopt:
+// the node has no room, or is not among the candidates. Every node asks for each claim, so nothing
+// is sorted. Source: Schindelhauer and Schomaker, Weighted Distributed Hash Tables (SPAA 2005)
+std::optional<std::size_t> rank_of(const std::string& node,
+                                   const std::vector<RankCandidate>& candidates,
+                                   const std::string& claim_uid, Bytes size);
 
-// How long after it saw the claim the node steps in: a pause for each that is before it. nullopt:
-// it has no room, or is not among the candidates.
+// How long after it saw the claim the node steps in: a pause for each that is before it.
 std::optional<std::chrono::nanoseconds> turn_of(const std::string& node,
                                                 const std::vector<RankCandidate>& candidates,
                                                 const std::string& claim_uid, Bytes size);

@@ -1,21 +1,27 @@
-// A node daemon without disks, for the bench of the Kubernetes half: the real node role with the
-// real client, on a pool that is a number.
+// Node daemons without disks, for the bench of the Kubernetes half: the real node role with the
+// real client, on a pool that is a number. Each has connections, lists and watches of its own.
 //
-//   node-simulator NODE KUBECONFIG POOL_BYTES GRANT_KEY_FILE [NAMESPACE]
+//   node-simulator NODE[,NODE...] KUBECONFIG POOL_BYTES GRANT_KEY_FILE [NAMESPACE [off|rank]]
 //
-// With a namespace it keeps a CSIStorageCapacity there for each class.
-// Prints "synced" and the ms since its start once its first lists are complete, works until
+// With a namespace each gives its sign of life there, a Lease, and tells the scheduler of its room;
+// `rank`: it takes its share of Immediate claims, too.
+//
+// Prints "synced" and the ms since its start once all first lists are complete, works until
 // SIGTERM, and then prints one line of JSON: its CPU time in ms until it had synced and after that,
 // and its peak resident memory in KiB. Exit status: 0, or 1 when it could not begin.
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
 #include <iostream>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "flexvolume/base/text.h"
+#include "provisioner/heartbeat.h"
 #include "provisioner/kube/curl_http.h"
 #include "provisioner/node_role.h"
 
@@ -58,11 +64,12 @@ engine::NodeConfig one_pool() {
 }
 
 struct Arguments {
-  std::string node;
+  std::vector<std::string> nodes;
   std::string kubeconfig;
   Bytes pool;
   std::string grant_key;
-  std::string capacity_namespace;  // empty: none
+  std::string name_space;  // empty: neither sign of life nor what there is room for
+  ImmediateBinding immediate = ImmediateBinding::kOff;
 };
 
 double milliseconds(const timeval& time) {
@@ -80,21 +87,80 @@ Usage usage() {
   return {milliseconds(used.ru_utime) + milliseconds(used.ru_stime), used.ru_maxrss};
 }
 
+// One node's daemon. It must outlive its task.
+class SimulatedNode {
+ public:
+  SimulatedNode(const Arguments& arguments, std::string name, const Clock& clock, Log& log)
+      : arguments_(arguments),
+        name_(std::move(name)),
+        clock_(clock),
+        log_(log),
+        storage_(arguments.pool),
+        config_(one_pool()) {}
+
+  Task<Status> serve(asio::io_context& io, kube::Http& http) {
+    // The daemon's own limit would be what is measured.
+    kube::ApiClient api(http, clock_, {.limit = {0, 1}});
+    auto membership = co_await load_membership(api, name_);
+    if (!membership) co_return membership.error();
+    NodeRole role(io, api, storage_, config_, clock_, log_, *membership, role_options());
+    role_ = &role;
+    kube::TaskGroup beats(io);
+    Heartbeat heartbeat(
+        api, clock_, log_,
+        {.namespace_name = arguments_.name_space, .node = name_, .node_uid = membership->node.uid},
+        [&role] { return role.report(); });
+    if (!arguments_.name_space.empty()) beats.spawn(heartbeat.run());
+    co_await role.run();
+    role_ = nullptr;
+    beats.cancel();
+    co_return co_await beats.join();
+  }
+
+  void stop() {
+    if (role_ != nullptr) role_->stop();
+  }
+  bool has_synced() const { return role_ != nullptr && role_->has_synced(); }
+
+ private:
+  NodeRoleOptions role_options() const {
+    NodeRoleOptions options;
+    options.grants = {arguments_.grant_key, arguments_.grant_key};
+    options.capacity.enabled = !arguments_.name_space.empty();
+    options.capacity.namespace_name = arguments_.name_space;
+    options.capacity.daemon_set = "none";
+    options.immediate = arguments_.immediate;
+    return options;
+  }
+
+  const Arguments& arguments_;
+  std::string name_;
+  const Clock& clock_;
+  Log& log_;
+  NoDisks storage_;
+  engine::NodeConfig config_;
+  NodeRole* role_ = nullptr;
+};
+
 class Simulator {
  public:
-  Simulator(const Arguments& arguments, Log& log)
-      : arguments_(arguments), log_(log), storage_(arguments.pool), config_(one_pool()) {}
+  Simulator(const Arguments& arguments, Log& log) : arguments_(arguments), log_(log) {}
 
   Status run() {
     const auto cluster = kube::load_kubeconfig(arguments_.kubeconfig, "");
     if (!cluster) return cluster.error();
-    auto http = kube::CurlHttp::make(io_, clock_, log_, *cluster);
-    if (!http) return http.error();
-    // The daemon's own limit would be what is measured.
-    kube::ApiClient api(**http, clock_, {.limit = {0, 1}});
-    asio::signal_set signals(io_, SIGTERM);
+    for (const std::string& name : arguments_.nodes) {
+      auto http = kube::CurlHttp::make(io_, clock_, log_, *cluster);
+      if (!http) return http.error();
+      https_.push_back(std::move(*http));
+      nodes_.push_back(std::make_unique<SimulatedNode>(arguments_, name, clock_, log_));
+    }
+    signals_.async_wait([this](const boost::system::error_code& error, int) {
+      if (!error) stop();
+    });
     kube::TaskGroup tasks(io_);
-    tasks.spawn(serve(api, signals));
+    for (std::size_t i = 0; i < nodes_.size(); ++i) tasks.spawn(serve(i));
+    announcement_.spawn(announce());
     io_.run();
     return result_;
   }
@@ -102,32 +168,24 @@ class Simulator {
   double start_cpu_ms() const { return start_cpu_ms_; }
 
  private:
-  Task<void> serve(kube::ApiClient& api, asio::signal_set& signals) {
-    auto membership = co_await load_membership(api, arguments_.node);
-    if (!membership) {
-      result_ = membership.error();
-      co_return;
+  Task<void> serve(std::size_t index) {
+    const Status served = co_await nodes_[index]->serve(io_, *https_[index]);
+    if (!served) {
+      result_ = served;
+      stop();
     }
-    NodeRoleOptions options;
-    options.grants = {arguments_.grant_key, arguments_.grant_key};
-    options.capacity.enabled = !arguments_.capacity_namespace.empty();
-    options.capacity.namespace_name = arguments_.capacity_namespace;
-    options.capacity.daemon_set = "none";
-    NodeRole role(io_, api, storage_, config_, clock_, log_, *membership, options);
-    signals.async_wait([&role](const boost::system::error_code& error, int) {
-      if (!error) role.stop();
-    });
-    kube::TaskGroup announcement(io_);
-    announcement.spawn(announce(role));
-    co_await role.run();
-    announcement.cancel();
-    auto ended = co_await announcement.join();
-    if (!ended) result_ = ended;
+    if (++ended_ == nodes_.size()) signals_.cancel();
   }
 
-  Task<void> announce(const NodeRole& role) {
+  void stop() {
+    announcement_.cancel();
+    for (const auto& node : nodes_) node->stop();
+  }
+
+  Task<void> announce() {
     const auto start = std::chrono::steady_clock::now();
-    while (!role.has_synced()) {
+    while (!std::all_of(nodes_.begin(), nodes_.end(),
+                        [](const auto& node) { return node->has_synced(); })) {
       auto slept = co_await kube::sleep_for(std::chrono::milliseconds(5));
       if (!slept) co_return;
     }
@@ -140,9 +198,12 @@ class Simulator {
   const Arguments& arguments_;
   Log& log_;
   asio::io_context io_{1};
+  asio::signal_set signals_{io_, SIGTERM};
   SystemClock clock_;
-  NoDisks storage_;
-  engine::NodeConfig config_;
+  std::vector<std::unique_ptr<kube::CurlHttp>> https_;
+  std::vector<std::unique_ptr<SimulatedNode>> nodes_;
+  kube::TaskGroup announcement_{io_};
+  std::size_t ended_ = 0;
   Status result_;
   double start_cpu_ms_ = 0;
 };
@@ -166,12 +227,21 @@ int run(const Arguments& arguments) {
 }  // namespace flexlocal::provisioner
 
 int main(int argc, char** argv) {
+  using flexlocal::provisioner::ImmediateBinding;
   unsigned long long bytes = 0;
-  if (argc < 5 || argc > 6 ||
+  const std::string immediate = argc > 6 ? argv[6] : "off";
+  if (argc < 5 || argc > 7 || (immediate != "off" && immediate != "rank") ||
       !flexlocal::parse_number(argv[3], flexlocal::kMostBytes.count(), bytes)) {
-    std::cerr << "usage: node-simulator NODE KUBECONFIG POOL_BYTES GRANT_KEY_FILE [NAMESPACE]\n";
+    std::cerr << "usage: node-simulator NODE[,NODE...] KUBECONFIG POOL_BYTES GRANT_KEY_FILE "
+                 "[NAMESPACE [off|rank]]\n";
     return 1;
   }
+  const auto nodes = flexlocal::split(argv[1], ',');
   return flexlocal::provisioner::run(
-      {argv[1], argv[2], flexlocal::Bytes(bytes), argv[4], argc == 6 ? argv[5] : ""});
+      {{nodes.begin(), nodes.end()},
+       argv[2],
+       flexlocal::Bytes(bytes),
+       argv[4],
+       argc > 5 ? argv[5] : "",
+       immediate == "rank" ? ImmediateBinding::kRank : ImmediateBinding::kOff});
 }

@@ -22,6 +22,24 @@ std::vector<RankCandidate> nodes(unsigned count) {
   return out;
 }
 
+// All that are ranked, best first.
+std::vector<std::string> rank_nodes(const std::vector<RankCandidate>& candidates,
+                                    const std::string& claim_uid, Bytes size) {
+  std::map<std::size_t, std::string> order;
+  std::size_t ranked = 0;
+  for (const RankCandidate& candidate : candidates) {
+    const auto rank = rank_of(candidate.node, candidates, claim_uid, size);
+    if (!rank) continue;
+    order[*rank] = candidate.node;
+    ++ranked;
+  }
+  REQUIRE(order.size() == ranked);  // no two have the same rank, and none is left out
+  if (ranked != 0) CHECK(order.rbegin()->first == ranked - 1);
+  std::vector<std::string> names;
+  for (const auto& [rank, name] : order) names.push_back(name);
+  return names;
+}
+
 std::map<std::string, int> firsts(const std::vector<RankCandidate>& candidates, int claims) {
   std::map<std::string, int> counts;
   for (int i = 0; i < claims; ++i) ++counts[rank_nodes(candidates, uid(i), kGiB).front()];
