@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# Node daemons without disks (node_simulator.cc) on a control plane of their own: test/bench/provision
-# and test/bench/placement source it, with `here`, `simulator`, `scratch` (a new folder) and
+# Node daemons without disks (node_simulator.cc) on a control plane of their own: test/bench/provision,
+# placement and immediate source it, with `here`, `simulator`, `scratch` (a new folder) and
 # `deadline` (s) set.
 # shellcheck source-path=SCRIPTDIR
 # shellcheck disable=SC2034 # what is set for those that source it
 : "${here:?}" "${simulator:?}" "${scratch:?}" "${deadline:?}"
 . "$here/../lab/api.bash"
-processes=() pipes=() watcher=''
+processes=() pipes=() others=() watcher=''
 readonly claims_path=/api/v1/namespaces/default/persistentvolumeclaims
 
 say() { echo "bench: $1" >&2; }
@@ -21,7 +21,7 @@ stop() {
   local status=$?
   trap - EXIT
   trap : INT TERM HUP # a second signal must not cut this short
-  for process in "${processes[@]}" $watcher; do kill "$process" 2>/dev/null || true; done
+  for process in "${processes[@]}" "${others[@]}" $watcher; do kill "$process" 2>/dev/null || true; done
   "$here/../lab/control-plane" down "$scratch/cluster" >&2
   exit "$status"
 }
@@ -48,9 +48,9 @@ END
   (umask 077 && openssl rand -hex 32 >"$scratch/grant.key")
 }
 
-# claim_json NAME EXTRA: `extra` is more of its metadata.
+# claim_json NAME EXTRA [CLASS]: `extra` is more of its metadata.
 claim_json() {
-  printf '{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"%s"%s},"spec":{"accessModes":["ReadWriteOnce"],"storageClassName":"flexlocal","resources":{"requests":{"storage":"1Gi"}}}}' "$1" "$2"
+  printf '{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"%s"%s},"spec":{"accessModes":["ReadWriteOnce"],"storageClassName":"%s","resources":{"requests":{"storage":"1Gi"}}}}' "$1" "$2" "${3:-flexlocal}"
 }
 
 # post PATH FILE: each line of FILE as an object, 50 requests at once on few connections.
@@ -100,13 +100,13 @@ post_pods() {
   [ ! -e "$scratch/$1.pods" ] || post /api/v1/namespaces/default/pods "$scratch/$1.pods"
 }
 
-# start_simulator NODE [BYTES [NAMESPACE]]: its words come through a pipe of its own. With a namespace
-# it tells the scheduler there of its room.
+# start_simulator NODE[,NODE...] [BYTES [NAMESPACE [off|rank]]]: its words come through a pipe of its
+# own. With a namespace it gives its sign of life there and tells the scheduler of its room.
 start_simulator() {
-  local pipe
-  [ -p "$scratch/$1.out" ] || mkfifo "$scratch/$1.out"
-  exec {pipe}<>"$scratch/$1.out"
-  "$simulator" "$1" "$KUBECONFIG" "${2:-$((1 << 50))}" "$scratch/grant.key" ${3:+"$3"} \
+  local pipe fifo=$scratch/${#pipes[@]}.out
+  [ -p "$fifo" ] || mkfifo "$fifo"
+  exec {pipe}<>"$fifo"
+  "$simulator" "$1" "$KUBECONFIG" "${2:-$((1 << 50))}" "$scratch/grant.key" "${@:3}" \
     1>&"$pipe" 2>>"$scratch/log" &
   processes+=($!)
   pipes+=("$pipe")
@@ -134,6 +134,15 @@ end_simulators() {
     used+=$line$'\n'
   done
   processes=() pipes=()
+}
+
+# await SECONDS WHAT COMMAND...: until it says yes.
+await() {
+  local end=$((SECONDS + $1))
+  until "${@:3}"; do
+    [ "$SECONDS" -lt "$end" ] || fail "$2: not after $1 s"
+    sleep 0.2
+  done
 }
 
 # sum FIELD: of what the daemons said.
