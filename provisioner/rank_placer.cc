@@ -115,18 +115,24 @@ Task<Status> RankPlacer::know_node() {
   co_return Status();
 }
 
-// This node by its own ledger, whatever it told last.
+// Also this node by what it told: all must rank by the same figures, or in a burst of claims each
+// knows better of itself what the others do not yet, and takes another one for the first. What it
+// has not told yet counts where that is why it would be left out.
 std::optional<std::chrono::nanoseconds> RankPlacer::turn(const Claim& claim,
                                                          const StorageClass& storage_class,
                                                          Bytes size,
                                                          const std::vector<ToldRoom>& told) const {
   std::vector<RankCandidate> candidates;
   candidates.reserve(told.size() + 1);
-  for (const ToldRoom& room : told)
-    if (room.node != parts_.node.name && is_allowed_hostname(storage_class, room.hostname))
+  Bytes own;
+  for (const ToldRoom& room : told) {
+    if (room.node == parts_.node.name)
+      own = room.size;
+    else if (is_allowed_hostname(storage_class, room.hostname))
       candidates.push_back({room.node, room.size});
-  const auto own = own_room_(storage_class.name);
-  candidates.push_back({parts_.node.name, own.value_or(Bytes())});
+  }
+  if (own < size) own = own_room_(storage_class.name).value_or(Bytes());
+  candidates.push_back({parts_.node.name, own});
   return turn_of(parts_.node.name, candidates, claim.uid, size);
 }
 

@@ -47,13 +47,17 @@ struct Fixture : NodeLab {
                      R"("spec":{)", spec, R"(},"status":{"conditions":[{"type":"Ready","status":")",
                      ready ? "True" : "False", R"("}]}})")}};
   }
-  // Each of them 1 GiB, on hosts of the nodes' names.
-  void others_have(const std::vector<std::string>& nodes) {
+  // Each of them 1 GiB, on hosts of the nodes' names; `own`: what this node told, if it did.
+  void others_have(const std::vector<std::string>& nodes, const std::string& own = {}) {
     std::vector<std::string> items;
+    items.reserve(nodes.size() + 1);
     for (const std::string& node : nodes)
       items.push_back(concat(R"({"metadata":{"labels":{"flexlocal.io/node":")", node,
                              R"("}},"nodeTopology":{"matchLabels":{"kubernetes.io/hostname":")",
                              node, R"("}},"storageClassName":"local","capacity":"1Gi"})"));
+    if (!own.empty())
+      items.push_back(concat(R"({"metadata":{"labels":{"flexlocal.io/node":")", kNode,
+                             R"("}},"storageClassName":"local","capacity":")", own, R"("})"));
     answers[kList] = {
         {200, concat(R"({"metadata":{"resourceVersion":"7"},"items":[)", join(items, ","), "]}")}};
     REQUIRE(wait_for(survey.look()).ok());
@@ -141,6 +145,20 @@ TEST_CASE_FIXTURE(Fixture, "far behind, it asks again who is before it when the 
   CHECK(work() == RankPlacer::Again());
   CHECK(taken() == 0);
   others_have(better_nodes(4));
+  CHECK(work() == RankPlacer::Again());
+  CHECK(taken() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "it ranks itself by what it told, as others do, and takes by what it has") {
+  const auto better = better_nodes(1);
+  others_have(better, "1Mi");  // others leave it out: it has become free since
+  CHECK(work() == RankPlacer::Again(kRankPause));
+  others_have(better, "1Ei");
+  room = kMiB;
+  CHECK(work() == RankPlacer::Again(seconds(5)));
+  CHECK(taken() == 0);
+  room = kGiB;
   CHECK(work() == RankPlacer::Again());
   CHECK(taken() == 1);
 }
