@@ -3,12 +3,8 @@
 
 setup_file() {
   . "$BATS_TEST_DIRNAME/daemon.bash"
-  start_cluster
-  eventually 30 account_kubeconfig flexlocal-cluster first
-  immediate_class immediate
-  immediate_class pinned 'allowedTopologies: [{matchLabelExpressions: [{key: kubernetes.io/hostname, values: [small]}]}]'
-  make_node small 2G
-  make_node large 4G
+  . "$BATS_TEST_DIRNAME/immediate.bash"
+  start_immediate_cluster
   start_daemon small
   start_daemon large
   start_cluster_daemon first
@@ -21,46 +17,13 @@ teardown_file() {
 
 setup() {
   . "$BATS_TEST_DIRNAME/daemon.bash"
+  . "$BATS_TEST_DIRNAME/immediate.bash"
 }
 
 teardown() {
   kubectl delete pvc --all --wait=false
   eventually 60 no_volumes
 }
-
-# immediate_class NAME [FIELD]
-immediate_class() {
-  kubectl apply -f - <<END
-apiVersion: storage.k8s.io/v1
-kind: StorageClass
-metadata: {name: $1}
-provisioner: flexlocal.io
-volumeBindingMode: Immediate
-parameters: {onDelete: none}
-${2:-}
-END
-}
-
-# make_claims CLASS SIZE NAME...: without pods.
-make_claims() {
-  local name
-  for name in "${@:3}"; do
-    cat <<END
----
-apiVersion: v1
-kind: PersistentVolumeClaim
-metadata: {name: $name}
-spec: {storageClassName: $1, accessModes: [ReadWriteOnce], resources: {requests: {storage: $2}}}
-END
-  done | kubectl apply -f -
-}
-
-bound() { kubectl get pvc -o json | jq '[.items[] | select(.status.phase == "Bound")] | length'; }
-bound_is() { [ "$(bound)" = "$1" ]; }
-volumes_on() { kubectl get pv -l "flexlocal.io/node=$1" -o name | wc -l; }
-# How often a node refused a claim that it was chosen for.
-handed_back() { kubectl get events -o json | jq '[.items[] | select(.message | contains("no room on node"))] | length'; }
-waiting() { kubectl get pvc -o json | jq -r '.items[] | select(.status.phase == "Pending") | .metadata.name'; }
 
 @test "claims get volumes where there is most room, as many as fit, and the next when one goes" {
   make_claims immediate 1Gi a b c d e
