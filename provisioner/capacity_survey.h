@@ -40,6 +40,12 @@ class CapacitySurvey {
   // too old, and asked for now; the end of that is told by `done`.
   const std::vector<ToldRoom>* rooms_for(const std::string& storage_class);
 
+  // The last list's, however old; nullptr: there was none.
+  const std::vector<ToldRoom>* last_rooms(const std::string& storage_class) const {
+    const auto found = rooms_.find(storage_class);
+    return found == rooms_.end() ? nullptr : &found->second;
+  }
+
   // Lists at once.
   Task<Status> look();
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 
@@ -31,10 +32,26 @@ double unit(std::uint64_t hash) {
 
 double score(const RankCandidate& candidate, const std::string& claim_uid) {
   const double drawn = unit(hash_of(concat(claim_uid, '\n', candidate.node)));
-  return -static_cast<double>(candidate.room.count()) / std::log(drawn);
+  return -static_cast<double>(std::bit_floor(candidate.room.count())) / std::log(drawn);
 }
 
 }  // namespace
+
+void RankPause::observe(std::chrono::nanoseconds waited, Clock::Instant now) {
+  if (2 * waited < of_observed(now)) return;
+  observed_ = waited;
+  when_ = now;
+}
+
+std::chrono::nanoseconds RankPause::at(Clock::Instant now) const {
+  return std::max<std::chrono::nanoseconds>(kRankPause, of_observed(now));
+}
+
+std::chrono::nanoseconds RankPause::of_observed(Clock::Instant now) const {
+  const std::chrono::duration<double> since = now - when_;
+  const double left = std::exp2(-since / std::chrono::duration<double>(kForget));
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(2 * left * observed_);
+}
 
 std::optional<std::size_t> rank_of(const std::string& node,
                                    const std::vector<RankCandidate>& candidates,
@@ -51,14 +68,6 @@ std::optional<std::size_t> rank_of(const std::string& node,
     const double points = score(other, claim_uid);
     return points != own_score ? points > own_score : other.node < node;
   });
-}
-
-std::optional<std::chrono::nanoseconds> turn_of(const std::string& node,
-                                                const std::vector<RankCandidate>& candidates,
-                                                const std::string& claim_uid, Bytes size) {
-  const auto rank = rank_of(node, candidates, claim_uid, size);
-  if (!rank) return std::nullopt;
-  return static_cast<std::int64_t>(*rank) * std::chrono::nanoseconds(kRankPause);
 }
 
 }  // namespace flexlocal::provisioner

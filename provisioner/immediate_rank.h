@@ -8,11 +8,31 @@
 #include <vector>
 
 #include "flexvolume/base/bytes.h"
+#include "flexvolume/base/clock.h"
 
 namespace flexlocal::provisioner {
 
-// How long each node waits for the one before it in rank.
+// How long each node waits for the one before it in rank, when all are quick.
 inline constexpr std::chrono::seconds kRankPause{5};
+
+// The same as things go: in a burst of claims, or where the API server is slow, those that are
+// first take long, and waiting for them is no sign that they are gone. So it is twice what they
+// took of late, if that is more. What is not seen again is forgotten by half every kForget, little
+// by little: else all nodes would step in at once when a burst is over.
+class RankPause {
+ public:
+  static constexpr std::chrono::seconds kForget{10};
+
+  // The node that is first for a claim took it so long after this one saw that it waits.
+  void observe(std::chrono::nanoseconds waited, Clock::Instant now);
+  std::chrono::nanoseconds at(Clock::Instant now) const;
+
+ private:
+  std::chrono::nanoseconds of_observed(Clock::Instant now) const;
+
+  std::chrono::nanoseconds observed_{};
+  Clock::Instant when_{};
+};
 
 // A node, and the largest volume of the claim's class that it says it can make.
 struct RankCandidate {
@@ -29,10 +49,5 @@ struct RankCandidate {
 std::optional<std::size_t> rank_of(const std::string& node,
                                    const std::vector<RankCandidate>& candidates,
                                    const std::string& claim_uid, Bytes size);
-
-// How long after it saw the claim the node steps in: a pause for each that is before it.
-std::optional<std::chrono::nanoseconds> turn_of(const std::string& node,
-                                                const std::vector<RankCandidate>& candidates,
-                                                const std::string& claim_uid, Bytes size);
 
 }  // namespace flexlocal::provisioner

@@ -5,7 +5,6 @@
 
 #include "flexvolume/base/text.h"
 #include "provisioner/immediate_plan.h"
-#include "provisioner/immediate_rank.h"
 #include "provisioner/selected_node_plan.h"
 
 namespace flexlocal::provisioner {
@@ -33,13 +32,25 @@ bool RankPlacer::notice(const std::string& key) {
   if (seen.uid != claim->uid) seen = Seen{.uid = claim->uid};
   if (!claim->selected_node.empty()) {
     seen.ours = claim->selected_node == parts_.node.name;
+    if (seen.since) note_taken(*claim, parts_.clock.now() - *seen.since);
     seen.since.reset();
+    seen.ranked.reset();
     return false;
   }
   const auto now = parts_.clock.now();
   if (std::exchange(seen.ours, false)) seen.not_before = now + kPassedOver;
   if (!seen.since) seen.since = now;
   return true;
+}
+
+// Only of those that are first: what another one took, it took after a pause.
+void RankPlacer::note_taken(const Claim& claim, std::chrono::nanoseconds waited) {
+  const auto size = parse_quantity(claim.requested);
+  const auto* const told = survey_.last_rooms(claim.storage_class);
+  const StorageClass* const known = parts_.classes.get(claim.storage_class);
+  if (!size || told == nullptr || known == nullptr) return;
+  if (rank(claim.selected_node, claim, *known, *size, *told) == 0)
+    pause_.observe(waited, parts_.clock.now());
 }
 
 std::vector<std::string> RankPlacer::waiting() const {
@@ -76,13 +87,16 @@ Task<Result<RankPlacer::Again>> RankPlacer::consider(const Claim& claim,
   if (!*here) co_return Again(kLookAgain);
   const auto* const told = survey_.rooms_for(storage_class.name);
   if (told == nullptr) co_return Again();
-  const auto pause = turn(claim, storage_class, size, *told);
-  if (!pause) co_return Again(kLookAgain);
+  const auto before = rank(parts_.node.name, claim, storage_class, size, *told);
+  if (!before) co_return Again(kLookAgain);
   // It may have ended while the Node was asked for.
   const auto seen = seen_.find(claim.key());
   if (seen == seen_.end() || !seen->second.since) co_return Again();
-  const auto due = std::max(*seen->second.since + *pause, seen->second.not_before);
-  const std::chrono::nanoseconds left = due - parts_.clock.now();
+  const auto now = parts_.clock.now();
+  if (!seen->second.ranked) seen->second.ranked = now;
+  const auto pauses = static_cast<std::int64_t>(*before) * pause_.at(now);
+  const auto due = std::max(*seen->second.ranked + pauses, seen->second.not_before);
+  const std::chrono::nanoseconds left = due - now;
   // By a later list fewer may be before this node.
   co_return Again(std::clamp<std::chrono::nanoseconds>(left, {}, CapacitySurvey::kGoodFor));
 }
@@ -118,10 +132,9 @@ Task<Status> RankPlacer::know_node() {
 // Also this node by what it told: all must rank by the same figures, or in a burst of claims each
 // knows better of itself what the others do not yet, and takes another one for the first. What it
 // has not told yet counts where that is why it would be left out.
-std::optional<std::chrono::nanoseconds> RankPlacer::turn(const Claim& claim,
-                                                         const StorageClass& storage_class,
-                                                         Bytes size,
-                                                         const std::vector<ToldRoom>& told) const {
+std::optional<std::size_t> RankPlacer::rank(const std::string& node, const Claim& claim,
+                                            const StorageClass& storage_class, Bytes size,
+                                            const std::vector<ToldRoom>& told) const {
   std::vector<RankCandidate> candidates;
   candidates.reserve(told.size() + 1);
   Bytes own;
@@ -133,7 +146,7 @@ std::optional<std::chrono::nanoseconds> RankPlacer::turn(const Claim& claim,
   }
   if (own < size) own = own_room_(storage_class.name).value_or(Bytes());
   candidates.push_back({parts_.node.name, own});
-  return turn_of(parts_.node.name, candidates, claim.uid, size);
+  return rank_of(node, candidates, claim.uid, size);
 }
 
 bool RankPlacer::has_room(const std::string& storage_class, Bytes size) const {

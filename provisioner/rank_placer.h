@@ -14,6 +14,7 @@
 #include "provisioner/capacity_survey.h"
 #include "provisioner/claim_plan.h"
 #include "provisioner/cluster_objects.h"
+#include "provisioner/immediate_rank.h"
 #include "provisioner/node_parts.h"
 
 namespace flexlocal::provisioner {
@@ -42,17 +43,20 @@ class RankPlacer {
   struct Seen {
     std::string uid;
     std::optional<Clock::Instant> since{};  // it waits; nullopt: it has a node
-    bool ours = false;                      // it has this node
-    Clock::Instant not_before{};            // it was handed back by this node
-    std::string lost_version{};             // the version at which somebody was faster
+    // Since this node has known its place: none could have taken the claim much sooner.
+    std::optional<Clock::Instant> ranked{};
+    bool ours = false;            // it has this node
+    Clock::Instant not_before{};  // it was handed back by this node
+    std::string lost_version{};   // the version at which somebody was faster
   };
 
   Task<Result<Again>> consider(const Claim& claim, const StorageClass& storage_class, Bytes size);
   Task<Result<bool>> may_be_here(const StorageClass& storage_class, Bytes size);
   Task<Status> know_node();
-  std::optional<std::chrono::nanoseconds> turn(const Claim& claim,
-                                               const StorageClass& storage_class, Bytes size,
-                                               const std::vector<ToldRoom>& told) const;
+  void note_taken(const Claim& claim, std::chrono::nanoseconds waited);
+  std::optional<std::size_t> rank(const std::string& node, const Claim& claim,
+                                  const StorageClass& storage_class, Bytes size,
+                                  const std::vector<ToldRoom>& told) const;
   bool has_room(const std::string& storage_class, Bytes size) const;
   Task<Result<Again>> take(const Claim& claim, const Order& order);
   Result<Again> not_taken(const Claim& claim, const Error& why);
@@ -61,6 +65,7 @@ class RankPlacer {
   CapacitySurvey& survey_;
   OwnRoom own_room_;
   std::map<std::string, Seen> seen_;  // by claim
+  RankPause pause_;
   std::optional<Node> node_;
   Clock::Instant node_asked_{};
 };

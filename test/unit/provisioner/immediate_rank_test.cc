@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <random>
 
@@ -69,7 +70,7 @@ TEST_CASE("each node is first for a share of the claims that is as its room is t
   constexpr int kClaims = 20'000;
   const auto candidates = nodes(4);
   for (const auto& [node, count] : firsts(candidates, kClaims)) {
-    const double share = (node.back() - '0') / 10.0;
+    const double share = std::bit_floor(static_cast<unsigned>(node.back() - '0')) / 9.0;
     CHECK(count == doctest::Approx(share * kClaims).epsilon(0.05));
   }
 }
@@ -115,14 +116,30 @@ TEST_CASE("a node without room for the claim is never ranked") {
   CHECK(rank_nodes({}, uid(1), kGiB).empty());
 }
 
-TEST_CASE("the first acts at once, each further one a pause later, one without room not at all") {
-  const auto candidates = nodes(4);
-  const auto order = rank_nodes(candidates, uid(7), gib(2));
-  REQUIRE(order.size() == 3);
-  for (std::size_t i = 0; i < order.size(); ++i)
-    CHECK(turn_of(order[i], candidates, uid(7), gib(2)) == i * kRankPause);
-  CHECK_FALSE(turn_of("node-1", candidates, uid(7), gib(2)).has_value());
-  CHECK_FALSE(turn_of("stranger", candidates, uid(7), gib(2)).has_value());
+TEST_CASE("rooms that are alike to a power of two are ranked alike, whatever a volume more takes") {
+  auto before = nodes(6);
+  auto after = before;
+  before[4].room = gib(7);
+  after[4].room = gib(5);
+  for (int i = 0; i < 200; ++i)
+    CHECK(rank_nodes(before, uid(i), kGiB) == rank_nodes(after, uid(i), kGiB));
+}
+
+TEST_CASE("a pause is as long as the firsts are slow, and forgets that little by little") {
+  using std::chrono::seconds;
+  RankPause pause;
+  const Clock::Instant start{};
+  CHECK(pause.at(start) == kRankPause);
+  pause.observe(seconds(1), start);
+  CHECK(pause.at(start) == kRankPause);
+  pause.observe(seconds(40), start);
+  CHECK(pause.at(start) == seconds(80));
+  pause.observe(seconds(2), start);  // one that was quick does not say that all are
+  CHECK(pause.at(start) == seconds(80));
+  CHECK(pause.at(start + RankPause::kForget) == seconds(40));
+  pause.observe(seconds(20), start + RankPause::kForget);
+  CHECK(pause.at(start + 2 * RankPause::kForget) == seconds(20));
+  CHECK(pause.at(start + 10 * RankPause::kForget) == kRankPause);
 }
 
 }  // namespace flexlocal::provisioner::test

@@ -68,7 +68,7 @@ struct Fixture : NodeLab {
     std::vector<std::string> better;
     for (int i = 0; better.size() < count; ++i) {
       const std::string name = concat("other-", i);
-      if (*turn_of(kNode, {{name, kGiB}, {kNode, *room}}, claim.uid, kGiB) > seconds(0))
+      if (rank_of(kNode, {{name, kGiB}, {kNode, *room}}, claim.uid, kGiB) == 1)
         better.push_back(name);
     }
     return better;
@@ -170,6 +170,39 @@ TEST_CASE_FIXTURE(Fixture, "the pauses begin anew when the claim waits anew") {
   put(claims, chosen("other-1"));
   CHECK_FALSE(placer.notice("shop/data"));
   know_claim(claim);
+  CHECK(work() == RankPlacer::Again(kRankPause));
+}
+
+TEST_CASE_FIXTURE(Fixture, "while those that are first are slow, the pauses are longer") {
+  const std::string better = better_nodes(1).front();
+  others_have({better});
+  CHECK(work() == RankPlacer::Again(kRankPause));
+  manual.advance(seconds(4));
+  put(claims, chosen(better));  // the first took four seconds
+  know_claim(claim);
+  CHECK(work() == RankPlacer::Again(seconds(8)));
+  manual.advance(RankPause::kForget);
+  others_have({better});
+  CHECK(work() == RankPlacer::Again());
+  CHECK(taken() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "what was taken out of turn says nothing of those that are first") {
+  others_have(better_nodes(2));
+  CHECK(work() == RankPlacer::Again(2 * kRankPause));
+  manual.advance(seconds(9));
+  put(claims, chosen(kNode));  // the third
+  ledger.release("shop/data");
+  know_claim(claim);
+  manual.advance(seconds(30));
+  others_have(better_nodes(2));
+  CHECK(work() == RankPlacer::Again(2 * kRankPause));
+}
+
+TEST_CASE_FIXTURE(Fixture, "pauses count from when a node knows its place") {
+  manual.advance(2 * CapacitySurvey::kGoodFor);
+  CHECK(work() == RankPlacer::Again());  // the list is too old
+  others_have(better_nodes(1));
   CHECK(work() == RankPlacer::Again(kRankPause));
 }
 
