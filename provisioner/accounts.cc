@@ -195,10 +195,12 @@ std::vector<Accounts::Exception> Accounts::exceptions(const std::string& volume,
 Accounts::Taken Accounts::taken_of(const SpaceAccount& space,
                                    const std::vector<Exception>& exceptions) {
   Taken taken{space.cost, space.on_each_disk};
+  const auto is_apart = [&](const std::string& volume) {
+    return std::any_of(exceptions.begin(), exceptions.end(),
+                       [&](const Exception& apart) { return apart.volume == volume; });
+  };
   for (const auto& [volume, demand] : space.with_layout)
-    if (std::none_of(exceptions.begin(), exceptions.end(),
-                     [&](const Exception& apart) { return apart.volume == volume; }))
-      taken.with_layout.push_back(&demand);
+    if (!is_apart(volume)) taken.with_layout.push_back(&demand);
   for (const Exception& apart : exceptions) {
     if (const auto counted = apart.counted.demands.find(space.space.id);
         counted != apart.counted.demands.end()) {
