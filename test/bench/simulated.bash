@@ -6,6 +6,8 @@
 # shellcheck disable=SC2034 # what is set for those that source it
 : "${here:?}" "${simulator:?}" "${scratch:?}" "${deadline:?}"
 . "$here/../lab/api.bash"
+. "$here/../lab/eventually.bash"
+work=$scratch
 processes=() pipes=() others=() watcher=''
 readonly claims_path=/api/v1/namespaces/default/persistentvolumeclaims
 
@@ -15,6 +17,8 @@ fail() {
   say "$1"
   exit 1
 }
+
+show_state() { tail -n 3 "$scratch/log"; }
 
 # shellcheck disable=SC2317 # called by the trap
 stop() {
@@ -134,15 +138,6 @@ end_simulators() {
     used+=$line$'\n'
   done
   processes=() pipes=()
-}
-
-# await SECONDS WHAT COMMAND...: until it says yes.
-await() {
-  local end=$((SECONDS + $1))
-  until "${@:3}"; do
-    [ "$SECONDS" -lt "$end" ] || fail "$2: not after $1 s"
-    sleep 0.2
-  done
 }
 
 # sum FIELD: of what the daemons said.
