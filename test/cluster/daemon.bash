@@ -164,14 +164,25 @@ kill_daemon() {
   stop_processes "$work" "$1"
 }
 
-# What an account of the daemons was never allowed. For a moment an API server that has just begun
-# forbids everybody what it has not read the roles of.
-forbidden() {
-  jq -s -r 'map(select((.user.username | startswith("system:serviceaccount:flexlocal-system:"))
-      and .responseStatus.code != null))
-    | group_by([.user.username, .verb, .objectRef.namespace, .objectRef.resource, .objectRef.subresource])[]
-    | select(any(.[]; .responseStatus.code == 403) and all(.[]; .responseStatus.code >= 300))
-    | .[0].requestURI' "$work/cluster/audit.log"
+# nothing_forbidden [RESOURCE]: fails with what the daemons asked for and were forbidden, but for what
+# a test made them ask without the right; also when they asked for nothing at all.
+# An API server that is not ready yet forbids what it has not read the roles of: that is not judged.
+nothing_forbidden() {
+  local denied
+  touch "$work/cluster/unready"
+  denied=$(jq -n -r --arg but "${1:-}" --rawfile unready "$work/cluster/unready" '
+    [$unready | split("\n")[] | select(. != "") | split(" ")] as $times
+    | reduce (inputs | select((.user.username | startswith("system:serviceaccount:flexlocal-system:"))
+        and .responseStatus.code != null)) as $answer ({asked: 0, denied: []};
+      .asked += 1 | $answer.requestReceivedTimestamp as $at
+      | if $answer.responseStatus.code == 403 and $answer.objectRef.resource != $but
+          and all($times[]; $at < .[0] or $at > .[1])
+        then .denied += ["\($answer.user.username) \($answer.verb) \($answer.requestURI)"] else . end)
+    | if .asked == 0 then "the daemons asked for nothing" else .denied[] end' "$work/cluster/audit.log")
+  [ -z "$denied" ] || {
+    sort -u <<<"$denied" >&2
+    return 1
+  }
 }
 
 show_state() { tail -n 5 "$work"/log/*.log; }
