@@ -29,10 +29,11 @@ class RoomReader final : public kube::ListItemSink {
     const std::string storage_class(object["storageClassName"].text());
     const StorageClass* const known = classes_.get(storage_class);
     if (known == nullptr || !known->immediate) return {};
-    ToldRoom told{std::string(object["metadata"]["labels"][kNodeLabel].text()),
-                  std::string(object["nodeTopology"]["matchLabels"][kHostnameLabel].text()),
-                  size_in(object)};
-    if (!told.node.empty()) rooms[storage_class].push_back(std::move(told));
+    const std::string node(object["metadata"]["labels"][kNodeLabel].text());
+    if (node.empty()) return {};
+    rooms[storage_class].push_back(
+        {{hash_of_node(node), size_in(object)},
+         std::string(object["nodeTopology"]["matchLabels"][kHostnameLabel].text())});
     return {};
   }
 

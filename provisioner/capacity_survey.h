@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "provisioner/capacity_object.h"
+#include "provisioner/immediate_rank.h"
 #include "provisioner/kube/backoff.h"
 #include "provisioner/kube/condition.h"
 #include "provisioner/node_parts.h"
@@ -19,9 +20,8 @@ namespace flexlocal::provisioner {
 
 // One node's CSIStorageCapacity of a class.
 struct ToldRoom {
-  std::string node;
+  RankCandidate node;
   std::string hostname;  // all that its nodeTopology says
-  Bytes size;            // the largest volume that it can make
 };
 
 class CapacitySurvey {
@@ -40,11 +40,14 @@ class CapacitySurvey {
   // too old, and asked for now; the end of that is told by `done`.
   const std::vector<ToldRoom>* rooms_for(const std::string& storage_class);
 
-  // The last list's, however old; nullptr: there was none.
+  // The last list's, however old, and nothing is asked for; nullptr: there was none.
   const std::vector<ToldRoom>* last_rooms(const std::string& storage_class) const {
     const auto found = rooms_.find(storage_class);
     return found == rooms_.end() ? nullptr : &found->second;
   }
+
+  // A list is asked for, and has not come yet.
+  bool is_wanted() const { return wanted_; }
 
   // Lists at once.
   Task<Status> look();

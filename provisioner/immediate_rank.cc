@@ -25,15 +25,45 @@ std::uint64_t hash_of(const std::string& text) {
   return hash;
 }
 
+// Of claim and node together. Source: the finalizer of SplitMix64, Steele et al., Fast Splittable
+// Pseudorandom Number Generators (OOPSLA 2014)
+std::uint64_t mix(std::uint64_t bits) {
+  bits = (bits ^ bits >> 30U) * 0xbf58476d1ce4e5b9ULL;
+  bits = (bits ^ bits >> 27U) * 0x94d049bb133111ebULL;
+  return bits ^ bits >> 31U;
+}
+
 // In (0, 1), without its ends: 52 bits and a half are what a double holds exactly.
-double unit(std::uint64_t hash) {
+double draw(std::uint64_t claim, NodeHash node) {
+  const std::uint64_t hash = mix(claim ^ static_cast<std::uint64_t>(node));
   return (static_cast<double>(hash >> 12U) + 0.5) / static_cast<double>(1ULL << 52U);
 }
 
-double score(const RankCandidate& candidate, const std::string& claim_uid) {
-  const double drawn = unit(hash_of(concat(claim_uid, '\n', candidate.node)));
-  return -static_cast<double>(std::bit_floor(candidate.room.count())) / std::log(drawn);
-}
+// Rooms are rounded down to a power of two: this is its exponent.
+unsigned weight_of(Bytes room) { return static_cast<unsigned>(std::bit_width(room.count())) - 1; }
+
+// What a node of each weight must draw to have more than a score: exp(-weight / score). So a
+// logarithm is taken once, not for each node.
+class Bar {
+ public:
+  Bar(unsigned weight, double drawn) : of_score_(std::log(drawn) / std::exp2(weight)) {}
+
+  double at(unsigned weight) {
+    double& least = least_.at(weight);
+    if (least < 0) least = std::exp(std::exp2(weight) * of_score_);
+    return least;
+  }
+
+ private:
+  double of_score_;  // -1 / score
+  std::array<double, 64> least_ = unknown();
+
+  static std::array<double, 64> unknown() {
+    std::array<double, 64> all{};
+    all.fill(-1);
+    return all;
+  }
+};
 
 }  // namespace
 
@@ -53,8 +83,9 @@ std::chrono::nanoseconds RankPause::of_observed(Clock::Instant now) const {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(2 * left * observed_);
 }
 
-std::optional<std::size_t> rank_of(const std::string& node,
-                                   const std::vector<RankCandidate>& candidates,
+NodeHash hash_of_node(const std::string& name) { return NodeHash{hash_of(name)}; }
+
+std::optional<std::size_t> rank_of(NodeHash node, const std::vector<RankCandidate>& candidates,
                                    const std::string& claim_uid, Bytes size) {
   const auto has_room = [&](const RankCandidate& candidate) {
     return candidate.room >= size && candidate.room != Bytes(0);
@@ -62,11 +93,16 @@ std::optional<std::size_t> rank_of(const std::string& node,
   const auto own = std::find_if(candidates.begin(), candidates.end(),
                                 [&](const auto& candidate) { return candidate.node == node; });
   if (own == candidates.end() || !has_room(*own)) return std::nullopt;
-  const double own_score = score(*own, claim_uid);
+  const std::uint64_t claim = hash_of(claim_uid);
+  const unsigned own_weight = weight_of(own->room);
+  const double own_draw = draw(claim, node);
+  Bar bar(own_weight, own_draw);
   return std::count_if(candidates.begin(), candidates.end(), [&](const RankCandidate& other) {
-    if (!has_room(other)) return false;
-    const double points = score(other, claim_uid);
-    return points != own_score ? points > own_score : other.node < node;
+    if (other.node == node || !has_room(other)) return false;
+    const unsigned weight = weight_of(other.room);
+    const double drawn = draw(claim, other.node);
+    const double least = weight == own_weight ? own_draw : bar.at(weight);
+    return drawn != least ? drawn > least : other.node < node;
   });
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,10 @@ class RankPause {
  public:
   static constexpr std::chrono::seconds kForget{10};
 
+  // Whether that would change anything: what it takes to know who is first may be spared.
+  bool is_news(std::chrono::nanoseconds waited, Clock::Instant now) const {
+    return 2 * waited > at(now);
+  }
   // The node that is first for a claim took it so long after this one saw that it waits.
   void observe(std::chrono::nanoseconds waited, Clock::Instant now);
   std::chrono::nanoseconds at(Clock::Instant now) const;
@@ -34,9 +39,13 @@ class RankPause {
   Clock::Instant when_{};
 };
 
+// What is hashed of a node's name: once for a list of nodes, not once more for each claim.
+enum class NodeHash : std::uint64_t {};
+NodeHash hash_of_node(const std::string& name);
+
 // A node, and the largest volume of the claim's class that it says it can make.
 struct RankCandidate {
-  std::string node;
+  NodeHash node;
   Bytes room;
 };
 
@@ -46,8 +55,7 @@ struct RankCandidate {
 // for. Each has a score of -room / ln(u), u drawn from (0, 1) by a hash of claim and node. nullopt:
 // the node has no room, or is not among the candidates. Every node asks for each claim, so nothing
 // is sorted. Source: Schindelhauer and Schomaker, Weighted Distributed Hash Tables (SPAA 2005)
-std::optional<std::size_t> rank_of(const std::string& node,
-                                   const std::vector<RankCandidate>& candidates,
+std::optional<std::size_t> rank_of(NodeHash node, const std::vector<RankCandidate>& candidates,
                                    const std::string& claim_uid, Bytes size);
 
 }  // namespace flexlocal::provisioner

@@ -45,11 +45,12 @@ bool RankPlacer::notice(const std::string& key) {
 
 // Only of those that are first: what another one took, it took after a pause.
 void RankPlacer::note_taken(const Claim& claim, std::chrono::nanoseconds waited) {
+  if (!pause_.is_news(waited, parts_.clock.now())) return;
   const auto size = parse_quantity(claim.requested);
   const auto* const told = survey_.last_rooms(claim.storage_class);
   const StorageClass* const known = parts_.classes.get(claim.storage_class);
   if (!size || told == nullptr || known == nullptr) return;
-  if (rank(claim.selected_node, claim, *known, *size, *told) == 0)
+  if (rank(hash_of_node(claim.selected_node), claim, *known, *size, *told) == 0)
     pause_.observe(waited, parts_.clock.now());
 }
 
@@ -81,37 +82,55 @@ Task<Result<RankPlacer::Again>> RankPlacer::work(const std::string& key) {
 Task<Result<RankPlacer::Again>> RankPlacer::consider(const Claim& claim,
                                                      const StorageClass& storage_class,
                                                      Bytes size) {
-  // Before the list of all nodes' room: only nodes that could take the claim ask for that.
-  const auto here = co_await may_be_here(storage_class, size);
-  if (!here) co_return here.error();
-  if (!*here) co_return Again(kLookAgain);
-  const auto* const told = survey_.rooms_for(storage_class.name);
-  if (told == nullptr) co_return Again();
-  const auto before = rank(parts_.node.name, claim, storage_class, size, *told);
-  if (!before) co_return Again(kLookAgain);
-  // It may have ended while the Node was asked for.
-  const auto seen = seen_.find(claim.key());
-  if (seen == seen_.end() || !seen->second.since) co_return Again();
-  const auto now = parts_.clock.now();
-  if (!seen->second.ranked) seen->second.ranked = now;
-  const auto pauses = static_cast<std::int64_t>(*before) * pause_.at(now);
-  const auto due = std::max(*seen->second.ranked + pauses, seen->second.not_before);
-  const std::chrono::nanoseconds left = due - now;
-  // By a later list fewer may be before this node.
-  co_return Again(std::clamp<std::chrono::nanoseconds>(left, {}, CapacitySurvey::kGoodFor));
-}
-
-// The class may ask for labels of which nodes do not tell each other. Then nodes are ranked that it
-// does not allow, and the pauses for them are waited for.
-Task<Result<bool>> RankPlacer::may_be_here(const StorageClass& storage_class, Bytes size) {
   if (!parts_.ledger.inventory()) {
     const Status refreshed = co_await parts_.ledger.refresh(false);
     if (!refreshed) co_return refreshed.error().context("looking at this node's disks");
   }
-  if (!has_room(storage_class.name, size)) co_return false;
+  if (!has_room(storage_class.name, size)) co_return Again(kLookAgain);
+  // It may have ended while the disks were looked at.
+  const auto found = seen_.find(claim.key());
+  if (found == seen_.end() || !found->second.since) co_return Again();
+  const auto left = turn(claim, storage_class, size, found->second);
+  if (!left || *left > std::chrono::nanoseconds(0)) co_return left;
+  // Not before it is this node's turn: of all the nodes only few ask.
   const Status known = co_await know_node();
   if (!known) co_return known.error().context("looking at this node's labels");
-  co_return node_->ready && !node_->cordoned && is_allowed(storage_class, *node_);
+  if (!may_be_here(storage_class)) co_return Again(kLookAgain);
+  co_return left;
+}
+
+// How long it is until this node's turn; or until it should look again, for by a later list fewer
+// may be before it. nullopt: that takes a list, which is asked for.
+RankPlacer::Again RankPlacer::turn(const Claim& claim, const StorageClass& storage_class,
+                                   Bytes size, Seen& seen) {
+  const auto before = own_rank(claim, storage_class, size, !seen.ranked);
+  if (!before) return std::nullopt;
+  const auto now = parts_.clock.now();
+  if (!seen.ranked) seen.ranked = now;
+  const auto pauses = static_cast<std::int64_t>(*before) * pause_.at(now);
+  const auto due = std::max(*seen.ranked + pauses, seen.not_before);
+  return std::clamp<std::chrono::nanoseconds>(due - now, {}, CapacitySurvey::kGoodFor);
+}
+
+// At first an old list may say that others are before this node, but none may that they are not: so
+// a claim that the first one takes at once makes few nodes list.
+std::optional<std::size_t> RankPlacer::own_rank(const Claim& claim,
+                                                const StorageClass& storage_class, Bytes size,
+                                                bool first_look) {
+  const auto* const last = first_look ? survey_.last_rooms(storage_class.name) : nullptr;
+  if (last != nullptr) {
+    const auto before = rank(own_hash_, claim, storage_class, size, *last);
+    if (before && *before > 0) return before;
+  }
+  const auto* const told = survey_.rooms_for(storage_class.name);
+  if (told == nullptr) return std::nullopt;
+  return rank(own_hash_, claim, storage_class, size, *told);
+}
+
+// The class may ask for labels of which nodes do not tell each other. Then nodes are ranked that it
+// does not allow, and the pauses for them are waited for.
+bool RankPlacer::may_be_here(const StorageClass& storage_class) const {
+  return node_->ready && !node_->cordoned && is_allowed(storage_class, *node_);
 }
 
 // Any version will do: the API server answers from its cache.
@@ -132,20 +151,20 @@ Task<Status> RankPlacer::know_node() {
 // Also this node by what it told: all must rank by the same figures, or in a burst of claims each
 // knows better of itself what the others do not yet, and takes another one for the first. What it
 // has not told yet counts where that is why it would be left out.
-std::optional<std::size_t> RankPlacer::rank(const std::string& node, const Claim& claim,
+std::optional<std::size_t> RankPlacer::rank(NodeHash node, const Claim& claim,
                                             const StorageClass& storage_class, Bytes size,
                                             const std::vector<ToldRoom>& told) const {
   std::vector<RankCandidate> candidates;
   candidates.reserve(told.size() + 1);
   Bytes own;
   for (const ToldRoom& room : told) {
-    if (room.node == parts_.node.name)
-      own = room.size;
+    if (room.node.node == own_hash_)
+      own = room.node.room;
     else if (is_allowed_hostname(storage_class, room.hostname))
-      candidates.push_back({room.node, room.size});
+      candidates.push_back(room.node);
   }
   if (own < size) own = own_room_(storage_class.name).value_or(Bytes());
-  candidates.push_back({parts_.node.name, own});
+  candidates.push_back({own_hash_, own});
   return rank_of(node, candidates, claim.uid, size);
 }
 

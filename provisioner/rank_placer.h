@@ -28,7 +28,10 @@ class RankPlacer {
   using Again = std::optional<std::chrono::nanoseconds>;
 
   RankPlacer(NodeParts& parts, CapacitySurvey& survey, OwnRoom own_room)
-      : parts_(parts), survey_(survey), own_room_(std::move(own_room)) {}
+      : parts_(parts),
+        survey_(survey),
+        own_room_(std::move(own_room)),
+        own_hash_(hash_of_node(parts.node.name)) {}
 
   // To be called at each change of the claim "namespace/name". Whether it waits for a node.
   bool notice(const std::string& key);
@@ -51,12 +54,15 @@ class RankPlacer {
   };
 
   Task<Result<Again>> consider(const Claim& claim, const StorageClass& storage_class, Bytes size);
-  Task<Result<bool>> may_be_here(const StorageClass& storage_class, Bytes size);
+  Again turn(const Claim& claim, const StorageClass& storage_class, Bytes size, Seen& seen);
+  bool may_be_here(const StorageClass& storage_class) const;
   Task<Status> know_node();
   void note_taken(const Claim& claim, std::chrono::nanoseconds waited);
-  std::optional<std::size_t> rank(const std::string& node, const Claim& claim,
+  std::optional<std::size_t> rank(NodeHash node, const Claim& claim,
                                   const StorageClass& storage_class, Bytes size,
                                   const std::vector<ToldRoom>& told) const;
+  std::optional<std::size_t> own_rank(const Claim& claim, const StorageClass& storage_class,
+                                      Bytes size, bool first_look);
   bool has_room(const std::string& storage_class, Bytes size) const;
   Task<Result<Again>> take(const Claim& claim, const Order& order);
   Result<Again> not_taken(const Claim& claim, const Error& why);
@@ -64,6 +70,7 @@ class RankPlacer {
   NodeParts& parts_;
   CapacitySurvey& survey_;
   OwnRoom own_room_;
+  NodeHash own_hash_;
   std::map<std::string, Seen> seen_;  // by claim
   RankPause pause_;
   std::optional<Node> node_;

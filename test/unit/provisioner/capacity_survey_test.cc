@@ -49,11 +49,11 @@ TEST_CASE_FIXTURE(Fixture,
   const auto* const told = survey.rooms_for("local");
   REQUIRE(told != nullptr);
   REQUIRE(told->size() == 3);
-  CHECK((*told)[0].node == "b");
+  CHECK((*told)[0].node.node == hash_of_node("b"));
   CHECK((*told)[0].hostname == "host-of-b");
-  CHECK((*told)[0].size == kGiB);
-  CHECK((*told)[1].size == Bytes(3 * kGiB.count()));
-  CHECK((*told)[2].size == Bytes(0));
+  CHECK((*told)[0].node.room == kGiB);
+  CHECK((*told)[1].node.room == Bytes(3 * kGiB.count()));
+  CHECK((*told)[2].node.room == Bytes(0));
 }
 
 TEST_CASE_FIXTURE(Fixture, "a list is good for a while, not for ever, nor for a class made since") {

