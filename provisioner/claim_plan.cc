@@ -20,8 +20,8 @@ std::optional<std::string> objection(const Claim& claim) {
 }
 
 Error no_room(const std::string& node, std::string_view why) {
-  return Error(ErrorCode::kNoSpace, concat("no room on node ", node, ": ", why,
-                                           "; the scheduler is asked to choose another node"));
+  return Error(ErrorCode::kNoSpace,
+               concat("no room on node ", node, ": ", why, "; another node is looked for"));
 }
 
 ClaimPlan plan_open(const Claim& claim, const StorageClass* storage_class) {

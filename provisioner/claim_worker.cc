@@ -253,11 +253,11 @@ Task<Status> ClaimWorker::hand_back(const Claim& claim, const std::string& why) 
       kube::object_path("v1", "persistentvolumeclaims", claim.namespace_name, claim.name);
   auto answer = co_await parts_.api.merge_patch(path, body);
   if (!answer && answer.error().code() == ErrorCode::kNotFound) co_return Status();
-  if (!answer) co_return answer.error().context("handing the claim back to the scheduler");
-  parts_.log.info("claim handed back to the scheduler", {{"namespace", claim.namespace_name},
-                                                         {"claim", claim.name},
-                                                         {"volume", concat("pvc-", claim.uid)},
-                                                         {"why", why}});
+  if (!answer) co_return answer.error().context("handing the claim back");
+  parts_.log.info("claim handed back", {{"namespace", claim.namespace_name},
+                                        {"claim", claim.name},
+                                        {"volume", concat("pvc-", claim.uid)},
+                                        {"why", why}});
   co_return Status();
 }
 

@@ -98,8 +98,11 @@ NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& s
       promises_(parts_),
       capacity_(parts_, options.capacity, [this] { return state_.usable(); }),
       survey_(parts_, options.capacity.namespace_name, [this] { enqueue_waiting(); }),
-      rank_placer_(parts_, survey_,
-                   [this](const std::string& name) { return capacity_.room_of(name); }),
+      rank_placer_(
+          parts_, survey_, [this](const std::string& name) { return capacity_.room_of(name); },
+          [this](const std::string& claim, std::chrono::nanoseconds after) {
+            queue_.add_after(concat(kClaimKey, claim), after);
+          }),
       memory_(api, log, membership.node.name, parts_.budget) {
   claims_.on_change([this](const std::string& key) { enqueue_claim(key); });
   volumes_.on_change([this](const std::string& key) {

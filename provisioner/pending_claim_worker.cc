@@ -97,13 +97,13 @@ Task<Status> PendingClaimWorker::take_back(const Claim& claim, const std::string
   const std::string body = patch_without_selected_node(claim);
   const auto answer = co_await parts_.api.merge_patch(path, body);
   if (!answer && is_missing(answer.error())) co_return Status();
-  if (!answer) co_return answer.error().context("handing the claim back to the scheduler");
+  if (!answer) co_return answer.error().context("handing the claim back");
   parts_.claims.put(answer->root());
   parts_.work.claims_handed_back.with({}).add();
-  parts_.log.info("claim handed back to the scheduler",
+  parts_.log.info("claim handed back",
                   {{"namespace", claim.namespace_name}, {"claim", claim.name}, {"why", why}});
   parts_.events.record({reference_to(claim), kube::EventType::kWarning, "ProvisioningFailed",
-                        concat(why, "; the scheduler is asked to choose another node")});
+                        concat(why, "; another node is looked for")});
   co_return Status();
 }
 

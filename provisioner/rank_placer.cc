@@ -25,22 +25,37 @@ bool RankPlacer::notice(const std::string& key) {
       claim == nullptr ? nullptr : parts_.classes.get(claim->storage_class);
   if (known == nullptr || !known->immediate || !claim->marked || claim->deleting ||
       !claim->volume_name.empty()) {
-    seen_.erase(key);
+    if (const auto found = seen_.find(key); found != seen_.end()) {
+      end_wait(key, found->second);
+      seen_.erase(found);
+    }
     return false;
   }
   Seen& seen = seen_[key];
-  if (seen.uid != claim->uid) seen = Seen{.uid = claim->uid};
+  if (seen.uid != claim->uid) {
+    end_wait(key, seen);
+    seen = Seen{.uid = claim->uid};
+  }
   if (!claim->selected_node.empty()) {
     seen.ours = claim->selected_node == parts_.node.name;
     if (seen.since) note_taken(*claim, parts_.clock.now() - *seen.since);
-    seen.since.reset();
-    seen.ranked.reset();
+    end_wait(key, seen);
     return false;
   }
   const auto now = parts_.clock.now();
   if (std::exchange(seen.ours, false)) seen.not_before = now + kPassedOver;
-  if (!seen.since) seen.since = now;
+  if (!seen.since) {
+    seen.since = now;
+    ++waiting_;
+  }
   return true;
+}
+
+void RankPlacer::end_wait(const std::string& key, Seen& seen) {
+  line_.leave(key);
+  if (seen.since) --waiting_;
+  seen.since.reset();
+  seen.ranked.reset();
 }
 
 // Only of those that are first: what another one took, it took after a pause.
@@ -69,13 +84,29 @@ Task<Result<RankPlacer::Again>> RankPlacer::work(const std::string& key) {
   const bool exists = parts_.volumes.get(concat("pvc-", claim.uid)) != nullptr;
   const ClaimPlan plan = plan_claim(claim, &storage_class, exists, claim.selected_node);
   const auto* const order = std::get_if<Order>(&plan);
-  if (order == nullptr || seen_.at(key).lost_version == claim.resource_version) co_return Again();
-  const auto considered = co_await consider(claim, storage_class, order->requested);
-  // Now, or later, or not before something is known.
-  if (!considered || !*considered || **considered > std::chrono::nanoseconds(0))
-    co_return considered;
+  if (order == nullptr || seen_.at(key).lost_version == claim.resource_version) {
+    line_.leave(key);
+    co_return Again();
+  }
+  const auto left = co_await consider(claim, storage_class, order->requested);
+  // Later, or not before something is known.
+  if (!left || !*left || **left > std::chrono::nanoseconds(0)) {
+    line_.leave(key);
+    co_return left;
+  }
+  const auto in_line = enter_line(key);
+  if (!in_line || *in_line > std::chrono::nanoseconds(0)) co_return in_line;
+  line_.begin();
   auto taken = co_await take(claim, *order);
+  line_.end(key, waiting_);
   co_return taken;
+}
+
+RankPlacer::Again RankPlacer::enter_line(const std::string& key) {
+  const auto seen = seen_.find(key);
+  // It may have ended while the Node was asked for.
+  if (seen == seen_.end() || !seen->second.since) return std::nullopt;
+  return line_.enter(key, seen->second.due);
 }
 
 // How long it is until this node may take the claim, or should look at it again.
@@ -107,9 +138,10 @@ RankPlacer::Again RankPlacer::turn(const Claim& claim, const StorageClass& stora
   if (!before) return std::nullopt;
   const auto now = parts_.clock.now();
   if (!seen.ranked) seen.ranked = now;
-  const auto pauses = static_cast<std::int64_t>(*before) * pause_.at(now);
-  const auto due = std::max(*seen.ranked + pauses, seen.not_before);
-  return std::clamp<std::chrono::nanoseconds>(due - now, {}, CapacitySurvey::kGoodFor);
+  // Each node that is before this one may have its part of all that wait to take first.
+  const auto pause = pause_.at(now) + time_to_take(waiting_ - 1);
+  seen.due = std::max(*seen.ranked + static_cast<std::int64_t>(*before) * pause, seen.not_before);
+  return std::clamp<std::chrono::nanoseconds>(seen.due - now, {}, CapacitySurvey::kGoodFor);
 }
 
 // At first an old list may say that others are before this node, but none may that they are not: so

@@ -16,6 +16,7 @@
 #include "provisioner/cluster_objects.h"
 #include "provisioner/immediate_rank.h"
 #include "provisioner/node_parts.h"
+#include "provisioner/take_line.h"
 
 namespace flexlocal::provisioner {
 
@@ -24,14 +25,17 @@ class RankPlacer {
   // The largest volume of the class that this node can make now, 0 when it can make none; nullopt:
   // not known yet.
   using OwnRoom = std::function<std::optional<Bytes>(const std::string& storage_class)>;
-  // When to come again; nullopt: when the claim changes, or CapacitySurvey has a new list.
+  // When to come again; nullopt: when the claim changes, CapacitySurvey has a new list, or `let`
+  // says so.
   using Again = std::optional<std::chrono::nanoseconds>;
 
-  RankPlacer(NodeParts& parts, CapacitySurvey& survey, OwnRoom own_room)
+  // `let`: the claim may be worked on again after so long.
+  RankPlacer(NodeParts& parts, CapacitySurvey& survey, OwnRoom own_room, TakeLine::Let let)
       : parts_(parts),
         survey_(survey),
         own_room_(std::move(own_room)),
-        own_hash_(hash_of_node(parts.node.name)) {}
+        own_hash_(hash_of_node(parts.node.name)),
+        line_(parts.clock, std::move(let)) {}
 
   // To be called at each change of the claim "namespace/name". Whether it waits for a node.
   bool notice(const std::string& key);
@@ -48,6 +52,7 @@ class RankPlacer {
     std::optional<Clock::Instant> since{};  // it waits; nullopt: it has a node
     // Since this node has known its place: none could have taken the claim much sooner.
     std::optional<Clock::Instant> ranked{};
+    Clock::Instant due{};         // its turn for this node came, or will come
     bool ours = false;            // it has this node
     Clock::Instant not_before{};  // it was handed back by this node
     std::string lost_version{};   // the version at which somebody was faster
@@ -55,8 +60,10 @@ class RankPlacer {
 
   Task<Result<Again>> consider(const Claim& claim, const StorageClass& storage_class, Bytes size);
   Again turn(const Claim& claim, const StorageClass& storage_class, Bytes size, Seen& seen);
+  Again enter_line(const std::string& key);
   bool may_be_here(const StorageClass& storage_class) const;
   Task<Status> know_node();
+  void end_wait(const std::string& key, Seen& seen);
   void note_taken(const Claim& claim, std::chrono::nanoseconds waited);
   std::optional<std::size_t> rank(NodeHash node, const Claim& claim,
                                   const StorageClass& storage_class, Bytes size,
@@ -72,6 +79,8 @@ class RankPlacer {
   OwnRoom own_room_;
   NodeHash own_hash_;
   std::map<std::string, Seen> seen_;  // by claim
+  std::size_t waiting_ = 0;           // of those
+  TakeLine line_;
   RankPause pause_;
   std::optional<Node> node_;
   Clock::Instant node_asked_{};

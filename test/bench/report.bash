@@ -65,14 +65,15 @@ write_json() {
 
 print_row() { printf '%-29s %12s %12s %7s %6s  %s\n' "$@"; }
 
-# report SAMPLES FOLDER: the table, a JSON file for each of its lines, and what went wrong. Fails
-# when a line has no samples or `problems` has something.
+# report SAMPLES FOLDER [PREFIX]: the table, or those of its lines whose names begin so, a JSON file
+# for each, and what went wrong. Fails when a line has no samples or `problems` has something.
 report() {
   local row name unit limit against count ours other ratio verdict
   local -a over=() missing=()
   print_row name ours other ratio limit ""
   for row in "${rows[@]}"; do
     IFS='|' read -r name unit limit against <<<"$row"
+    [[ $name == "${3:-}"* ]] || continue
     if ! summarise "$1" "$name" "$unit" "$limit"; then
       print_row "$name" - - - "$limit" "not measured"
       missing+=("$name")

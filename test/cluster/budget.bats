@@ -44,7 +44,7 @@ granted() { [ "$(kubectl get pv "$1" -o 'jsonpath={.metadata.annotations.flexloc
 @test "a node whose RAM budget is smaller than its disk stops at the budget, and the event says so" {
   make_claim other 400Mi lean
   eventually 30 event_says pvc/other ProvisioningFailed \
-    'no room on node worker: pool "default" has 184.31 MiB left of its RAM budget of 696.31 MiB (16 GiB of RAM x 0.85 x 0.05), 400 MiB asked; the scheduler is asked to choose another node'
+    'no room on node worker: pool "default" has 184.31 MiB left of its RAM budget of 696.31 MiB (16 GiB of RAM x 0.85 x 0.05), 400 MiB asked; another node is looked for'
   claim_is other Pending
   # What a volume gives back is there for the next one.
   delete_claim data

@@ -151,7 +151,7 @@ label_is() {
 @test "a claim whose selected node is gone goes back to the scheduler, and says so" {
   chosen ghost nowhere
   eventually 30 no_choice ghost
-  eventually 10 event_says pvc/ghost ProvisioningFailed "node nowhere is gone; the scheduler is asked to choose another node"
+  eventually 10 event_says pvc/ghost ProvisioningFailed "node nowhere is gone; another node is looked for"
   # The same again is the same event, which counts.
   kubectl annotate pvc ghost volume.kubernetes.io/selected-node=nowhere
   eventually 30 told_twice ghost

@@ -192,7 +192,7 @@ TEST_CASE("an exact fit fits, one byte over does not, and rounding counts") {
   CHECK(fit(order_of("1Gi"), kNode, room_of(kGiB)).ok());
   CHECK(lack(order_of("1Gi"), room_of(kGiB - Bytes(1))) ==
         "no room on node node-a: pool \"default\" has 1023.99 MiB free for backend lvm, 1 GiB "
-        "asked; the scheduler is asked to choose another node");
+        "asked; another node is looked for");
   CHECK_FALSE(fit(order_of("1073741825"), kNode, room_of(kGiB + Bytes(1))).ok());
   CHECK_FALSE(fit(order_of("1Gi"), kNode, room_of(Bytes(0))).ok());
 }
@@ -205,7 +205,7 @@ TEST_CASE("a mirror must fit twice, with the metadata of both halves, and the wo
   room.free = twice - Bytes(1);
   CHECK(lack(order_of("1Gi"), room) ==
         "no room on node node-a: pool \"default\" has 2 GiB free for backend lvm, 1 GiB asked, "
-        "which takes 2 GiB in layout raid1; the scheduler is asked to choose another node");
+        "which takes 2 GiB in layout raid1; another node is looked for");
 }
 
 TEST_CASE("room that does not lie on the disks that a layout needs is no room") {
@@ -214,8 +214,7 @@ TEST_CASE("room that does not lie on the disks that a layout needs is no room") 
   room.disks_suffice = false;
   CHECK(lack(order_of("1Gi"), room) ==
         "no room on node node-a: pool \"default\" has 2 GiB free for backend lvm, 1 GiB asked, and "
-        "not as layout striped:2 needs it, on 2 different disks; the scheduler is asked to choose "
-        "another node");
+        "not as layout striped:2 needs it, on 2 different disks; another node is looked for");
 }
 
 TEST_CASE("a size whose rounding leaves 63 bits never fits") {

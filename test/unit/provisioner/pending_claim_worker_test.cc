@@ -37,7 +37,8 @@ TEST_CASE_FIXTURE(Fixture,
   answers["GET " + kNodePath] = {missing()};
   CHECK(work().ok());
   CHECK(journal == std::vector<std::string>{"GET " + kNodePath, kTakeBack});
-  CHECK(events_written().find("node node-a is gone; the scheduler is asked") != std::string::npos);
+  CHECK(events_written().find("node node-a is gone; another node is looked for") !=
+        std::string::npos);
 }
 
 TEST_CASE_FIXTURE(Fixture, "a choice that can be no node is handed back without asking for it") {

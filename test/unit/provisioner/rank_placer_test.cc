@@ -19,9 +19,14 @@ const std::string kList =
 struct Fixture : NodeLab {
   CapacitySurvey survey{parts, "ns", [] {}};
   std::optional<Bytes> room = kGiB + kGiB;
-  RankPlacer placer{parts, survey, [this](const std::string&) -> std::optional<Bytes> {
+  std::vector<std::pair<std::string, std::chrono::nanoseconds>> let;  // in line, to be taken next
+  RankPlacer placer{parts, survey,
+                    [this](const std::string&) -> std::optional<Bytes> {
                       if (!room) return std::nullopt;
                       return *room - ledger.given("default", "", "");
+                    },
+                    [this](const std::string& key, std::chrono::nanoseconds after) {
+                      let.emplace_back(key, after);
                     }};
   Claim claim = sample_claim();
 
@@ -112,7 +117,9 @@ TEST_CASE_FIXTURE(Fixture,
     know_claim(more);
   }
   CHECK(work() == RankPlacer::Again());
+  manual.advance(time_to_take(3));
   CHECK(*wait_for(placer.work("shop/other")) == RankPlacer::Again());
+  manual.advance(time_to_take(3));
   journal.clear();
   CHECK(*wait_for(placer.work("shop/third")) == RankPlacer::Again(seconds(5)));
   CHECK(journal.empty());
@@ -217,6 +224,34 @@ TEST_CASE_FIXTURE(Fixture, "without a list that is good it waits for one") {
   CHECK(taken() == 1);
 }
 
+TEST_CASE_FIXTURE(Fixture, "claims of a burst are taken one after the other, at all nodes' pace") {
+  Claim other = claim;
+  other.name = "other";
+  other.uid = kOtherUid;
+  know_claim(other);
+  room = Bytes(9 * kGiB.count());
+  placer.notice("shop/other");
+  CHECK(work() == RankPlacer::Again());
+  const auto step = time_to_take(1);
+  CHECK(*wait_for(placer.work("shop/other")) == RankPlacer::Again(step));
+  CHECK(taken() == 1);
+  manual.advance(step);
+  answers["PATCH /api/v1/namespaces/shop/persistentvolumeclaims/other"] = {{409, "{}"}};
+  CHECK(*wait_for(placer.work("shop/other")) == RankPlacer::Again());
+  CHECK(parts.work.immediate_conflicts.with({}).value() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a pause has room for what the firsts have to take before") {
+  for (int i = 0; i < 100; ++i) {
+    Claim other = claim;
+    other.name = concat("other-", i);
+    other.uid = concat("22222222-2222-3333-4444-", 100'000'000'000 + i);
+    know_claim(other);
+  }
+  others_have(better_nodes(1));
+  CHECK(work() == RankPlacer::Again(kRankPause + time_to_take(100)));
+}
+
 TEST_CASE_FIXTURE(Fixture, "an old list is good to wait by, once, and none is asked for") {
   others_have(better_nodes(1));
   manual.advance(20 * CapacitySurvey::kGoodFor);
@@ -256,6 +291,7 @@ TEST_CASE_FIXTURE(Fixture, "somebody who was faster is counted, and that version
   CHECK(work() == RankPlacer::Again());
   CHECK(taken() == 1);
   know_claim(claim);
+  manual.advance(time_to_take(1));
   CHECK(work() == RankPlacer::Again());
   CHECK(taken() == 2);
 }

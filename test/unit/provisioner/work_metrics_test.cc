@@ -75,8 +75,7 @@ TEST_CASE_FIXTURE(Fixture, "each failed try is counted, and a claim handed back 
   CHECK(provision().ok());
   CHECK(provisioned("failed_total") == 2);
   CHECK(provisioned("total") == -1);
-  CHECK(log.has("msg=\"claim handed back to the scheduler\" namespace=shop claim=data volume=" +
-                volume));
+  CHECK(log.has("msg=\"claim handed back\" namespace=shop claim=data volume=" + volume));
 }
 
 TEST_CASE_FIXTURE(Fixture, "a refused claim is counted as failed, a conflict is not") {

@@ -1,0 +1,66 @@
+// The Immediate claims whose turn it is for this node, by --immediate=rank: which one it takes
+// next, and when. A claim that comes alone is taken at once. In a burst all nodes have some to
+// take, and would send more than an API server can answer: watches would lag, and nodes step in for
+// others that are merely slow. So each takes one after the other, and all together no more than
+// kTakesPerSecond. No I/O.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "flexvolume/base/clock.h"
+
+namespace flexlocal::provisioner {
+
+// Of all nodes. kube-controller-manager binds fewer: it asks for 20 writes a second at most unless
+// it is told otherwise (--kube-api-qps), and a claim takes four.
+inline constexpr std::int64_t kTakesPerSecond = 50;
+
+// What `claims` take at that rate.
+constexpr std::chrono::nanoseconds time_to_take(std::size_t claims) {
+  return std::chrono::nanoseconds(std::chrono::seconds(1)) * static_cast<std::int64_t>(claims) /
+         kTakesPerSecond;
+}
+
+class TakeLine {
+ public:
+  // Claims for which no node has room wait for good, and must not keep others for long.
+  static constexpr std::chrono::seconds kMostBetween{30};
+
+  // The claim is the next, and may be taken after so long.
+  using Let = std::function<void(const std::string& claim, std::chrono::nanoseconds after)>;
+
+  TakeLine(const Clock& clock, Let let) : clock_(clock), let_(std::move(let)) {}
+
+  // The claim's turn came at `due`; those go first whose turn came first. How long until it may be
+  // taken; nullopt: others go first, and `let` will tell.
+  std::optional<std::chrono::nanoseconds> enter(const std::string& claim, Clock::Instant due);
+  // It is not, or no longer, to be taken. One that is not in the line is no error.
+  void leave(const std::string& claim);
+
+  // Around the taking of the one that may be taken; it has left then. `waiting`: claims that wait
+  // for any node. Each node takes as many of those at a time as are its own of them all, so that
+  // all end at the same time.
+  void begin();
+  void end(const std::string& claim, std::size_t waiting);
+
+ private:
+  void erase(const std::string& claim);
+  void let_next();
+  std::chrono::nanoseconds pause() const;
+
+  const Clock& clock_;
+  Let let_;
+  std::set<std::pair<Clock::Instant, std::string>> line_;
+  std::map<std::string, Clock::Instant> due_;  // by claim
+  Clock::Instant next_{};                      // nothing is taken before
+  bool taking_ = false;
+  std::size_t own_ = 0;  // in the line when the taking began
+};
+
+}  // namespace flexlocal::provisioner
