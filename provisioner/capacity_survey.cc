@@ -1,5 +1,6 @@
 #include "provisioner/capacity_survey.h"
 
+#include <algorithm>
 #include <random>
 
 #include "flexvolume/base/text.h"
@@ -104,7 +105,9 @@ Task<Status> CapacitySurvey::look() {
     if (storage_class.immediate) rooms_[name];
   });
   objects_ = reader.count;
-  good_until_ = parts_.clock.now() + random_.jittered(kGoodFor);
+  const auto good_for = std::max<std::chrono::nanoseconds>(
+      kGoodFor, kGoodForPerObject * static_cast<std::int64_t>(objects_));
+  good_until_ = parts_.clock.now() + random_.jittered(good_for);
   wanted_ = false;
   done_();
   co_return Status();

@@ -26,8 +26,11 @@ struct ToldRoom {
 
 class CapacitySurvey {
  public:
-  // A list is good for so long and up to twice that, by lot: nodes do not all ask at once.
+  // A list is good for so long and up to twice that, by lot: nodes do not all ask at once. A long
+  // one is for longer: each of many nodes asks for all of them, and an API server has other things
+  // to do.
   static constexpr std::chrono::seconds kGoodFor{10};
+  static constexpr std::chrono::milliseconds kGoodForPerObject{50};
 
   using OnDone = std::function<void()>;
   // `namespace_name`: of the objects. `done`: there is a new list.

@@ -97,7 +97,7 @@ NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& s
                {options.orphan_policy, options.orphan_grace, orphan_interval(options)}),
       promises_(parts_),
       capacity_(parts_, options.capacity, [this] { return state_.usable(); }),
-      survey_(parts_, options.capacity.namespace_name, [this] { enqueue_waiting(); }),
+      survey_(parts_, options.capacity.namespace_name, [this] { enqueue_asking(); }),
       rank_placer_(
           parts_, survey_, [this](const std::string& name) { return capacity_.room_of(name); },
           [this](const std::string& claim, std::chrono::nanoseconds after) {
@@ -288,8 +288,8 @@ void NodeRole::enqueue_claim(const std::string& key) {
   queue_.add(concat(kClaimKey, key), priority_of(claim, volume, parts_.node.name));
 }
 
-void NodeRole::enqueue_waiting() {
-  for (const std::string& key : rank_placer_.waiting()) queue_.add(concat(kClaimKey, key));
+void NodeRole::enqueue_asking() {
+  for (const std::string& key : rank_placer_.asking()) queue_.add(concat(kClaimKey, key));
 }
 
 // What waits for a mount is concluded when the disks show one.

@@ -83,7 +83,7 @@ class NodeRole {
   void enqueue_claims();
   void enqueue_growths();
   void enqueue_claim(const std::string& key);
-  void enqueue_waiting();
+  void enqueue_asking();
   bool ranks() const { return options_.immediate == ImmediateBinding::kRank; }
   LogSubject subject_of(const std::string& key) const;
   void report(const std::string& key, const Result<Pass>& pass);

@@ -14,6 +14,9 @@ namespace {
 constexpr auto kPassedOver = std::chrono::seconds(30);
 // A claim that cannot be here now is looked at again: no change of its own says that it can.
 constexpr auto kLookAgain = std::chrono::seconds(5);
+// By then fewer nodes may be before this one. In a burst each node waits for nearly all claims: to
+// look at them more often is what its daemon would be busy with.
+constexpr auto kRankAgain = std::chrono::seconds(30);
 // Labels and cordons change seldom; between two looks at the Node for them.
 constexpr auto kNodeGoodFor = std::chrono::seconds(10);
 
@@ -69,10 +72,10 @@ void RankPlacer::note_taken(const Claim& claim, std::chrono::nanoseconds waited)
     pause_.observe(waited, parts_.clock.now());
 }
 
-std::vector<std::string> RankPlacer::waiting() const {
+std::vector<std::string> RankPlacer::asking() const {
   std::vector<std::string> keys;
   for (const auto& [key, seen] : seen_)
-    if (seen.since) keys.push_back(key);
+    if (seen.since && seen.asks) keys.push_back(key);
   return keys;
 }
 
@@ -135,13 +138,14 @@ Task<Result<RankPlacer::Again>> RankPlacer::consider(const Claim& claim,
 RankPlacer::Again RankPlacer::turn(const Claim& claim, const StorageClass& storage_class,
                                    Bytes size, Seen& seen) {
   const auto before = own_rank(claim, storage_class, size, !seen.ranked);
+  seen.asks = !before;
   if (!before) return std::nullopt;
   const auto now = parts_.clock.now();
   if (!seen.ranked) seen.ranked = now;
   // Each node that is before this one may have its part of all that wait to take first.
   const auto pause = pause_.at(now) + time_to_take(waiting_ - 1);
   seen.due = std::max(*seen.ranked + static_cast<std::int64_t>(*before) * pause, seen.not_before);
-  return std::clamp<std::chrono::nanoseconds>(seen.due - now, {}, CapacitySurvey::kGoodFor);
+  return std::clamp<std::chrono::nanoseconds>(seen.due - now, {}, kRankAgain);
 }
 
 // At first an old list may say that others are before this node, but none may that they are not: so

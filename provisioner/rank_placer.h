@@ -43,7 +43,8 @@ class RankPlacer {
   // One pass over a claim. Nothing may work on it meanwhile, and ClaimWorker must have before.
   Task<Result<Again>> work(const std::string& key);
 
-  std::vector<std::string> waiting() const;
+  // The claims that wait for a list.
+  std::vector<std::string> asking() const;
 
  private:
   // A claim of an Immediate class that has no volume yet.
@@ -53,6 +54,7 @@ class RankPlacer {
     // Since this node has known its place: none could have taken the claim much sooner.
     std::optional<Clock::Instant> ranked{};
     Clock::Instant due{};         // its turn for this node came, or will come
+    bool asks = false;            // for a list
     bool ours = false;            // it has this node
     Clock::Instant not_before{};  // it was handed back by this node
     std::string lost_version{};   // the version at which somebody was faster

@@ -19,7 +19,7 @@ namespace flexlocal::provisioner {
 
 // Of all nodes. kube-controller-manager binds fewer: it asks for 20 writes a second at most unless
 // it is told otherwise (--kube-api-qps), and a claim takes four.
-inline constexpr std::int64_t kTakesPerSecond = 50;
+inline constexpr std::int64_t kTakesPerSecond = 100;
 
 // What `claims` take at that rate.
 constexpr std::chrono::nanoseconds time_to_take(std::size_t claims) {

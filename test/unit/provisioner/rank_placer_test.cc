@@ -148,7 +148,7 @@ TEST_CASE_FIXTURE(Fixture,
 
 TEST_CASE_FIXTURE(Fixture, "far behind, it asks again who is before it when the list is old") {
   others_have(better_nodes(9));
-  CHECK(work() == RankPlacer::Again(CapacitySurvey::kGoodFor));
+  CHECK(work() == RankPlacer::Again(seconds(30)));
   manual.advance(2 * CapacitySurvey::kGoodFor);
   CHECK(work() == RankPlacer::Again());
   CHECK(taken() == 0);
@@ -218,10 +218,11 @@ TEST_CASE_FIXTURE(Fixture, "without a list that is good it waits for one") {
   manual.advance(2 * CapacitySurvey::kGoodFor);
   CHECK(work() == RankPlacer::Again());
   CHECK(taken() == 0);
-  CHECK(placer.waiting() == std::vector<std::string>{"shop/data"});
+  CHECK(placer.asking() == std::vector<std::string>{"shop/data"});
   others_have({});
   CHECK(work() == RankPlacer::Again());
   CHECK(taken() == 1);
+  CHECK(placer.asking().empty());
 }
 
 TEST_CASE_FIXTURE(Fixture, "claims of a burst are taken one after the other, at all nodes' pace") {
@@ -372,7 +373,7 @@ TEST_CASE_FIXTURE(Fixture,
   know_claim(claim);
   put(classes, class_text());
   CHECK(work() == RankPlacer::Again());
-  CHECK(placer.waiting().empty());
+  CHECK(placer.asking().empty());
   CHECK(journal.empty());
 }
 
