@@ -26,7 +26,7 @@ stop() {
   trap - EXIT
   trap : INT TERM HUP # a second signal must not cut this short
   for process in "${processes[@]}" "${others[@]}" $watcher; do kill "$process" 2>/dev/null || true; done
-  "$here/../lab/control-plane" down "$scratch/cluster" >&2
+  end_cluster
   exit "$status"
 }
 
@@ -51,6 +51,8 @@ volumeBindingMode: WaitForFirstConsumer
 END
   (umask 077 && openssl rand -hex 32 >"$scratch/grant.key")
 }
+
+end_cluster() { "$here/../lab/control-plane" down "$scratch/cluster" >&2; }
 
 # claim_json NAME EXTRA [CLASS]: `extra` is more of its metadata.
 claim_json() {
