@@ -1,29 +1,43 @@
 # shellcheck shell=bash
-# A whole cluster with one real node, for the e2e tests and for the demo. The caller sets `work`,
-# a new folder for all that the cluster writes, and `image`, the container image's archive.
+# A whole cluster with one real node or more, for the e2e tests and for the demo. The caller sets
+# `work`, a new folder for all that the cluster writes, and `image`, the container image's archive.
 
 : "${work:?a new folder}" "${image:?the container image}"
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
-# shellcheck disable=SC2034 # the demo says it
+# The node that the functions below act on; of several each is named for the call: node=big on_node lvs
 node='node-1'
 
 . "$root/test/lab/eventually.bash"
 
-# start_cluster: control plane, node, and the node.conf that its administrator would write.
 start_cluster() {
-  "$root/test/lab/control-plane" up "$work/cluster"
-  # shellcheck source=/dev/null
-  . "$work/cluster/env"
+  start_control_plane
   start_node
 }
 
+start_control_plane() {
+  "$root/test/lab/control-plane" up "$work/cluster"
+  # shellcheck source=/dev/null
+  . "$work/cluster/env"
+}
+
+# A node for volumes of every backend.
 start_node() {
-  "$root/test/lab/node" up "$work" "$node" --cluster "$work/cluster" --image "$image"
+  power_on --disk 3G
   on_node lvcreate -qq -y --type thin-pool -L 400M -n thin data
   on_node lvcreate -qq -y -L 320M -n shared data
   on_node sh -c 'mkfs.xfs -q /dev/data/shared && mkdir /srv/shared && mount -o prjquota /dev/data/shared /srv/shared'
+  write_node_conf 'thin-pool = thin' 'quota-path = /srv/shared'
+}
+
+# power_on FLAG...: with these flags of the lab's node up.
+power_on() {
+  "$root/test/lab/node" up "$work" "$node" --cluster "$work/cluster" --image "$image" "$@"
+}
+
+# write_node_conf [LINE...]: as the node's administrator would; the pool has these lines, too.
+write_node_conf() {
   on_node sh -c 'mkdir -p /etc/flexlocal &&
-    printf "%s\n" "[pool.default]" "volume-group = data" "thin-pool = thin" "quota-path = /srv/shared" >/etc/flexlocal/node.conf'
+    printf "%s\n" "[pool.default]" "volume-group = data" "$@" >/etc/flexlocal/node.conf' sh "$@"
 }
 
 # As examples/install/kustomization.yaml says.
@@ -34,8 +48,10 @@ install_flexlocal() {
   kubectl apply -k "$root/examples/install"
 }
 
+# stop_cluster NODE...
 stop_cluster() {
-  "$root/test/lab/node" down "$work" "$node" || true
+  local name
+  for name in "$@"; do "$root/test/lab/node" down "$work" "$name" || true; done
   "$root/test/lab/control-plane" down "$work/cluster"
 }
 
@@ -62,8 +78,9 @@ lv_exists() { on_node lvs --noheadings -o lv_name --select "lv_name=$1" data | g
 volume_of() { kubectl get pvc "$1" -o 'jsonpath={.spec.volumeName}'; }
 pod_is_ready() { kubectl wait --for=condition=Ready "pod/$1" --timeout=0; }
 is_gone() { [[ $(kubectl get "$@" 2>&1) == *"(NotFound)"* ]]; }
-daemon_is_ready() {
-  [ "$(kubectl -n flexlocal-system get daemonset flexlocal-node -o 'jsonpath={.status.numberReady}')" = 1 ]
+# daemons_are_ready COUNT
+daemons_are_ready() {
+  [ "$(kubectl -n flexlocal-system get daemonset flexlocal-node -o 'jsonpath={.status.numberReady}')" = "$1" ]
 }
 
 # What Kubernetes and the daemon say.
@@ -76,8 +93,11 @@ show_state() {
 
 # make_pod NAME VOLUME [POD-FIELD [MOUNT]]: a pod that sleeps, with VOLUME at /data; all in YAML's
 # flow style, MOUNT is one more of its mounts.
-make_pod() {
-  kubectl apply -f - <<END
+make_pod() { pod_yaml "$@" | kubectl apply -f -; }
+
+pod_yaml() {
+  cat <<END
+---
 apiVersion: v1
 kind: Pod
 metadata: {name: $1}
@@ -102,23 +122,35 @@ knows_room() {
 
 # make_claim NAME SIZE [PARAMETERS]: with a class of its own, of the same name.
 make_claim() {
-  kubectl apply -f - <<END
+  { class_yaml "$1" "${3:-}" && claim_yaml "$1" "$2" "$1"; } | kubectl apply -f -
+  eventually 20 knows_room "$1"
+}
+
+# class_yaml NAME PARAMETERS
+class_yaml() {
+  cat <<END
+---
 apiVersion: storage.k8s.io/v1
 kind: StorageClass
 metadata: {name: $1}
 provisioner: flexlocal.io
-parameters: {${3:-}}
+parameters: {$2}
 volumeBindingMode: WaitForFirstConsumer
+END
+}
+
+# claim_yaml NAME SIZE CLASS
+claim_yaml() {
+  cat <<END
 ---
 apiVersion: v1
 kind: PersistentVolumeClaim
 metadata: {name: $1}
 spec:
-  storageClassName: $1
+  storageClassName: $3
   accessModes: [ReadWriteOnce]
   resources: {requests: {storage: $2}}
 END
-  eventually 20 knows_room "$1"
 }
 
 claim_volume() { echo "persistentVolumeClaim: {claimName: $1${2:+, $2}}"; }

@@ -10,7 +10,7 @@ setup_file() {
 
 teardown_file() {
   . "$BATS_TEST_DIRNAME/cluster.bash"
-  stop_cluster
+  stop_cluster "$node"
 }
 
 setup() {
@@ -20,7 +20,7 @@ setup() {
 @test "the installation is applied and becomes ready" {
   free_bytes >"$work/free-before"
   install_flexlocal
-  eventually 60 daemon_is_ready
+  eventually 60 daemons_are_ready 1
   on_node /usr/libexec/kubernetes/kubelet-plugins/volume/exec/flexlocal.io~flexlocal/flexlocal --version
 }
 
