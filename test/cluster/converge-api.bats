@@ -92,10 +92,14 @@ end_token() { kubectl -n flexlocal-system delete secret "$1"; }
   daemon_logged 'code=gone'
 }
 
+listens() { : </dev/tcp/127.0.0.1/"$1"; }
+
 @test "every connection is cut after one second" {
   port=$(free_ports 1)
   start_process "$work" relay socat "TCP-LISTEN:$port,bind=127.0.0.1,reuseaddr,fork" \
     "EXEC:timeout -s KILL 1 socat - TCP\:127.0.0.1\:$API_PORT"
+  # A daemon that reaches no API server at its start ends.
+  eventually 20 listens "$port"
   daemon_kubeconfig=$work/relay.kubeconfig
   sed "s/127.0.0.1:$API_PORT/127.0.0.1:$port/" "$work/daemon.kubeconfig" >"$daemon_kubeconfig"
   start_daemon worker
