@@ -21,7 +21,7 @@ Result<FileLock> FileLock::acquire(const std::string& path, std::chrono::millise
       return Error::from_errno(errno, concat("locking ", path));
     if (std::chrono::steady_clock::now() >= end)
       return Error(ErrorCode::kDeadline,
-                   concat("another call has held ", path, " for ", deadline.count() / 1000, " s"));
+                   concat("other calls have held ", path, " for ", deadline.count() / 1000, " s"));
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, std::chrono::milliseconds(20));
   }
