@@ -68,7 +68,7 @@ class Bar {
 }  // namespace
 
 void RankPause::observe(std::chrono::nanoseconds waited, Clock::Instant now) {
-  if (2 * waited < of_observed(now)) return;
+  if (!is_news(waited, now)) return;
   observed_ = waited;
   when_ = now;
 }
