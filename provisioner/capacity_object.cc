@@ -73,24 +73,33 @@ std::string capacity_path(const CapacityPlace& place, std::string_view name) {
 }
 
 std::string capacity_json(const CapacityPlace& place, const NodeIdentity& node,
-                          const std::string& storage_class, Bytes size) {
+                          const StorageClass& storage_class, Bytes size) {
   JsonWriter json;
   json.begin_object().member("apiVersion", place.version).member("kind", "CSIStorageCapacity");
-  json.key("metadata").begin_object().member("name", capacity_name(node, storage_class));
-  json.key("labels").begin_object().member(kNodeLabel, node.name).end_object();
+  json.key("metadata").begin_object().member("name", capacity_name(node, storage_class.name));
+  json.key("labels").begin_object().member(kNodeLabel, node.name);
+  if (storage_class.immediate) json.member(kImmediateLabel, "true");
+  json.end_object();
   write_owner(json, place.owner);
   json.end_object();
   json.key("nodeTopology").begin_object().key("matchLabels").begin_object();
   json.member(kHostnameLabel, node.hostname).end_object().end_object();
-  json.member("storageClassName", storage_class);
+  json.member("storageClassName", storage_class.name);
   write_sizes(json, place, size);
   json.end_object();
   return json.take();
 }
 
-std::string capacity_patch(const CapacityPlace& place, Bytes size) {
+std::string capacity_patch(const CapacityPlace& place, const StorageClass& storage_class,
+                           Bytes size) {
   JsonWriter json;
-  json.begin_object();
+  json.begin_object().key("metadata").begin_object().key("labels").begin_object();
+  json.key(kImmediateLabel);
+  if (storage_class.immediate)
+    json.string("true");
+  else
+    json.null();
+  json.end_object().end_object();
   write_sizes(json, place, size);
   json.end_object();
   return json.take();

@@ -48,9 +48,11 @@ std::string capacity_path(const CapacityPlace& place, std::string_view name);
 // with the latter if it is there, else with the former, and a sum of what several volumes could
 // have would be wrong for it.
 std::string capacity_json(const CapacityPlace& place, const NodeIdentity& node,
-                          const std::string& storage_class, Bytes size);
-// The merge patch that changes the size; nothing else of it ever changes.
-std::string capacity_patch(const CapacityPlace& place, Bytes size);
+                          const StorageClass& storage_class, Bytes size);
+// The merge patch that changes the size. A class that was deleted and made anew may bind in another
+// way than the one that the object was created for; nothing else of it ever changes.
+std::string capacity_patch(const CapacityPlace& place, const StorageClass& storage_class,
+                           Bytes size);
 
 // The CSIDriver that goes with them, to create.
 std::string driver_json();

@@ -52,7 +52,8 @@ Task<Status> CapacityPublisher::look() {
     if (!place_) break;
     const auto size = room_of(name);
     if (!size || !is_due(name, *size)) continue;
-    const Status done = co_await tell(name, *size);
+    const StorageClass storage_class = *parts_.classes.get(name);  // else its room is not known
+    const Status done = co_await tell(storage_class, *size);
     if (!done && outcome) outcome = done;
   }
   co_return outcome;
@@ -135,10 +136,11 @@ bool CapacityPublisher::is_due(const std::string& storage_class, Bytes size) con
          must_tell(told->second.size, size, [&] { return waiting_for(storage_class); });
 }
 
-Task<Status> CapacityPublisher::tell(const std::string& storage_class, Bytes size) {
+Task<Status> CapacityPublisher::tell(const StorageClass& storage_class, Bytes size) {
   const auto now = parts_.clock.now();
-  const std::string path = capacity_path(*place_, capacity_name(parts_.node, storage_class));
-  const std::string body = capacity_patch(*place_, size);
+  const std::string& name = storage_class.name;
+  const std::string path = capacity_path(*place_, capacity_name(parts_.node, name));
+  const std::string body = capacity_patch(*place_, storage_class, size);
   const auto patched = co_await parts_.api.merge_patch(path, body);
   Status done = patched ? Status() : Status(patched.error());
   const bool absent = !done && done.error().code() == ErrorCode::kNotFound;
@@ -147,13 +149,13 @@ Task<Status> CapacityPublisher::tell(const std::string& storage_class, Bytes siz
     done = Status();
   else if (absent)
     done = co_await create(storage_class, size);
-  if (!done) co_return done.error().context(concat("telling the room for class ", storage_class));
-  told_.insert_or_assign(storage_class, Told{size, now});
-  parts_.log.debug("room told", {{"class", storage_class}, {"size", to_string(size)}});
+  if (!done) co_return done.error().context(concat("telling the room for class ", name));
+  told_.insert_or_assign(name, Told{size, now});
+  parts_.log.debug("room told", {{"class", name}, {"size", to_string(size)}});
   co_return done;
 }
 
-Task<Status> CapacityPublisher::create(const std::string& storage_class, Bytes size) {
+Task<Status> CapacityPublisher::create(const StorageClass& storage_class, Bytes size) {
   const std::string path = capacity_path(*place_, "");
   const std::string body = capacity_json(*place_, parts_.node, storage_class, size);
   const auto made = co_await parts_.api.post(path, body);

@@ -56,8 +56,8 @@ class CapacityPublisher {
   Task<Status> find_place();
   Task<Result<CapacityOwner>> find_owner();
   Task<Status> know_disks();
-  Task<Status> tell(const std::string& storage_class, Bytes size);
-  Task<Status> create(const std::string& storage_class, Bytes size);
+  Task<Status> tell(const StorageClass& storage_class, Bytes size);
+  Task<Status> create(const StorageClass& storage_class, Bytes size);
   std::vector<Bytes> waiting_for(const std::string& storage_class) const;
   bool is_due(const std::string& storage_class, Bytes size) const;
   void forget_gone_classes();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 
 #include "flexvolume/base/text.h"
 #include "provisioner/kube/list_decoder.h"
@@ -32,13 +33,13 @@ class RoomReader final : public kube::ListItemSink {
     if (known == nullptr || !known->immediate) return {};
     const std::string node(object["metadata"]["labels"][kNodeLabel].text());
     if (node.empty()) return {};
-    rooms[storage_class].push_back(
-        {{hash_of_node(node), size_in(object)},
-         std::string(object["nodeTopology"]["matchLabels"][kHostnameLabel].text())});
+    ToldRooms& told = rooms[storage_class];
+    told.nodes.push_back({hash_of_node(node), size_in(object)});
+    told.hostnames.emplace_back(object["nodeTopology"]["matchLabels"][kHostnameLabel].text());
     return {};
   }
 
-  std::map<std::string, std::vector<ToldRoom>> rooms;
+  std::map<std::string, ToldRooms> rooms;
   std::size_t count = 0;
 
  private:
@@ -61,6 +62,8 @@ CapacitySurvey::CapacitySurvey(NodeParts& parts, std::string namespace_name, OnD
 
 Task<void> CapacitySurvey::run() {
   unsigned failures = 0;
+  wanted_ = true;
+  bool first = true;
   for (;;) {
     Status waited;
     while (waited && !wanted_) waited = co_await asked_.wait();
@@ -69,12 +72,13 @@ Task<void> CapacitySurvey::run() {
     waited = co_await kube::sleep_for(pause);
     if (!waited) co_return;
     const Status looked = co_await look();
+    if (looked && std::exchange(first, false)) good_until_ = {};
     report(looked);
     failures = looked ? 0 : failures + 1;
   }
 }
 
-const std::vector<ToldRoom>* CapacitySurvey::rooms_for(const std::string& storage_class) {
+const ToldRooms* CapacitySurvey::rooms_for(const std::string& storage_class) {
   const auto found = rooms_.find(storage_class);
   if (found != rooms_.end() && parts_.clock.now() < good_until_) return &found->second;
   wanted_ = true;
@@ -90,7 +94,7 @@ Task<Status> CapacitySurvey::look() {
   kube::ListDecoder decoder(reader);
   const std::string path = capacity_path(place_, "");
   kube::Query query;
-  query.add("labelSelector", kNodeLabel).add("resourceVersion", "0");
+  query.add("labelSelector", kImmediateLabel).add("resourceVersion", "0");
   const Status read = co_await parts_.api.read_list(path, query, decoder);
   // Perhaps the API server has another version of them since it was made anew.
   if (!read && read.error().code() == ErrorCode::kNotFound) place_.version.clear();

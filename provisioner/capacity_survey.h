@@ -18,10 +18,10 @@
 
 namespace flexlocal::provisioner {
 
-// One node's CSIStorageCapacity of a class.
-struct ToldRoom {
-  RankCandidate node;
-  std::string hostname;  // all that its nodeTopology says
+// The nodes' CSIStorageCapacity objects of a class.
+struct ToldRooms {
+  std::vector<RankCandidate> nodes;
+  std::vector<std::string> hostnames;  // of each, all that its nodeTopology says
 };
 
 class CapacitySurvey {
@@ -30,21 +30,24 @@ class CapacitySurvey {
   // one is for longer: each of many nodes asks for all of them, and an API server has other things
   // to do.
   static constexpr std::chrono::seconds kGoodFor{10};
-  static constexpr std::chrono::milliseconds kGoodForPerObject{50};
+  static constexpr std::chrono::milliseconds kGoodForPerObject{200};
 
   using OnDone = std::function<void()>;
   // `namespace_name`: of the objects. `done`: there is a new list.
   CapacitySurvey(NodeParts& parts, std::string namespace_name, OnDone done);
 
-  // Until its task is told to stop. Failures are logged once each and tried again.
+  // Until its task is told to stop; to be called when the classes are known. Failures are logged
+  // once each and tried again. The first list is asked for at once, so that there is a last one to
+  // wait by when claims come. It is too old for more: of daemons that begin together not all have
+  // told yet.
   Task<void> run();
 
   // What is told for the class, to be used before the next co_await. nullptr: it is not known or
   // too old, and asked for now; the end of that is told by `done`.
-  const std::vector<ToldRoom>* rooms_for(const std::string& storage_class);
+  const ToldRooms* rooms_for(const std::string& storage_class);
 
   // The last list's, however old, and nothing is asked for; nullptr: there was none.
-  const std::vector<ToldRoom>* last_rooms(const std::string& storage_class) const {
+  const ToldRooms* last_rooms(const std::string& storage_class) const {
     const auto found = rooms_.find(storage_class);
     return found == rooms_.end() ? nullptr : &found->second;
   }
@@ -64,8 +67,8 @@ class CapacitySurvey {
   CapacityPlace place_;
   OnDone done_;
   kube::Random random_;
-  std::map<std::string, std::vector<ToldRoom>> rooms_;  // by class
-  std::size_t objects_ = 0;                             // in the last list
+  std::map<std::string, ToldRooms> rooms_;  // by class
+  std::size_t objects_ = 0;                 // in the last list
   Clock::Instant good_until_{};
   bool wanted_ = false;
   kube::Condition asked_;

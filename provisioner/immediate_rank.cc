@@ -85,25 +85,26 @@ std::chrono::nanoseconds RankPause::of_observed(Clock::Instant now) const {
 
 NodeHash hash_of_node(const std::string& name) { return NodeHash{hash_of(name)}; }
 
-std::optional<std::size_t> rank_of(NodeHash node, const std::vector<RankCandidate>& candidates,
-                                   const std::string& claim_uid, Bytes size) {
+std::optional<std::size_t> rank_of(const RankCandidate& node, const std::vector<RankCandidate>& all,
+                                   const std::string& claim_uid, Bytes size, std::size_t enough) {
   const auto has_room = [&](const RankCandidate& candidate) {
     return candidate.room >= size && candidate.room != Bytes(0);
   };
-  const auto own = std::find_if(candidates.begin(), candidates.end(),
-                                [&](const auto& candidate) { return candidate.node == node; });
-  if (own == candidates.end() || !has_room(*own)) return std::nullopt;
+  if (!has_room(node)) return std::nullopt;
   const std::uint64_t claim = hash_of(claim_uid);
-  const unsigned own_weight = weight_of(own->room);
-  const double own_draw = draw(claim, node);
+  const unsigned own_weight = weight_of(node.room);
+  const double own_draw = draw(claim, node.node);
   Bar bar(own_weight, own_draw);
-  return std::count_if(candidates.begin(), candidates.end(), [&](const RankCandidate& other) {
-    if (other.node == node || !has_room(other)) return false;
+  std::size_t before = 0;
+  for (const RankCandidate& other : all) {
+    if (before >= enough) break;
+    if (other.node == node.node || !has_room(other)) continue;
     const unsigned weight = weight_of(other.room);
     const double drawn = draw(claim, other.node);
     const double least = weight == own_weight ? own_draw : bar.at(weight);
-    return drawn != least ? drawn > least : other.node < node;
-  });
+    if (drawn != least ? drawn > least : other.node < node.node) ++before;
+  }
+  return before;
 }
 
 }  // namespace flexlocal::provisioner

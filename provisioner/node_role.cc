@@ -130,7 +130,7 @@ Task<void> NodeRole::run() {
   controller_.watch(promises_.run(options_.tidy_interval));
   controller_.watch(orphans_.run());
   controller_.watch(capacity_.run());
-  if (ranks()) controller_.watch(survey_.run());
+  if (ranks()) controller_.watch(follow_rooms());
   controller_.watch(memory_.follow(options_.tidy_interval));
   co_await controller_.run();
 }
@@ -140,6 +140,12 @@ Task<void> NodeRole::follow_claims() {
   auto classes = co_await classes_.wait_synced();
   auto volumes = co_await volumes_.wait_synced();
   if (classes && volumes) co_await claims_.run();
+}
+
+// What is told is kept of known classes only.
+Task<void> NodeRole::follow_rooms() {
+  auto classes = co_await classes_.wait_synced();
+  if (classes) co_await survey_.run();
 }
 
 // For good: a claim that is bound needs us also when its class is gone. One that was made before
@@ -185,6 +191,7 @@ Task<Result<Pass>> NodeRole::work_on(const std::string& key) {
 // Made first, then grown: a claim that is bound is the former's no more, and one that is nobody's
 // yet is neither's.
 Task<Status> NodeRole::work_on_claim(const std::string& claim) {
+  if (is_left_to_others(claim)) co_return Status();
   auto made = co_await claim_worker_.work(claim);
   if (!made) co_return made;
   auto grown = co_await growth_worker_.work(claim);
@@ -274,18 +281,27 @@ void NodeRole::enqueue_claims() {
   claims_.for_each([this](const std::string& key, const Claim&) { enqueue_claim(key); });
 }
 
+void NodeRole::enqueue_claim(const std::string& key) {
+  if (!has_synced() || is_left_to_others(key)) return;
+  const Claim* const claim = claims_.get(key);
+  const Volume* const volume = claim == nullptr ? nullptr : volumes_.get(claim->volume_name);
+  queue_.add(concat(kClaimKey, key), priority_of(claim, volume, parts_.node.name));
+}
+
 // A change of its volume's capacity comes by the claim, whose status follows. Most claims of a
 // cluster are other nodes', and each of their changes comes by here: no pass is spent on them,
 // unless it may take back what is reserved for one that has gone elsewhere, or the claim waits for
-// a node.
-void NodeRole::enqueue_claim(const std::string& key) {
-  if (!has_synced()) return;
+// a node and it may be this node's turn. While others go first it is looked at again later.
+bool NodeRole::is_left_to_others(const std::string& key) {
   const bool waits = ranks() && rank_placer_.notice(key);
   const Claim* const claim = claims_.get(key);
-  const Volume* const volume = claim == nullptr ? nullptr : volumes_.get(claim->volume_name);
   const bool here = claim != nullptr && claim->selected_node == parts_.node.name;
-  if (!here && !waits && volume == nullptr && !ledger_.has_reservations()) return;
-  queue_.add(concat(kClaimKey, key), priority_of(claim, volume, parts_.node.name));
+  const bool has_volume = claim != nullptr && volumes_.get(claim->volume_name) != nullptr;
+  if (here || has_volume || ledger_.has_reservations()) return false;
+  if (!waits) return true;
+  const auto later = rank_placer_.others_first(key);
+  if (later) queue_.add_after(concat(kClaimKey, key), *later);
+  return later.has_value();
 }
 
 void NodeRole::enqueue_asking() {

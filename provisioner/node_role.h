@@ -69,6 +69,7 @@ class NodeRole {
 
  private:
   Task<void> follow_claims();
+  Task<void> follow_rooms();
   void know_class(const std::string& name);
   Task<void> begin();
   Task<void> work(const std::string& key);
@@ -83,6 +84,7 @@ class NodeRole {
   void enqueue_claims();
   void enqueue_growths();
   void enqueue_claim(const std::string& key);
+  bool is_left_to_others(const std::string& key);
   void enqueue_asking();
   bool ranks() const { return options_.immediate == ImmediateBinding::kRank; }
   LogSubject subject_of(const std::string& key) const;

@@ -17,6 +17,8 @@ namespace flexlocal::provisioner {
 inline constexpr std::string_view kSelectedNode = "volume.kubernetes.io/selected-node";
 inline constexpr std::string_view kProvisionedBy = "pv.kubernetes.io/provisioned-by";
 inline constexpr std::string_view kNodeLabel = "flexlocal.io/node";
+// On the CSIStorageCapacity objects of classes with volumeBindingMode Immediate: "true".
+inline constexpr std::string_view kImmediateLabel = "flexlocal.io/immediate";
 inline constexpr std::string_view kHostnameLabel = "kubernetes.io/hostname";
 inline constexpr std::string_view kFinalizer = "flexlocal.io/reclaim";
 // Uid of the Node that a volume was made on: a Node made anew under its name is another node.

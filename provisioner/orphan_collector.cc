@@ -73,8 +73,8 @@ Task<Status> OrphanCollector::sweep() {
     auto listed = co_await complete_list(parts_.api, path, selector, field);
     if (!listed) co_return listed.error().context("listing this node's PersistentVolumes");
     look.volumes = std::move(*listed);
+    look.claim_uids = claim_uids();
   }
-  look.claim_uids = claim_uids();
   look.now = parts_.clock.now();
   Status first_failure;
   const std::vector<OrphanStep> steps = register_.sweep(look);

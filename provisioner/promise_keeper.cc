@@ -8,9 +8,10 @@ namespace flexlocal::provisioner {
 
 std::vector<engine::PromisedVolume> stale_promises(const engine::Inventory& inventory,
                                                    const NodeParts& parts) {
+  std::vector<engine::PromisedVolume> stale;
+  if (inventory.promised.empty()) return stale;
   std::set<std::string> claims;
   parts.claims.for_each([&](const std::string&, const Claim& claim) { claims.insert(claim.uid); });
-  std::vector<engine::PromisedVolume> stale;
   for (const engine::PromisedVolume& promised : inventory.promised)
     if (promised.cluster_id == parts.cluster_id && !claims.contains(promised.name.claim_uid()) &&
         parts.volumes.get(promised.name.text()) == nullptr)

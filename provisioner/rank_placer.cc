@@ -14,11 +14,33 @@ namespace {
 constexpr auto kPassedOver = std::chrono::seconds(30);
 // A claim that cannot be here now is looked at again: no change of its own says that it can.
 constexpr auto kLookAgain = std::chrono::seconds(5);
-// By then fewer nodes may be before this one. In a burst each node waits for nearly all claims: to
-// look at them more often is what its daemon would be busy with.
-constexpr auto kRankAgain = std::chrono::seconds(30);
+// By then fewer nodes may be before this one, and pauses be shorter.
+constexpr std::chrono::nanoseconds kNearAgain = std::chrono::seconds(10);
+// Far behind, a node looks again when the claim has waited as long again. In a burst each node
+// waits for nearly all claims: to look at them more often is what its daemon would be busy with.
+constexpr std::size_t kFar = 4;
+constexpr std::chrono::nanoseconds kFarAgain = std::chrono::seconds(30);
+constexpr std::chrono::nanoseconds kMostFarAgain = std::chrono::minutes(5);
 // Labels and cordons change seldom; between two looks at the Node for them.
 constexpr auto kNodeGoodFor = std::chrono::seconds(10);
+
+Bytes told_by(const ToldRooms& told, NodeHash node) {
+  const auto found = std::find_if(told.nodes.begin(), told.nodes.end(),
+                                  [&](const auto& candidate) { return candidate.node == node; });
+  return found == told.nodes.end() ? Bytes() : found->room;
+}
+
+// Among those that the class allows.
+std::optional<std::size_t> rank_among(const RankCandidate& node, const ToldRooms& told,
+                                      const Claim& claim, const StorageClass& storage_class,
+                                      Bytes size, std::size_t enough) {
+  if (storage_class.allowed_topologies.empty())
+    return rank_of(node, told.nodes, claim.uid, size, enough);
+  std::vector<RankCandidate> allowed;
+  for (std::size_t i = 0; i < told.nodes.size(); ++i)
+    if (is_allowed_hostname(storage_class, told.hostnames[i])) allowed.push_back(told.nodes[i]);
+  return rank_of(node, allowed, claim.uid, size, enough);
+}
 
 }  // namespace
 
@@ -68,7 +90,8 @@ void RankPlacer::note_taken(const Claim& claim, std::chrono::nanoseconds waited)
   const auto* const told = survey_.last_rooms(claim.storage_class);
   const StorageClass* const known = parts_.classes.get(claim.storage_class);
   if (!size || told == nullptr || known == nullptr) return;
-  if (rank(hash_of_node(claim.selected_node), claim, *known, *size, *told) == 0)
+  const NodeHash taker = hash_of_node(claim.selected_node);
+  if (rank_among({taker, told_by(*told, taker)}, *told, claim, *known, *size, 1) == 0)
     pause_.observe(waited, parts_.clock.now());
 }
 
@@ -101,7 +124,8 @@ Task<Result<RankPlacer::Again>> RankPlacer::work(const std::string& key) {
   if (!in_line || *in_line > std::chrono::nanoseconds(0)) co_return in_line;
   line_.begin();
   auto taken = co_await take(claim, *order);
-  line_.end(key, waiting_);
+  const auto* const told = survey_.last_rooms(storage_class.name);
+  line_.end(key, waiting_, told == nullptr ? 1 : told->nodes.size());
   co_return taken;
 }
 
@@ -137,30 +161,65 @@ Task<Result<RankPlacer::Again>> RankPlacer::consider(const Claim& claim,
 // may be before it. nullopt: that takes a list, which is asked for.
 RankPlacer::Again RankPlacer::turn(const Claim& claim, const StorageClass& storage_class,
                                    Bytes size, Seen& seen) {
-  const auto before = own_rank(claim, storage_class, size, !seen.ranked);
-  seen.asks = !before;
-  if (!before) return std::nullopt;
-  const auto now = parts_.clock.now();
-  if (!seen.ranked) seen.ranked = now;
-  // Each node that is before this one may have its part of all that wait to take first.
-  const auto pause = pause_.at(now) + time_to_take(waiting_ - 1);
-  seen.due = std::max(*seen.ranked + static_cast<std::int64_t>(*before) * pause, seen.not_before);
-  return std::clamp<std::chrono::nanoseconds>(seen.due - now, {}, kRankAgain);
+  if (const auto behind = behind_others(claim, storage_class, size, seen)) return behind;
+  const auto* const told = survey_.rooms_for(storage_class.name);
+  seen.asks = told == nullptr;
+  if (told == nullptr) return std::nullopt;
+  return turn_by(*told, claim, storage_class, size, seen).value_or(kLookAgain);
 }
 
-// At first an old list may say that others are before this node, but none may that they are not: so
-// a claim that the first one takes at once makes few nodes list.
-std::optional<std::size_t> RankPlacer::own_rank(const Claim& claim,
-                                                const StorageClass& storage_class, Bytes size,
-                                                bool first_look) {
-  const auto* const last = first_look ? survey_.last_rooms(storage_class.name) : nullptr;
-  if (last != nullptr) {
-    const auto before = rank(own_hash_, claim, storage_class, size, *last);
-    if (before && *before > 0) return before;
-  }
-  const auto* const told = survey_.rooms_for(storage_class.name);
-  if (told == nullptr) return std::nullopt;
-  return rank(own_hash_, claim, storage_class, size, *told);
+RankPlacer::Again RankPlacer::others_first(const std::string& key) {
+  const Claim* const claim = parts_.claims.get(key);
+  const StorageClass* const known =
+      claim == nullptr ? nullptr : parts_.classes.get(claim->storage_class);
+  const auto seen = seen_.find(key);
+  if (known == nullptr || seen == seen_.end() || !seen->second.since) return std::nullopt;
+  const auto size = parse_quantity(claim->requested);
+  if (!size) return std::nullopt;
+  const auto left = behind_others(*claim, *known, *size, seen->second);
+  if (left) line_.leave(key);  // it must not keep others waiting
+  return left;
+}
+
+// An old list may say that others are before this node until the first of them have had their time,
+// but never that they are not: so what these take makes few nodes list.
+RankPlacer::Again RankPlacer::behind_others(const Claim& claim, const StorageClass& storage_class,
+                                            Bytes size, Seen& seen) {
+  const auto* const last = survey_.last_rooms(storage_class.name);
+  if (last == nullptr) return std::nullopt;
+  const auto ranked = seen.ranked;
+  if (ranked && parts_.clock.now() - *ranked >= std::int64_t{kFar} * pause_among(*last))
+    return std::nullopt;
+  const auto left = turn_by(*last, claim, storage_class, size, seen);
+  seen.asks = false;
+  if (left && *left > std::chrono::nanoseconds(0)) return left;
+  seen.ranked = ranked;
+  return std::nullopt;
+}
+
+// Each node that is before this one may have its part of all that wait to take first.
+std::chrono::nanoseconds RankPlacer::pause_among(const ToldRooms& told) const {
+  const std::size_t nodes = told.nodes.size();
+  return std::max(pause_.at(parts_.clock.now()), least_rank_pause(nodes)) +
+         time_to_take(waiting_ - 1, nodes);
+}
+
+// nullopt: this node has no room.
+RankPlacer::Again RankPlacer::turn_by(const ToldRooms& told, const Claim& claim,
+                                      const StorageClass& storage_class, Bytes size, Seen& seen) {
+  const auto now = parts_.clock.now();
+  const auto ranked = seen.ranked.value_or(now);
+  const auto far_again = std::clamp(now - ranked, kFarAgain, kMostFarAgain);
+  const auto pause = pause_among(told);
+  // With so many before it, its turn comes after the next look.
+  const auto enough = static_cast<std::size_t>((now - ranked + far_again) / pause) + 1;
+  const auto before = rank_among(own_candidate(storage_class.name, size, told), told, claim,
+                                 storage_class, size, std::max(enough, kFar));
+  if (!before) return std::nullopt;
+  seen.ranked = ranked;
+  seen.due = std::max(ranked + static_cast<std::int64_t>(*before) * pause, seen.not_before);
+  const auto again = *before < kFar ? kNearAgain : far_again;
+  return std::clamp<std::chrono::nanoseconds>(seen.due - now, {}, again);
 }
 
 // The class may ask for labels of which nodes do not tell each other. Then nodes are ranked that it
@@ -187,21 +246,10 @@ Task<Status> RankPlacer::know_node() {
 // Also this node by what it told: all must rank by the same figures, or in a burst of claims each
 // knows better of itself what the others do not yet, and takes another one for the first. What it
 // has not told yet counts where that is why it would be left out.
-std::optional<std::size_t> RankPlacer::rank(NodeHash node, const Claim& claim,
-                                            const StorageClass& storage_class, Bytes size,
-                                            const std::vector<ToldRoom>& told) const {
-  std::vector<RankCandidate> candidates;
-  candidates.reserve(told.size() + 1);
-  Bytes own;
-  for (const ToldRoom& room : told) {
-    if (room.node.node == own_hash_)
-      own = room.node.room;
-    else if (is_allowed_hostname(storage_class, room.hostname))
-      candidates.push_back(room.node);
-  }
-  if (own < size) own = own_room_(storage_class.name).value_or(Bytes());
-  candidates.push_back({own_hash_, own});
-  return rank_of(node, candidates, claim.uid, size);
+RankCandidate RankPlacer::own_candidate(const std::string& storage_class, Bytes size,
+                                        const ToldRooms& told) const {
+  const Bytes own = told_by(told, own_hash_);
+  return {own_hash_, own < size ? own_room_(storage_class).value_or(Bytes()) : own};
 }
 
 bool RankPlacer::has_room(const std::string& storage_class, Bytes size) const {

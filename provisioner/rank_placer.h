@@ -40,6 +40,10 @@ class RankPlacer {
   // To be called at each change of the claim "namespace/name". Whether it waits for a node.
   bool notice(const std::string& key);
 
+  // Of a claim that waits, as notice() said: how long others go first by the last list, however old
+  // it is, so that no pass is spent on what others take. nullopt: that takes a pass.
+  Again others_first(const std::string& key);
+
   // One pass over a claim. Nothing may work on it meanwhile, and ClaimWorker must have before.
   Task<Result<Again>> work(const std::string& key);
 
@@ -67,11 +71,13 @@ class RankPlacer {
   Task<Status> know_node();
   void end_wait(const std::string& key, Seen& seen);
   void note_taken(const Claim& claim, std::chrono::nanoseconds waited);
-  std::optional<std::size_t> rank(NodeHash node, const Claim& claim,
-                                  const StorageClass& storage_class, Bytes size,
-                                  const std::vector<ToldRoom>& told) const;
-  std::optional<std::size_t> own_rank(const Claim& claim, const StorageClass& storage_class,
-                                      Bytes size, bool first_look);
+  std::chrono::nanoseconds pause_among(const ToldRooms& told) const;
+  Again turn_by(const ToldRooms& told, const Claim& claim, const StorageClass& storage_class,
+                Bytes size, Seen& seen);
+  Again behind_others(const Claim& claim, const StorageClass& storage_class, Bytes size,
+                      Seen& seen);
+  RankCandidate own_candidate(const std::string& storage_class, Bytes size,
+                              const ToldRooms& told) const;
   bool has_room(const std::string& storage_class, Bytes size) const;
   Task<Result<Again>> take(const Claim& claim, const Order& order);
   Result<Again> not_taken(const Claim& claim, const Error& why);

@@ -24,8 +24,9 @@ void TakeLine::begin() {
   own_ = std::max<std::size_t>(line_.size(), 1);
 }
 
-void TakeLine::end(const std::string& claim, std::size_t waiting) {
-  const auto between = time_to_take(std::max(waiting, own_)) / static_cast<std::int64_t>(own_);
+void TakeLine::end(const std::string& claim, std::size_t waiting, std::size_t nodes) {
+  const auto between =
+      time_to_take(std::max(waiting, own_), nodes) / static_cast<std::int64_t>(own_);
   next_ = clock_.now() + std::min<std::chrono::nanoseconds>(between, kMostBetween);
   taking_ = false;
   erase(claim);

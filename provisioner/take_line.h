@@ -1,10 +1,11 @@
 // The Immediate claims whose turn it is for this node, by --immediate=rank: which one it takes
 // next, and when. A claim that comes alone is taken at once. In a burst all nodes have some to
 // take, and would send more than an API server can answer: watches would lag, and nodes step in for
-// others that are merely slow. So each takes one after the other, and all together no more than
-// kTakesPerSecond. No I/O.
+// others that are merely slow. So each takes one after the other, and all together no more than one
+// in time_to_take(). No I/O.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -17,14 +18,17 @@
 
 namespace flexlocal::provisioner {
 
-// Of all nodes. kube-controller-manager binds fewer: it asks for 20 writes a second at most unless
-// it is told otherwise (--kube-api-qps), and a claim takes four.
-inline constexpr std::int64_t kTakesPerSecond = 100;
+// For each claim, of all nodes together. kube-controller-manager takes longer to bind one: it asks
+// for 20 writes a second at most unless it is told otherwise (--kube-api-qps), and a claim takes
+// four.
+inline constexpr std::chrono::milliseconds kTimeToTake{10};
+// What an API server needs to tell a node of a claim's changes: it tells each node of each claim.
+inline constexpr std::chrono::microseconds kTimeToTell{50};
 
-// What `claims` take at that rate.
-constexpr std::chrono::nanoseconds time_to_take(std::size_t claims) {
-  return std::chrono::nanoseconds(std::chrono::seconds(1)) * static_cast<std::int64_t>(claims) /
-         kTakesPerSecond;
+// What `claims` take at that pace with so many nodes.
+constexpr std::chrono::nanoseconds time_to_take(std::size_t claims, std::size_t nodes) {
+  const std::chrono::nanoseconds told = kTimeToTell * static_cast<std::int64_t>(nodes);
+  return std::max<std::chrono::nanoseconds>(kTimeToTake, told) * static_cast<std::int64_t>(claims);
 }
 
 class TakeLine {
@@ -44,10 +48,10 @@ class TakeLine {
   void leave(const std::string& claim);
 
   // Around the taking of the one that may be taken; it has left then. `waiting`: claims that wait
-  // for any node. Each node takes as many of those at a time as are its own of them all, so that
-  // all end at the same time.
+  // for any of so many nodes. Each node takes as many of those at a time as are its own of them
+  // all, so that all end at the same time.
   void begin();
-  void end(const std::string& claim, std::size_t waiting);
+  void end(const std::string& claim, std::size_t waiting, std::size_t nodes);
 
  private:
   void erase(const std::string& claim);

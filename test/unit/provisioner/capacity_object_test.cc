@@ -8,6 +8,14 @@ namespace flexlocal::provisioner::test {
 namespace {
 
 const NodeIdentity kIdentity{kNode, "host-a", "uid-of-node"};
+StorageClass named(const std::string& name, bool immediate) {
+  StorageClass storage_class;
+  storage_class.name = name;
+  storage_class.immediate = immediate;
+  return storage_class;
+}
+const StorageClass kLate = named("local", false);
+const StorageClass kImmediate = named("local", true);
 const CapacityPlace kPlace{"storage.k8s.io/v1", "ns", {"flexlocal-node", "uid-of-set"}};
 
 std::string resources(const std::string& names) {
@@ -56,7 +64,7 @@ TEST_CASE("a node's object for a class has one name, and no other has it") {
 
 TEST_CASE("the object says where, what class, how much, and whose it is") {
   CHECK(
-      capacity_json(kPlace, kIdentity, "local", kGiB) ==
+      capacity_json(kPlace, kIdentity, kLate, kGiB) ==
       concat(
           R"({"apiVersion":"storage.k8s.io/v1","kind":"CSIStorageCapacity","metadata":{"name":")",
           capacity_name(kIdentity, "local"),
@@ -64,15 +72,25 @@ TEST_CASE("the object says where, what class, how much, and whose it is") {
           R"("apps/v1","kind":"DaemonSet","name":"flexlocal-node","uid":"uid-of-set",)",
           R"("controller":true}]},"nodeTopology":{"matchLabels":{"kubernetes.io/hostname":)",
           R"("host-a"}},"storageClassName":"local","capacity":"1Gi","maximumVolumeSize":"1Gi"})"));
-  CHECK(capacity_patch(kPlace, Bytes(0)) == R"({"capacity":"0","maximumVolumeSize":"0"})");
+  CHECK(capacity_patch(kPlace, kLate, Bytes(0)) ==
+        concat(R"({"metadata":{"labels":{"flexlocal.io/immediate":null}},)",
+               R"("capacity":"0","maximumVolumeSize":"0"})"));
+}
+
+TEST_CASE("that its class does not wait for pods is a label, to be selected by") {
+  const std::string json = capacity_json(kPlace, kIdentity, kImmediate, kGiB);
+  CHECK(json.find(R"("labels":{"flexlocal.io/node":"node-a","flexlocal.io/immediate":"true"})") !=
+        std::string::npos);
+  CHECK(capacity_patch(kPlace, kImmediate, kGiB)
+            .starts_with(R"({"metadata":{"labels":{"flexlocal.io/immediate":"true"}},)"));
 }
 
 TEST_CASE("what a version, or the installation, does not have is left out") {
   const CapacityPlace bare{"storage.k8s.io/v1alpha1", "ns"};
-  const std::string json = capacity_json(bare, kIdentity, "local", kGiB);
+  const std::string json = capacity_json(bare, kIdentity, kLate, kGiB);
   CHECK(json.find("ownerReferences") == std::string::npos);
   CHECK(json.find("maximumVolumeSize") == std::string::npos);
-  CHECK(capacity_patch(bare, kGiB) == R"({"capacity":"1Gi"})");
+  CHECK(capacity_patch(bare, kLate, kGiB).ends_with(R"(,"capacity":"1Gi"})"));
   CHECK(capacity_path(bare, "") ==
         "/apis/storage.k8s.io/v1alpha1/namespaces/ns/csistoragecapacities");
   CHECK(capacity_path(kPlace, "x") ==

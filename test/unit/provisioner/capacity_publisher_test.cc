@@ -42,7 +42,8 @@ struct Fixture : NodeLab {
     return bodies;
   }
   static std::string sizes(std::string_view size) {
-    return concat(R"({"capacity":")", size, R"(","maximumVolumeSize":")", size, R"("})");
+    return concat(R"({"metadata":{"labels":{"flexlocal.io/immediate":null}},"capacity":")", size,
+                  R"(","maximumVolumeSize":")", size, R"("})");
   }
 
  private:
@@ -57,7 +58,7 @@ TEST_CASE_FIXTURE(Fixture, "the first time the object is made, with the DaemonSe
   CHECK(journal == Calls{kDiscovery, kSet, patch, kMake});
   CHECK(told().back() ==
         capacity_json({"storage.k8s.io/v1", "ns", {"flexlocal-node", "uid-of-set"}}, parts.node,
-                      "local", Bytes(2 * kGiB.count())));
+                      *classes.get("local"), Bytes(2 * kGiB.count())));
 }
 
 TEST_CASE_FIXTURE(Fixture, "one that was made before is changed, and is not told again") {

@@ -25,9 +25,17 @@ std::optional<std::size_t> rank_of_named(const std::string& node,
                                          const std::vector<NamedNode>& nodes,
                                          const std::string& claim_uid, Bytes size) {
   std::vector<RankCandidate> candidates;
-  candidates.reserve(nodes.size());
-  for (const NamedNode& named : nodes) candidates.push_back({hash_of_node(named.node), named.room});
-  return rank_of(hash_of_node(node), candidates, claim_uid, size);
+  RankCandidate own{hash_of_node(node), Bytes()};
+  for (const NamedNode& named : nodes) {
+    candidates.push_back({hash_of_node(named.node), named.room});
+    if (named.node == node) own = candidates.back();
+  }
+  const auto rank = rank_of(own, candidates, claim_uid, size);
+  // What counts no further than asked for says the same as far as it counts.
+  for (const std::size_t enough : {0U, 1U, 3U})
+    CHECK(rank_of(own, candidates, claim_uid, size, enough) ==
+          (rank ? std::optional(std::min(*rank, enough)) : rank));
+  return rank;
 }
 
 // Nodes of 1 GiB, 2 GiB, ... each.
@@ -137,6 +145,12 @@ TEST_CASE("rooms that are alike to a power of two are ranked alike, whatever a v
   after[4].room = gib(5);
   for (int i = 0; i < 200; ++i)
     CHECK(rank_nodes(before, uid(i), kGiB) == rank_nodes(after, uid(i), kGiB));
+}
+
+TEST_CASE("a pause is longer where there are many nodes to be told of a claim") {
+  CHECK(least_rank_pause(1) == kRankPause);
+  CHECK(least_rank_pause(300) == kRankPause);
+  CHECK(least_rank_pause(1000) == 3 * kRankPause);
 }
 
 TEST_CASE("a pause is as long as the firsts are slow, and forgets that little by little") {

@@ -12,7 +12,7 @@ const std::string kTake = "PATCH " + kClaimPath;
 const std::string kOwnNode = "GET /api/v1/nodes/" + kNode + "?resourceVersion=0";
 const std::string kList =
     "GET /apis/storage.k8s.io/v1/namespaces/ns/csistoragecapacities"
-    "?labelSelector=flexlocal.io%2Fnode&resourceVersion=0";
+    "?labelSelector=flexlocal.io%2Fimmediate&resourceVersion=0";
 
 // A claim of 1 GiB of an Immediate class that waits, this node with room for two, and what others
 // tell.
@@ -74,7 +74,7 @@ struct Fixture : NodeLab {
     for (int i = 0; better.size() < count; ++i) {
       const std::string name = concat("other-", i);
       const NodeHash own = hash_of_node(kNode);
-      if (rank_of(own, {{hash_of_node(name), kGiB}, {own, *room}}, claim.uid, kGiB) == 1)
+      if (rank_of({own, *room}, {{hash_of_node(name), kGiB}}, claim.uid, kGiB) == 1)
         better.push_back(name);
     }
     return better;
@@ -117,9 +117,9 @@ TEST_CASE_FIXTURE(Fixture,
     know_claim(more);
   }
   CHECK(work() == RankPlacer::Again());
-  manual.advance(time_to_take(3));
+  manual.advance(time_to_take(3, 1));
   CHECK(*wait_for(placer.work("shop/other")) == RankPlacer::Again());
-  manual.advance(time_to_take(3));
+  manual.advance(time_to_take(3, 1));
   journal.clear();
   CHECK(*wait_for(placer.work("shop/third")) == RankPlacer::Again(seconds(5)));
   CHECK(journal.empty());
@@ -195,6 +195,20 @@ TEST_CASE_FIXTURE(Fixture, "while those that are first are slow, the pauses are 
   CHECK(taken() == 1);
 }
 
+TEST_CASE_FIXTURE(Fixture, "not far behind, it looks again soon, for pauses get shorter") {
+  const std::string better = better_nodes(1).front();
+  others_have({better});
+  CHECK(work() == RankPlacer::Again(kRankPause));
+  manual.advance(seconds(40));
+  put(claims, chosen(better));
+  know_claim(claim);
+  CHECK(work() == RankPlacer::Again(seconds(10)));  // not 80
+  manual.advance(3 * RankPause::kForget);
+  others_have({better});
+  CHECK(work() == RankPlacer::Again());
+  CHECK(taken() == 1);
+}
+
 TEST_CASE_FIXTURE(Fixture, "what was taken out of turn says nothing of those that are first") {
   others_have(better_nodes(2));
   CHECK(work() == RankPlacer::Again(2 * kRankPause));
@@ -233,7 +247,7 @@ TEST_CASE_FIXTURE(Fixture, "claims of a burst are taken one after the other, at 
   room = Bytes(9 * kGiB.count());
   placer.notice("shop/other");
   CHECK(work() == RankPlacer::Again());
-  const auto step = time_to_take(1);
+  const auto step = time_to_take(1, 1);
   CHECK(*wait_for(placer.work("shop/other")) == RankPlacer::Again(step));
   CHECK(taken() == 1);
   manual.advance(step);
@@ -250,7 +264,7 @@ TEST_CASE_FIXTURE(Fixture, "a pause has room for what the firsts have to take be
     know_claim(other);
   }
   others_have(better_nodes(1));
-  CHECK(work() == RankPlacer::Again(kRankPause + time_to_take(100)));
+  CHECK(work() == RankPlacer::Again(kRankPause + time_to_take(100, 1)));
 }
 
 TEST_CASE_FIXTURE(Fixture, "an old list is good to wait by, once, and none is asked for") {
@@ -265,6 +279,51 @@ TEST_CASE_FIXTURE(Fixture, "an old list is good to wait by, once, and none is as
   others_have(better_nodes(1));
   CHECK(work() == RankPlacer::Again());
   CHECK(taken() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "behind others by an old list, a claim takes no pass until its turn") {
+  others_have(better_nodes(2));
+  manual.advance(20 * CapacitySurvey::kGoodFor);
+  put(claims, claim_text(claim));
+  CHECK(placer.others_first("shop/data") == RankPlacer::Again(2 * kRankPause));
+  manual.advance(kRankPause);
+  CHECK(placer.others_first("shop/data") == RankPlacer::Again(kRankPause));
+  CHECK_FALSE(survey.is_wanted());
+  manual.advance(kRankPause);
+  CHECK(placer.others_first("shop/data") == RankPlacer::Again());
+  CHECK(placer.others_first("shop/none") == RankPlacer::Again());
+  put(claims, chosen("other-1"));
+  CHECK(placer.others_first("shop/data") == RankPlacer::Again());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a far node asks for a list when the first ones have had their time") {
+  others_have(better_nodes(9));
+  manual.advance(20 * CapacitySurvey::kGoodFor);
+  CHECK(work() == RankPlacer::Again(seconds(30)));
+  manual.advance(4 * kRankPause - seconds(1));
+  CHECK(work() == RankPlacer::Again(seconds(26)));
+  CHECK_FALSE(survey.is_wanted());
+  manual.advance(seconds(1));
+  CHECK(work() == RankPlacer::Again());
+  CHECK(survey.is_wanted());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a node that no other is before, or that has no room, takes a pass") {
+  CHECK(placer.others_first("shop/data") == RankPlacer::Again());
+  others_have(better_nodes(1));
+  room = kMiB;
+  CHECK(placer.others_first("shop/data") == RankPlacer::Again());
+}
+
+TEST_CASE_FIXTURE(Fixture, "the longer a claim waits, the longer until it is looked at again") {
+  const auto begun = manual.now();
+  for (const int waited : {0, 30, 30, 60, 120, 240, 300}) {
+    manual.advance(seconds(waited));
+    others_have(better_nodes(400));
+    const auto expected =
+        std::clamp<std::chrono::nanoseconds>(manual.now() - begun, seconds(30), seconds(300));
+    CHECK(work() == RankPlacer::Again(expected));
+  }
 }
 
 TEST_CASE_FIXTURE(Fixture, "nodes whose turn it is not ask for nothing") {
@@ -292,7 +351,7 @@ TEST_CASE_FIXTURE(Fixture, "somebody who was faster is counted, and that version
   CHECK(work() == RankPlacer::Again());
   CHECK(taken() == 1);
   know_claim(claim);
-  manual.advance(time_to_take(1));
+  manual.advance(time_to_take(1, 1));
   CHECK(work() == RankPlacer::Again());
   CHECK(taken() == 2);
 }

@@ -35,7 +35,7 @@ TEST_CASE_FIXTURE(Fixture, "a claim that comes alone is taken at once, and the n
   for (const std::string claim : {"a", "b"}) {
     CHECK(line.enter(claim, at(0)) == kNow);
     line.begin();
-    line.end(claim, 0);
+    line.end(claim, 0, 1);
     clock.advance(seconds(1));
   }
   CHECK(let.empty());
@@ -49,7 +49,7 @@ TEST_CASE_FIXTURE(Fixture, "whose turn came first goes first, and each lets the 
   line.begin();
   CHECK(line.enter("d", at(0)) == Wait());  // not while one is being taken
   CHECK(let.empty());
-  line.end("a", 3);
+  line.end("a", 3, 1);
   REQUIRE(let.size() == 1);
   CHECK(let.back().first == "d");
   line.leave("d");
@@ -66,7 +66,7 @@ TEST_CASE_FIXTURE(Fixture, "one that leaves while it is taken lets nobody before
   line.begin();
   line.leave("a");
   CHECK(let.empty());
-  line.end("a", 2);
+  line.end("a", 2, 1);
   REQUIRE(let.size() == 1);
   CHECK(let.back().first == "b");
 }
@@ -74,22 +74,32 @@ TEST_CASE_FIXTURE(Fixture, "one that leaves while it is taken lets nobody before
 TEST_CASE_FIXTURE(Fixture, "a node takes as many at a time as are its own of all that wait") {
   for (int i = 0; i < 5; ++i) line.enter(std::to_string(i), at(i));
   line.begin();
-  line.end("0", 1000);
+  line.end("0", 1000, 1);
   // A fifth of what all would take, for each of its five.
-  CHECK(let.back() == std::pair<std::string, nanoseconds>("1", time_to_take(1000) / 5));
-  CHECK(line.enter("1", at(1)) == Wait(time_to_take(1000) / 5));
-  clock.advance(time_to_take(1000) / 5);
+  CHECK(let.back() == std::pair<std::string, nanoseconds>("1", time_to_take(1000, 1) / 5));
+  CHECK(line.enter("1", at(1)) == Wait(time_to_take(1000, 1) / 5));
+  clock.advance(time_to_take(1000, 1) / 5);
   CHECK(line.enter("1", at(1)) == kNow);
   line.begin();
-  line.end("1", 2);  // fewer than its own: the others were not counted yet
-  CHECK(let.back() == std::pair<std::string, nanoseconds>("2", time_to_take(1)));
+  line.end("1", 2, 1);  // fewer than its own: the others were not counted yet
+  CHECK(let.back() == std::pair<std::string, nanoseconds>("2", time_to_take(1, 1)));
+}
+
+TEST_CASE_FIXTURE(Fixture, "with many nodes to be told, all take fewer") {
+  CHECK(time_to_take(3, 200) == time_to_take(3, 1));
+  CHECK(time_to_take(3, 1000) == 5 * time_to_take(3, 1));
+  line.enter("a", at(0));
+  line.enter("b", at(0));
+  line.begin();
+  line.end("a", 10, 1000);
+  CHECK(let.back().second == time_to_take(10, 1000) / 2);
 }
 
 TEST_CASE_FIXTURE(Fixture, "claims that wait for good do not keep others for long") {
   line.enter("a", at(0));
   line.enter("b", at(0));
   line.begin();
-  line.end("a", 100'000);
+  line.end("a", 100'000, 1);
   CHECK(let.back().second == nanoseconds(TakeLine::kMostBetween));
 }
 
