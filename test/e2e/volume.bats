@@ -197,6 +197,19 @@ is_larger_than() { [ "$(in_pod "$1" 'df -m /data | tail -n 1' | awk '{ print $(N
   in_pod store-0 'rm /data/fill'
 }
 
+# What lies behind its end makes another file of a program. The next tests unmount and mount with it;
+# the node's daemon puts the image's own back in its place when it starts anew.
+@test "another version of the program takes over while volumes are mounted" {
+  on_node sh -c 'set -e
+    folder=/usr/libexec/kubernetes/kubelet-plugins/volume/exec
+    program=$folder/flexlocal.io~flexlocal/flexlocal
+    cp "$program" /srv/other && echo >>/srv/other
+    /srv/other install "$folder"
+    [ "$(sha256sum <"$program")" = "$(sha256sum </srv/other)" ]
+    rm /srv/other'
+  [ "$(in_pod store-0 'cat /data/file')" = precious ]
+}
+
 @test "a pod that is deleted comes back to its data" {
   before=$(kubectl get pod store-0 -o 'jsonpath={.metadata.uid}')
   kubectl delete pod store-0
