@@ -1,100 +1,11 @@
-#include "provisioner/rank_placer.h"
-
-#include "provisioner/immediate_rank.h"
-#include "test/unit/provisioner/node_lab.h"
+// Who takes a claim, and what is taken.
+#include "test/unit/provisioner/rank_lab.h"
 
 namespace flexlocal::provisioner::test {
-namespace {
 
 using std::chrono::seconds;
 
-const std::string kTake = "PATCH " + kClaimPath;
-const std::string kOwnNode = "GET /api/v1/nodes/" + kNode + "?resourceVersion=0";
-const std::string kList =
-    "GET /apis/storage.k8s.io/v1/namespaces/ns/csistoragecapacities"
-    "?labelSelector=flexlocal.io%2Fimmediate&resourceVersion=0";
-
-// A claim of 1 GiB of an Immediate class that waits, this node with room for two, and what others
-// tell.
-struct Fixture : NodeLab {
-  CapacitySurvey survey{parts, "ns", [] {}};
-  std::optional<Bytes> room = kGiB + kGiB;
-  std::vector<std::pair<std::string, std::chrono::nanoseconds>> let;  // in line, to be taken next
-  RankPlacer placer{parts, survey,
-                    [this](const std::string&) -> std::optional<Bytes> {
-                      if (!room) return std::nullopt;
-                      return *room - ledger.given("default", "", "");
-                    },
-                    [this](const std::string& key, std::chrono::nanoseconds after) {
-                      let.emplace_back(key, after);
-                    }};
-  Claim claim = sample_claim();
-
-  Fixture() {
-    claims.on_change([this](const std::string& key) { placer.notice(key); });
-    have_class("");
-    have_node("");
-    answers["GET /apis/storage.k8s.io/v1"] = {
-        {200, R"({"resources":[{"name":"csistoragecapacities"}]})"}};
-    claim.selected_node.clear();
-    know_claim(claim);
-    others_have({});
-    answers[kTake] = {{200, chosen(kNode)}};
-  }
-  // more: a field of the class, and of the Node's spec.
-  void have_class(const std::string& more) {
-    put(classes, with(class_text(), R"("WaitForFirstConsumer")", concat(R"("Immediate")", more)));
-  }
-  void have_node(const std::string& spec, bool ready = true) {
-    answers[kOwnNode] = {
-        {200, concat(R"({"metadata":{"name":")", kNode,
-                     R"(","labels":{"kubernetes.io/hostname":"host-a","zone":"1"}},)",
-                     R"("spec":{)", spec, R"(},"status":{"conditions":[{"type":"Ready","status":")",
-                     ready ? "True" : "False", R"("}]}})")}};
-  }
-  // Each of them 1 GiB, on hosts of the nodes' names; `own`: what this node told, if it did.
-  void others_have(const std::vector<std::string>& nodes, const std::string& own = {}) {
-    std::vector<std::string> items;
-    items.reserve(nodes.size() + 1);
-    for (const std::string& node : nodes)
-      items.push_back(concat(R"({"metadata":{"labels":{"flexlocal.io/node":")", node,
-                             R"("}},"nodeTopology":{"matchLabels":{"kubernetes.io/hostname":")",
-                             node, R"("}},"storageClassName":"local","capacity":"1Gi"})"));
-    if (!own.empty())
-      items.push_back(concat(R"({"metadata":{"labels":{"flexlocal.io/node":")", kNode,
-                             R"("}},"storageClassName":"local","capacity":")", own, R"("})"));
-    answers[kList] = {
-        {200, concat(R"({"metadata":{"resourceVersion":"7"},"items":[)", join(items, ","), "]}")}};
-    REQUIRE(wait_for(survey.look()).ok());
-    journal.clear();
-  }
-  // Nodes that are before this one for the claim, as many as are asked for.
-  std::vector<std::string> better_nodes(std::size_t count) const {
-    std::vector<std::string> better;
-    for (int i = 0; better.size() < count; ++i) {
-      const std::string name = concat("other-", i);
-      const NodeHash own = hash_of_node(kNode);
-      if (rank_of({own, *room}, {{hash_of_node(name), kGiB}}, claim.uid, kGiB) == 1)
-        better.push_back(name);
-    }
-    return better;
-  }
-  std::string chosen(const std::string& node) const {
-    Claim now = claim;
-    now.selected_node = node;
-    return claim_text(now);
-  }
-  RankPlacer::Again work() {
-    auto again = wait_for(placer.work("shop/data"));
-    REQUIRE(again.ok());
-    return *again;
-  }
-  long taken() const { return std::count(journal.begin(), journal.end(), kTake); }
-};
-
-}  // namespace
-
-TEST_CASE_FIXTURE(Fixture, "the only node takes the claim at once, by the version that it saw") {
+TEST_CASE_FIXTURE(RankLab, "the only node takes the claim at once, by the version that it saw") {
   const std::string version = claims.get("shop/data")->resource_version;
   CHECK(placer.notice("shop/data"));
   CHECK(work() == RankPlacer::Again());
@@ -107,15 +18,9 @@ TEST_CASE_FIXTURE(Fixture, "the only node takes the claim at once, by the versio
   CHECK_FALSE(placer.notice("shop/data"));
 }
 
-TEST_CASE_FIXTURE(Fixture,
+TEST_CASE_FIXTURE(RankLab,
                   "what was taken counts against the next claim before there is a volume") {
-  for (const auto& [name, uid] : std::vector<std::pair<std::string, std::string>>{
-           {"other", kOtherUid}, {"third", "22222222-2222-3333-4444-555555555555"}}) {
-    Claim more = claim;
-    more.name = name;
-    more.uid = uid;
-    know_claim(more);
-  }
+  know_more({"other", "third"});
   CHECK(work() == RankPlacer::Again());
   manual.advance(time_to_take(3, 1));
   CHECK(*wait_for(placer.work("shop/other")) == RankPlacer::Again());
@@ -125,39 +30,7 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(journal.empty());
 }
 
-TEST_CASE_FIXTURE(Fixture,
-                  "behind others, it steps in after a pause for each, if the claim waits") {
-  others_have(better_nodes(2));
-  CHECK(work() == RankPlacer::Again(2 * kRankPause));
-  manual.advance(seconds(3));
-  others_have(better_nodes(2));
-  CHECK(work() == RankPlacer::Again(2 * kRankPause - seconds(3)));
-  CHECK(taken() == 0);
-  SUBCASE("it does") {
-    manual.advance(2 * kRankPause - seconds(3));
-    CHECK(work() == RankPlacer::Again());
-    CHECK(taken() == 1);
-  }
-  SUBCASE("somebody has taken it") {
-    put(claims, chosen("other-1"));
-    manual.advance(2 * kRankPause);
-    CHECK(work() == RankPlacer::Again());
-    CHECK(taken() == 0);
-  }
-}
-
-TEST_CASE_FIXTURE(Fixture, "far behind, it asks again who is before it when the list is old") {
-  others_have(better_nodes(9));
-  CHECK(work() == RankPlacer::Again(seconds(30)));
-  manual.advance(2 * CapacitySurvey::kGoodFor);
-  CHECK(work() == RankPlacer::Again());
-  CHECK(taken() == 0);
-  others_have(better_nodes(4));
-  CHECK(work() == RankPlacer::Again());
-  CHECK(taken() == 1);
-}
-
-TEST_CASE_FIXTURE(Fixture,
+TEST_CASE_FIXTURE(RankLab,
                   "it ranks itself by what it told, as others do, and takes by what it has") {
   const auto better = better_nodes(1);
   others_have(better, "1Mi");  // others leave it out: it has become free since
@@ -171,79 +44,8 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(taken() == 1);
 }
 
-TEST_CASE_FIXTURE(Fixture, "the pauses begin anew when the claim waits anew") {
-  others_have(better_nodes(1));
-  CHECK(work() == RankPlacer::Again(kRankPause));
-  manual.advance(seconds(4));
-  put(claims, chosen("other-1"));
-  CHECK_FALSE(placer.notice("shop/data"));
-  know_claim(claim);
-  CHECK(work() == RankPlacer::Again(kRankPause));
-}
-
-TEST_CASE_FIXTURE(Fixture, "while those that are first are slow, the pauses are longer") {
-  const std::string better = better_nodes(1).front();
-  others_have({better});
-  CHECK(work() == RankPlacer::Again(kRankPause));
-  manual.advance(seconds(4));
-  put(claims, chosen(better));  // the first took four seconds
-  know_claim(claim);
-  CHECK(work() == RankPlacer::Again(seconds(8)));
-  manual.advance(RankPause::kForget);
-  others_have({better});
-  CHECK(work() == RankPlacer::Again());
-  CHECK(taken() == 1);
-}
-
-TEST_CASE_FIXTURE(Fixture, "not far behind, it looks again soon, for pauses get shorter") {
-  const std::string better = better_nodes(1).front();
-  others_have({better});
-  CHECK(work() == RankPlacer::Again(kRankPause));
-  manual.advance(seconds(40));
-  put(claims, chosen(better));
-  know_claim(claim);
-  CHECK(work() == RankPlacer::Again(seconds(10)));  // not 80
-  manual.advance(3 * RankPause::kForget);
-  others_have({better});
-  CHECK(work() == RankPlacer::Again());
-  CHECK(taken() == 1);
-}
-
-TEST_CASE_FIXTURE(Fixture, "what was taken out of turn says nothing of those that are first") {
-  others_have(better_nodes(2));
-  CHECK(work() == RankPlacer::Again(2 * kRankPause));
-  manual.advance(seconds(9));
-  put(claims, chosen(kNode));  // the third
-  ledger.release("shop/data");
-  know_claim(claim);
-  manual.advance(seconds(30));
-  others_have(better_nodes(2));
-  CHECK(work() == RankPlacer::Again(2 * kRankPause));
-}
-
-TEST_CASE_FIXTURE(Fixture, "pauses count from when a node knows its place") {
-  manual.advance(2 * CapacitySurvey::kGoodFor);
-  CHECK(work() == RankPlacer::Again());  // the list is too old
-  others_have(better_nodes(1));
-  CHECK(work() == RankPlacer::Again(kRankPause));
-}
-
-TEST_CASE_FIXTURE(Fixture, "without a list that is good it waits for one") {
-  manual.advance(2 * CapacitySurvey::kGoodFor);
-  CHECK(work() == RankPlacer::Again());
-  CHECK(taken() == 0);
-  CHECK(placer.asking() == std::vector<std::string>{"shop/data"});
-  others_have({});
-  CHECK(work() == RankPlacer::Again());
-  CHECK(taken() == 1);
-  CHECK(placer.asking().empty());
-}
-
-TEST_CASE_FIXTURE(Fixture, "claims of a burst are taken one after the other, at all nodes' pace") {
-  Claim other = claim;
-  other.name = "other";
-  other.uid = kOtherUid;
-  know_claim(other);
+TEST_CASE_FIXTURE(RankLab, "claims of a burst are taken one after the other, at all nodes' pace") {
+  know_more({"other"});
   room = Bytes(9 * kGiB.count());
   placer.notice("shop/other");
   CHECK(work() == RankPlacer::Again());
@@ -256,83 +58,21 @@ TEST_CASE_FIXTURE(Fixture, "claims of a burst are taken one after the other, at 
   CHECK(parts.work.immediate_conflicts.with({}).value() == 1);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a pause has room for what the firsts have to take before") {
-  for (int i = 0; i < 100; ++i) {
-    Claim other = claim;
-    other.name = concat("other-", i);
-    other.uid = concat("22222222-2222-3333-4444-", 100'000'000'000 + i);
-    know_claim(other);
-  }
+TEST_CASE_FIXTURE(RankLab, "a claim that is left to others leaves the line to the next") {
+  room = Bytes(9 * kGiB.count());
+  know_more({"first", "next"});
+  CHECK(*wait_for(placer.work("shop/first")) == RankPlacer::Again());
+  const auto step = time_to_take(3, 1);
+  CHECK(work() == RankPlacer::Again(step));
+  CHECK(*wait_for(placer.work("shop/next")) == RankPlacer::Again());
+  CHECK(let.empty());
   others_have(better_nodes(1));
-  CHECK(work() == RankPlacer::Again(kRankPause + time_to_take(100, 1)));
+  CHECK(placer.others_first("shop/data") == RankPlacer::Again(kRankPause + time_to_take(2, 1)));
+  REQUIRE(let.size() == 1);
+  CHECK(let.front() == std::pair(std::string("shop/next"), std::chrono::nanoseconds(step)));
 }
 
-TEST_CASE_FIXTURE(Fixture, "an old list is good to wait by, once, and none is asked for") {
-  others_have(better_nodes(1));
-  manual.advance(20 * CapacitySurvey::kGoodFor);
-  CHECK(work() == RankPlacer::Again(kRankPause));
-  CHECK_FALSE(survey.is_wanted());
-  manual.advance(kRankPause);
-  CHECK(work() == RankPlacer::Again());
-  CHECK(survey.is_wanted());
-  CHECK(taken() == 0);
-  others_have(better_nodes(1));
-  CHECK(work() == RankPlacer::Again());
-  CHECK(taken() == 1);
-}
-
-TEST_CASE_FIXTURE(Fixture, "behind others by an old list, a claim takes no pass until its turn") {
-  others_have(better_nodes(2));
-  manual.advance(20 * CapacitySurvey::kGoodFor);
-  put(claims, claim_text(claim));
-  CHECK(placer.others_first("shop/data") == RankPlacer::Again(2 * kRankPause));
-  manual.advance(kRankPause);
-  CHECK(placer.others_first("shop/data") == RankPlacer::Again(kRankPause));
-  CHECK_FALSE(survey.is_wanted());
-  manual.advance(kRankPause);
-  CHECK(placer.others_first("shop/data") == RankPlacer::Again());
-  CHECK(placer.others_first("shop/none") == RankPlacer::Again());
-  put(claims, chosen("other-1"));
-  CHECK(placer.others_first("shop/data") == RankPlacer::Again());
-}
-
-TEST_CASE_FIXTURE(Fixture, "a far node asks for a list when the first ones have had their time") {
-  others_have(better_nodes(9));
-  manual.advance(20 * CapacitySurvey::kGoodFor);
-  CHECK(work() == RankPlacer::Again(seconds(30)));
-  manual.advance(4 * kRankPause - seconds(1));
-  CHECK(work() == RankPlacer::Again(seconds(26)));
-  CHECK_FALSE(survey.is_wanted());
-  manual.advance(seconds(1));
-  CHECK(work() == RankPlacer::Again());
-  CHECK(survey.is_wanted());
-}
-
-TEST_CASE_FIXTURE(Fixture, "a node that no other is before, or that has no room, takes a pass") {
-  CHECK(placer.others_first("shop/data") == RankPlacer::Again());
-  others_have(better_nodes(1));
-  room = kMiB;
-  CHECK(placer.others_first("shop/data") == RankPlacer::Again());
-}
-
-TEST_CASE_FIXTURE(Fixture, "the longer a claim waits, the longer until it is looked at again") {
-  const auto begun = manual.now();
-  for (const int waited : {0, 30, 30, 60, 120, 240, 300}) {
-    manual.advance(seconds(waited));
-    others_have(better_nodes(400));
-    const auto expected =
-        std::clamp<std::chrono::nanoseconds>(manual.now() - begun, seconds(30), seconds(300));
-    CHECK(work() == RankPlacer::Again(expected));
-  }
-}
-
-TEST_CASE_FIXTURE(Fixture, "nodes whose turn it is not ask for nothing") {
-  others_have(better_nodes(1));
-  CHECK(work() == RankPlacer::Again(kRankPause));
-  CHECK(journal.empty());
-}
-
-TEST_CASE_FIXTURE(Fixture, "a node without room asks nobody, and looks again when there may be") {
+TEST_CASE_FIXTURE(RankLab, "a node without room asks nobody, and looks again when there may be") {
   for (const auto& none : {std::optional<Bytes>(kMiB), std::optional<Bytes>()}) {
     room = none;
     CHECK(work() == RankPlacer::Again(seconds(5)));
@@ -343,7 +83,7 @@ TEST_CASE_FIXTURE(Fixture, "a node without room asks nobody, and looks again whe
   CHECK(taken() == 1);
 }
 
-TEST_CASE_FIXTURE(Fixture, "somebody who was faster is counted, and that version is left alone") {
+TEST_CASE_FIXTURE(RankLab, "somebody who was faster is counted, and that version is left alone") {
   answers[kTake] = {{409, refused("Conflict")}, {200, chosen(kNode)}};
   CHECK(work() == RankPlacer::Again());
   CHECK(parts.work.immediate_conflicts.with({}).value() == 1);
@@ -356,7 +96,7 @@ TEST_CASE_FIXTURE(Fixture, "somebody who was faster is counted, and that version
   CHECK(taken() == 2);
 }
 
-TEST_CASE_FIXTURE(Fixture, "an answer that was lost keeps its room until the claim is seen again") {
+TEST_CASE_FIXTURE(RankLab, "an answer that was lost keeps its room until the claim is seen again") {
   broken[kTake] = ErrorCode::kDeadline;
   const auto again = wait_for(placer.work("shop/data"));
   REQUIRE_FALSE(again.ok());
@@ -364,7 +104,7 @@ TEST_CASE_FIXTURE(Fixture, "an answer that was lost keeps its room until the cla
   CHECK(ledger.has_reservations());
 }
 
-TEST_CASE_FIXTURE(Fixture, "a claim that this node handed back it passes over for a while") {
+TEST_CASE_FIXTURE(RankLab, "a claim that this node handed back it passes over for a while") {
   CHECK(work() == RankPlacer::Again());
   ledger.release("shop/data");
   know_claim(claim);
@@ -378,7 +118,7 @@ TEST_CASE_FIXTURE(Fixture, "a claim that this node handed back it passes over fo
   CHECK(taken() == 1);
 }
 
-TEST_CASE_FIXTURE(Fixture, "allowedTopologies: this node by its labels, others by their hostname") {
+TEST_CASE_FIXTURE(RankLab, "allowedTopologies: this node by its labels, others by their hostname") {
   const std::string begin = R"(,"allowedTopologies":[{"matchLabelExpressions":[{"key":)";
   SUBCASE("not this node, by a label that others do not tell") {
     have_class(begin + R"("zone","values":["2"]}]}])");
@@ -403,7 +143,7 @@ TEST_CASE_FIXTURE(Fixture, "allowedTopologies: this node by its labels, others b
   CHECK(taken() == 0);
 }
 
-TEST_CASE_FIXTURE(Fixture,
+TEST_CASE_FIXTURE(RankLab,
                   "a node that is cordoned or not Ready takes none, and looks again soon") {
   SUBCASE("cordoned") { have_node(R"("unschedulable":true)"); }
   SUBCASE("not Ready") { have_node("", false); }
@@ -417,7 +157,7 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(taken() == 1);
 }
 
-TEST_CASE_FIXTURE(Fixture,
+TEST_CASE_FIXTURE(RankLab,
                   "claims that are late-binding, bound, going, chosen or not ours are left alone") {
   for (const auto& change : std::vector<std::function<void(Claim&)>>{
            [](Claim& c) { c.marked = false; }, [](Claim& c) { c.volume_name = "pv"; },
@@ -436,22 +176,11 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(journal.empty());
 }
 
-TEST_CASE_FIXTURE(Fixture, "what no node could make is taken by none") {
+TEST_CASE_FIXTURE(RankLab, "what no node could make is taken by none") {
   claim.requested = "1Mi";
   know_claim(claim);
   CHECK(work() == RankPlacer::Again());
   CHECK(journal.empty());
-}
-
-TEST_CASE_FIXTURE(Fixture, "a claim of the same name is another claim") {
-  others_have(better_nodes(1));
-  CHECK(work() == RankPlacer::Again(kRankPause));
-  manual.advance(seconds(4));
-  claim.uid = kOtherUid;
-  know_claim(claim);
-  const auto better = better_nodes(1);
-  others_have(better);
-  CHECK(work() == RankPlacer::Again(kRankPause));
 }
 
 }  // namespace flexlocal::provisioner::test
