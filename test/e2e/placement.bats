@@ -17,9 +17,9 @@ setup_file() {
 # one that is only starting the teardown would not stop everything.
 start_nodes() {
   local starting=() process failed=0
-  node=big power_on --cpus 1 --disk "$(disk_for $big)" &
+  node=big power_on --disk "$(disk_for $big)" &
   starting+=($!)
-  node=small power_on --cpus 1 --disk "$(disk_for $small)" &
+  node=small power_on --disk "$(disk_for $small)" &
   starting+=($!)
   for process in "${starting[@]}"; do wait "$process" || failed=1; done
   [ "$failed" = 0 ]
