@@ -21,13 +21,15 @@ void TakeLine::leave(const std::string& claim) {
 
 void TakeLine::begin() {
   taking_ = true;
+  begun_ = clock_.now();
   own_ = std::max<std::size_t>(line_.size(), 1);
 }
 
 void TakeLine::end(const std::string& claim, std::size_t waiting, std::size_t nodes) {
-  const auto between =
-      time_to_take(std::max(waiting, own_), nodes) / static_cast<std::int64_t>(own_);
-  next_ = clock_.now() + std::min<std::chrono::nanoseconds>(between, kMostBetween);
+  const auto now = clock_.now();
+  const auto each = std::max(time_to_take(1, nodes), (now - begun_) / kAtOnce);
+  const auto all = each * static_cast<std::int64_t>(std::max(waiting, own_));
+  next_ = now + std::min(all / static_cast<std::int64_t>(own_), most_between(nodes));
   taking_ = false;
   erase(claim);
   let_next();

@@ -2,7 +2,7 @@
 // next, and when. A claim that comes alone is taken at once. In a burst all nodes have some to
 // take, and would send more than an API server can answer: watches would lag, and nodes step in for
 // others that are merely slow. So each takes one after the other, and all together no more than one
-// in time_to_take(). No I/O.
+// in time_to_take(), and no more than kAtOnce at a time. No I/O.
 #pragma once
 
 #include <algorithm>
@@ -31,10 +31,19 @@ constexpr std::chrono::nanoseconds time_to_take(std::size_t claims, std::size_t 
   return std::max<std::chrono::nanoseconds>(kTimeToTake, told) * static_cast<std::int64_t>(claims);
 }
 
+// Between two that a node takes, at most. Claims for which no node has room wait for good, and must
+// not keep others for long; nor must an API server that was slow a while ago.
+constexpr std::chrono::nanoseconds most_between(std::size_t nodes) {
+  return std::clamp<std::chrono::nanoseconds>(
+      std::chrono::milliseconds(50) * static_cast<std::int64_t>(nodes), std::chrono::seconds(10),
+      std::chrono::seconds(30));
+}
+
 class TakeLine {
  public:
-  // Claims for which no node has room wait for good, and must not keep others for long.
-  static constexpr std::chrono::seconds kMostBetween{30};
+  // Claims that are being taken at the same time, by all nodes together. An API server that has
+  // more than it can do answers late, and a node that sees this takes the next one later.
+  static constexpr std::int64_t kAtOnce = 12;
 
   // The claim is the next, and may be taken after so long.
   using Let = std::function<void(const std::string& claim, std::chrono::nanoseconds after)>;
@@ -64,7 +73,8 @@ class TakeLine {
   std::map<std::string, Clock::Instant> due_;  // by claim
   Clock::Instant next_{};                      // nothing is taken before
   bool taking_ = false;
-  std::size_t own_ = 0;  // in the line when the taking began
+  Clock::Instant begun_{};  // the taking
+  std::size_t own_ = 0;     // in the line when the taking began
 };
 
 }  // namespace flexlocal::provisioner

@@ -100,7 +100,28 @@ TEST_CASE_FIXTURE(Fixture, "claims that wait for good do not keep others for lon
   line.enter("b", at(0));
   line.begin();
   line.end("a", 100'000, 1);
-  CHECK(let.back().second == nanoseconds(TakeLine::kMostBetween));
+  CHECK(let.back().second == most_between(1));
+}
+
+TEST_CASE("the most that a node waits is longer with many nodes") {
+  CHECK(most_between(1) == seconds(10));
+  CHECK(most_between(400) == seconds(20));
+  CHECK(most_between(5000) == seconds(30));
+}
+
+TEST_CASE_FIXTURE(Fixture, "when taking one takes long, all take fewer") {
+  line.enter("a", at(0));
+  line.enter("b", at(0));
+  line.begin();
+  clock.advance(milliseconds(400));
+  line.end("a", 20, 1);
+  CHECK(let.back().second == nanoseconds(milliseconds(400)) / TakeLine::kAtOnce * 20 / 2);
+  clock.advance(let.back().second);
+  CHECK(line.enter("b", at(0)) == kNow);
+  line.enter("c", at(0));
+  line.begin();
+  line.end("b", 20, 1);  // fast again
+  CHECK(let.back().second == time_to_take(20, 1) / 2);
 }
 
 TEST_CASE_FIXTURE(Fixture, "to leave twice, or without having come, is no error") {
