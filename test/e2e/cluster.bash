@@ -123,7 +123,7 @@ knows_room() {
 # make_claim NAME SIZE [PARAMETERS]: with a class of its own, of the same name.
 make_claim() {
   { class_yaml "$1" "${3:-}" && claim_yaml "$1" "$2" "$1"; } | kubectl apply -f -
-  eventually 20 knows_room "$1"
+  eventually 60 knows_room "$1"
 }
 
 # class_yaml NAME PARAMETERS

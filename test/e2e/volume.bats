@@ -20,7 +20,7 @@ setup() {
 @test "the installation is applied and becomes ready" {
   free_bytes >"$work/free-before"
   install_flexlocal
-  eventually 60 daemons_are_ready 1
+  eventually 120 daemons_are_ready 1
   on_node /usr/libexec/kubernetes/kubelet-plugins/volume/exec/flexlocal.io~flexlocal/flexlocal --version
 }
 
@@ -33,7 +33,7 @@ setup() {
 
 @test "the cluster daemon runs twice, as nobody in particular, and one of the two leads" {
   eventually 120 cluster_daemons_are_ready
-  eventually 30 has_leader
+  eventually 60 has_leader
   [ "$(kubectl -n flexlocal-system get pods -l app.kubernetes.io/component=cluster \
     -o 'jsonpath={.items[*].status.containerStatuses[0].restartCount}')" = "0 0" ]
 }
@@ -47,9 +47,9 @@ has_leader() {
 
 @test "a StatefulSet's claim becomes an XFS on its own logical volume" {
   kubectl apply -f "$root/examples/storageclass.yaml"
-  eventually 30 knows_room flexlocal
+  eventually 60 knows_room flexlocal
   kubectl apply -f "$root/examples/statefulset.yaml"
-  eventually 90 pod_is_ready store-0
+  eventually 180 pod_is_ready store-0
   volume=$(volume_of data-store-0)
   lv_exists "$volume"
   [[ $(kubectl get pv "$volume" -o 'jsonpath={.spec.nodeAffinity}') == *'"node-1"'* ]]
@@ -60,7 +60,7 @@ has_leader() {
 
 @test "the claim of the examples gets a second volume in a pod of its own" {
   kubectl apply -f "$root/examples/pvc.yaml" -f "$root/examples/pod.yaml"
-  eventually 90 pod_is_ready writer
+  eventually 180 pod_is_ready writer
   in_pod writer 'echo untouched >/data/file'
 }
 
@@ -75,7 +75,7 @@ has_leader() {
   make_pod thin "$(claim_volume thin)"
   make_claim folder 64Mi 'backend: quota'
   make_pod folder "$(claim_volume folder)"
-  for pod in user reader small thin folder; do eventually 120 pod_is_ready "$pod"; done
+  for pod in user reader small thin folder; do eventually 240 pod_is_ready "$pod"; done
 }
 
 @test "a pod with fsGroup writes as somebody else than root" {
@@ -126,8 +126,8 @@ has_leader() {
   options=$(kubectl get pv "$(volume_of data)" -o json | jq -c '.spec.flexVolume.options')
   make_forger none "$(jq -c 'del(."flexlocal.io/grant")' <<<"$options")"
   make_forger stolen "$options"
-  eventually 60 event_says none "the volume carries no grant"
-  eventually 60 event_says stolen "the volume's grant is not valid for its options"
+  eventually 120 event_says none "the volume carries no grant"
+  eventually 120 event_says stolen "the volume's grant is not valid for its options"
   ! pod_is_ready none || false
   ! lv_exists "$forged" || false
   ! on_node test -e "/var/lib/flexlocal/volumes/$forged" || false
@@ -161,7 +161,7 @@ is_larger_than() { [ "$(in_pod "$1" 'df -m /data | tail -n 1' | awk '{ print $(N
   volumes=("$(volume_of small)" "$(volume_of thin)" "$(volume_of folder)")
   kubectl delete pod user reader small thin folder
   kubectl delete pvc small thin folder
-  for volume in "${volumes[@]}"; do eventually 60 is_gone pv "$volume"; done
+  for volume in "${volumes[@]}"; do eventually 120 is_gone pv "$volume"; done
   [ -z "$(on_node lvs --noheadings -o lv_name --select 'pool_lv=thin' data)" ]
   [ -z "$(on_node find /srv/shared -name "${volumes[2]}*")" ]
 }
@@ -171,11 +171,11 @@ is_larger_than() { [ "$(in_pod "$1" 'df -m /data | tail -n 1' | awk '{ print $(N
   # Discarded space is read back, which takes the emulated processor a minute.
   make_claim hog "$(($(free_bytes) / 1048576 - 200))Mi" 'onDelete: none'
   make_pod hog "$(claim_volume hog)"
-  eventually 120 pod_is_ready hog
+  eventually 240 pod_is_ready hog
   make_claim waits 320Mi
   make_pod waits "$(claim_volume waits)"
-  eventually 60 event_says waits 'did not have enough free storage'
-  eventually 90 event_says waits '0 of 1 nodes have 320Mi in pool "default" for backend lvm: 1 pool full'
+  eventually 120 event_says waits 'did not have enough free storage'
+  eventually 180 event_says waits '0 of 1 nodes have 320Mi in pool "default" for backend lvm: 1 pool full'
   kubectl delete pod hog
   kubectl delete pvc hog
   # This scheduler looks again once a minute.
@@ -183,7 +183,7 @@ is_larger_than() { [ "$(in_pod "$1" 'df -m /data | tail -n 1' | awk '{ print $(N
   volume=$(volume_of waits)
   kubectl delete pod waits
   kubectl delete pvc waits
-  eventually 90 is_gone pv "$volume"
+  eventually 180 is_gone pv "$volume"
 }
 
 @test "writing past the size is ENOSPC, and the neighbour does not notice" {
@@ -213,14 +213,14 @@ is_larger_than() { [ "$(in_pod "$1" 'df -m /data | tail -n 1' | awk '{ print $(N
 @test "a pod that is deleted comes back to its data" {
   before=$(kubectl get pod store-0 -o 'jsonpath={.metadata.uid}')
   kubectl delete pod store-0
-  eventually 60 pod_is_ready store-0
+  eventually 120 pod_is_ready store-0
   [ "$(kubectl get pod store-0 -o 'jsonpath={.metadata.uid}')" != "$before" ]
   [ "$(in_pod store-0 'cat /data/file')" = precious ]
 }
 
 @test "the daemon copies ready into the volume's tags, off the mount's path" {
   ready() { [[ $(on_node lvs --noheadings -o lv_tags "data/$(volume_of data-store-0)") == *flexlocal.io/state=ready* ]]; }
-  eventually 90 ready
+  eventually 180 ready
 }
 
 @test "the program refuses to go while volumes are mounted" {
@@ -234,8 +234,8 @@ is_larger_than() { [ "$(in_pod "$1" 'df -m /data | tail -n 1' | awk '{ print $(N
   on_node sync
   "$root/test/lab/node" reset "$work" "$node"
   # The pods are Ready by the API's word of before the cut; only the data itself shows that they run.
-  eventually 90 finds writer untouched
-  eventually 90 finds store-0 precious
+  eventually 180 finds writer untouched
+  eventually 180 finds store-0 precious
 }
 
 # finds POD TEXT: the pod's file begins with TEXT.
@@ -245,7 +245,7 @@ finds() { [[ $(in_pod "$1" 'cat /data/file') == "$2"* ]]; }
   volumes=("$(volume_of data-store-0)" "$(volume_of data)")
   kubectl delete -f "$root/examples/pod.yaml" -f "$root/examples/pvc.yaml" -f "$root/examples/statefulset.yaml"
   kubectl delete pvc data-store-0
-  for volume in "${volumes[@]}"; do eventually 60 is_gone pv "$volume"; done
+  for volume in "${volumes[@]}"; do eventually 120 is_gone pv "$volume"; done
   [ -z "$(on_node lvs --noheadings -o lv_name --select 'lv_name=~^pvc-' data)" ]
   [ "$(free_bytes)" = "$(<"$work/free-before")" ]
   [ -z "$(on_node ls /var/lib/flexlocal/volumes)" ]
