@@ -6,9 +6,9 @@
 
 #include <chrono>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "provisioner/capacity_survey.h"
@@ -86,8 +86,8 @@ class RankPlacer {
   CapacitySurvey& survey_;
   OwnRoom own_room_;
   NodeHash own_hash_;
-  std::map<std::string, Seen> seen_;  // by claim
-  std::size_t waiting_ = 0;           // of those
+  std::unordered_map<std::string, Seen> seen_;  // by claim
+  std::size_t waiting_ = 0;                     // of those
   TakeLine line_;
   RankPause pause_;
   std::optional<Node> node_;
