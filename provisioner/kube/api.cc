@@ -28,11 +28,26 @@ ErrorCode code_of(int http_status, std::string_view reason) {
   return ErrorCode::kFailed;  // a redirect, or no status at all
 }
 
-Error make_error(int http_status, std::string_view reason, std::string_view message) {
+// Source: k8s.io/apiserver/pkg/storage/errors.go (NewTooLargeResourceVersionError)
+bool never_had_version(JsonView status) {
+  const JsonView causes = status["details"]["causes"];
+  for (std::size_t i = 0; i < causes.size(); ++i)
+    if (causes.at(i)["reason"].text() == "ResourceVersionTooLarge") return true;
+  return false;
+}
+
+std::string in_words(int http_status, std::string_view reason, std::string_view message) {
   std::string text = concat("HTTP ", http_status);
   if (!reason.empty()) text += concat(' ', printable(reason, 64));
   if (!message.empty()) text += concat(": ", printable(message, 1024));
-  return Error(code_of(http_status, reason), std::move(text));
+  return text;
+}
+
+Error make_error(int http_status, JsonView status) {
+  const std::string_view reason = status["reason"].text();
+  const ErrorCode code =
+      never_had_version(status) ? ErrorCode::kGone : code_of(http_status, reason);
+  return Error(code, in_words(http_status, reason, status["message"].text()));
 }
 
 std::string with_query(const std::string& path, const Query& query) {
@@ -67,14 +82,12 @@ std::string delete_options(const Preconditions& preconditions) {
 Error error_of_answer(int http_status, std::string_view body) {
   const auto parsed = JsonDocument::parse(body);
   if (!parsed || parsed->root()["kind"].text() != "Status")
-    return make_error(http_status, {}, printable(trim(body)));
-  const JsonView status = parsed->root();
-  return make_error(http_status, status["reason"].text(), status["message"].text());
+    return Error(code_of(http_status, {}), in_words(http_status, {}, printable(trim(body))));
+  return make_error(http_status, parsed->root());
 }
 
 Error error_of_status(JsonView status) {
-  return make_error(static_cast<int>(status["code"].integer().value_or(0)), status["reason"].text(),
-                    status["message"].text());
+  return make_error(static_cast<int>(status["code"].integer().value_or(0)), status);
 }
 
 Task<Result<JsonDocument>> ApiClient::get(const std::string& path) {

@@ -25,7 +25,10 @@ ReflectorStep Reflector::next() {
   step.query = selectors();
   if (listing_) {
     step.kind = from_start_ ? ReflectorStep::Kind::kListFromStart : ReflectorStep::Kind::kListOn;
-    step.query.add("limit", concat(page_)).add("continue", continue_);
+    if (from_cache_)
+      step.query.add("resourceVersion", version_);
+    else
+      step.query.add("limit", concat(page_)).add("continue", continue_);
     return step;
   }
   step.kind = ReflectorStep::Kind::kWatch;
@@ -50,9 +53,14 @@ void Reflector::listed(std::string_view continue_token, std::string_view version
 }
 
 void Reflector::list_failed(const Error& error) {
-  if (error.code() == ErrorCode::kGone) list_anew();
-  // The server is not to blame: a smaller page is asked for at once.
-  if (error.code() == ErrorCode::kNoSpace && page_ > 1)
+  const bool was_from_cache = from_cache_;
+  const bool too_large = error.code() == ErrorCode::kNoSpace;
+  const bool gone = error.code() == ErrorCode::kGone;
+  if (gone) list_anew();
+  from_cache_ = was_from_cache && !too_large && !gone && may_ask_cache();
+  // The server is not to blame: pages, or smaller ones, are asked for at once.
+  if (too_large && was_from_cache) return;
+  if (too_large && page_ > 1)
     page_ /= 2;
   else
     fail();
@@ -83,11 +91,16 @@ Query Reflector::selectors() const {
   return query;
 }
 
+bool Reflector::may_ask_cache() const {
+  return synced_ && backoff_.failures() < options_.most_from_cache;
+}
+
 void Reflector::fail() { wait_first_ = true; }
 
 void Reflector::list_anew() {
   listing_ = true;
   from_start_ = true;
+  from_cache_ = may_ask_cache();
   continue_.clear();
 }
 

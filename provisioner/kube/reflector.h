@@ -27,7 +27,7 @@ struct ResourceKind {
 };
 
 struct ReflectorOptions {
-  // Objects a page, at most; etcd is read page by page, so memory stays bounded.
+  // Objects a page, at most, of a list that is read from etcd; so memory stays bounded.
   unsigned page = 500;
   // The server is asked to end a watch after a random time between this and twice this, so that
   // clients do not come back all at once.
@@ -43,6 +43,10 @@ struct ReflectorOptions {
   // After so many failures in a row a watch is not resumed but begun anew from a list: its
   // version may be one that this server has never had (an etcd restored from a backup).
   unsigned most_resumes = 8;
+  // After so many a list is read from etcd, should the server not say that it has never had its
+  // version. That takes a quarter of an hour: an API server that comes back from less finds the
+  // nodes content with its cache.
+  unsigned most_from_cache = 24;
   std::uint64_t seed = 0;  // of the jitter; 0: a random one
 };
 
@@ -74,9 +78,9 @@ class Reflector {
   // A page came; an empty token: it was the last one, and the list's version is where the watch
   // begins.
   void listed(std::string_view continue_token, std::string_view version);
-  // kGone (the pages' snapshot was compacted): from the start, after a wait. kNoSpace (the answer
-  // is too large to be kept): half as many objects from now on, at once. Others: the same page
-  // again after a wait.
+  // kGone (the pages' snapshot was compacted, or the server's cache is older than the version):
+  // from etcd, from the start, after a wait. kNoSpace (the answer is too large to be kept): pages,
+  // or half as many objects from now on, at once. Others: the same again after a wait.
   void list_failed(const Error& error);
 
   // The watch has delivered everything up to this version.
@@ -93,6 +97,7 @@ class Reflector {
 
  private:
   Query selectors() const;
+  bool may_ask_cache() const;
   void fail();
   void list_anew();
 
@@ -102,6 +107,10 @@ class Reflector {
   Backoff backoff_;
   bool listing_ = true;
   bool from_start_ = true;
+  // Another list than the first is not older than what was seen, and no newer one is needed: all of
+  // it comes from the API server's cache, which a limit would prevent. Else an API server that was
+  // too slow for the watches of many nodes would have to read everything from etcd for each.
+  bool from_cache_ = false;
   bool wait_first_ = false;
   bool progressed_ = false;  // the present watch has brought something
   bool synced_ = false;

@@ -30,6 +30,13 @@ answered() {
     and .responseStatus.code == $code)] | length' "$work/cluster/audit.log"
 }
 
+# How often the API server had all of a list to give without asking etcd, so far.
+lists_from_cache() {
+  jq -r 'select(.verb == "list" and .user.username == "system:serviceaccount:flexlocal-system:flexlocal-node"
+    and .responseStatus.code == 200 and (.requestURI | test("[?&]resourceVersion=[1-9]") and (test("[?&]limit=") | not)))
+    | .requestURI' "$work/cluster/audit.log" | wc -l
+}
+
 # come_and_go ROUNDS [COMMAND...]: claims are made and dropped, and COMMAND is run each time.
 come_and_go() {
   local round
@@ -90,6 +97,7 @@ end_token() { kubectl -n flexlocal-system delete secret "$1"; }
   kill -CONT "$(process_id "$work" worker)"
   eventually "$resync" all_is_right
   daemon_logged 'code=gone'
+  [ "$(lists_from_cache)" -gt 0 ]
 }
 
 listens() { : </dev/tcp/127.0.0.1/"$1"; }

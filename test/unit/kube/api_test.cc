@@ -50,6 +50,9 @@ TEST_CASE("HTTP codes and reasons become codes to branch on") {
   CHECK(code_of(429, "TooManyRequests") == ErrorCode::kUnavailable);
   CHECK(code_of(500, "InternalError") == ErrorCode::kUnavailable);
   CHECK(code_of(504, "Timeout") == ErrorCode::kUnavailable);
+  CHECK(error_of_answer(504, R"({"kind":"Status","reason":"Timeout","details":{"causes":[
+          {"reason":"ResourceVersionTooLarge","message":"Too large resource version"}]}})")
+            .code() == ErrorCode::kGone);
   CHECK(error_of_answer(502, "<html>Bad\nGateway").message() == "HTTP 502: <html>Bad?Gateway");
 }
 

@@ -17,6 +17,11 @@ bool asks(const ReflectorStep& step, std::string_view pair) {
   return concat('&', step.query.text(), '&').find(concat('&', pair, '&')) != std::string::npos;
 }
 
+bool is_from_etcd(const ReflectorStep& step) {
+  return step.kind == Kind::kListFromStart && asks(step, "limit=500") &&
+         !asks(step, "resourceVersion=100");
+}
+
 Error error(ErrorCode code) { return Error(code, "it failed"); }
 
 struct Fixture {
@@ -30,6 +35,11 @@ struct Fixture {
   void list() {
     reflector.next();
     reflector.listed("", "100");
+  }
+  void begin_anew() {
+    list();
+    reflector.next();
+    reflector.watch_failed(error(ErrorCode::kGone));
   }
 };
 
@@ -116,8 +126,55 @@ TEST_CASE_FIXTURE(Fixture, "a version that is gone leads to a fresh list after a
   const ReflectorStep step = reflector.next();
   CHECK(step.kind == Kind::kListFromStart);
   CHECK(step.wait >= milliseconds(800));
-  CHECK_FALSE(asks(step, "resourceVersion=100"));
   CHECK(reflector.has_synced());
+}
+
+// A limit, or no version, would make the API server read it from etcd.
+TEST_CASE_FIXTURE(Fixture, "a list after the first comes from the API server's cache") {
+  begin_anew();
+  for (int i = 0; i < 3; ++i) {
+    const ReflectorStep step = reflector.next();
+    CHECK(step.kind == Kind::kListFromStart);
+    CHECK(asks(step, "labelSelector=app%3Dx"));
+    CHECK(asks(step, "resourceVersion=100"));
+    CHECK_FALSE(asks(step, "limit=500"));
+    reflector.list_failed(error(ErrorCode::kUnavailable));
+  }
+  reflector.next();
+  reflector.listed("", "120");
+  const ReflectorStep step = reflector.next();
+  CHECK(step.kind == Kind::kWatch);
+  CHECK(asks(step, "resourceVersion=120"));
+}
+
+TEST_CASE_FIXTURE(Fixture, "a version that the server has never had leads to a list from etcd") {
+  begin_anew();
+  reflector.next();
+  reflector.list_failed(error(ErrorCode::kGone));
+  const ReflectorStep step = reflector.next();
+  CHECK(step.wait >= milliseconds(800));
+  CHECK(is_from_etcd(step));
+  reflector.list_failed(error(ErrorCode::kUnavailable));
+  CHECK(is_from_etcd(reflector.next()));
+}
+
+TEST_CASE_FIXTURE(Fixture, "a list that cannot be had from the cache for long is read from etcd") {
+  begin_anew();
+  unsigned tries = 0;
+  while (!is_from_etcd(reflector.next()) && tries < 100) {
+    reflector.list_failed(error(ErrorCode::kUnavailable));
+    ++tries;
+  }
+  CHECK(tries == options.most_from_cache);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a list that is too large to come at once is asked for in pages") {
+  begin_anew();
+  reflector.next();
+  reflector.list_failed(error(ErrorCode::kNoSpace));
+  const ReflectorStep step = reflector.next();
+  CHECK(step.wait == seconds(0));
+  CHECK(is_from_etcd(step));
 }
 
 TEST_CASE_FIXTURE(Fixture, "a watch that cannot be resumed for long begins anew from a list") {
