@@ -22,7 +22,7 @@ Task<void> CapacityPublisher::run() {
   unsigned failures = 0;
   for (;;) {
     const Status looked = co_await look();
-    report(looked);
+    trouble_.look(looked, parts_.log, "the scheduler cannot be told of this node's room");
     failures = looked ? 0 : failures + 1;
     const bool has_place = place_ && !place_->version.empty();
     const auto pause = !looked      ? kube::backoff_delay(kRetry, failures - 1)
@@ -166,14 +166,6 @@ Task<Status> CapacityPublisher::create(const StorageClass& storage_class, Bytes 
 
 void CapacityPublisher::forget_gone_classes() {
   std::erase_if(told_, [&](const auto& told) { return parts_.classes.get(told.first) == nullptr; });
-}
-
-void CapacityPublisher::report(const Status& looked) {
-  const bool quiet = looked.ok() || looked.error().code() == ErrorCode::kCancelled;
-  std::string trouble = quiet ? std::string() : looked.error().message();
-  if (!trouble.empty() && trouble != trouble_)
-    parts_.log.warning("the scheduler cannot be told of this node's room", {{"error", trouble}});
-  trouble_ = std::move(trouble);
 }
 
 }  // namespace flexlocal::provisioner

@@ -11,6 +11,7 @@
 #include "provisioner/capacity_object.h"
 #include "provisioner/capacity_plan.h"
 #include "provisioner/kube/condition.h"
+#include "provisioner/lasting_trouble.h"
 #include "provisioner/node_parts.h"
 
 namespace flexlocal::provisioner {
@@ -61,7 +62,6 @@ class CapacityPublisher {
   std::vector<Bytes> waiting_for(const std::string& storage_class) const;
   bool is_due(const std::string& storage_class, Bytes size) const;
   void forget_gone_classes();
-  void report(const Status& looked);
 
   NodeParts& parts_;
   CapacityOptions options_;
@@ -70,7 +70,7 @@ class CapacityPublisher {
   std::map<std::string, Told> told_;  // by class
   Clock::Instant disks_asked_{};
   kube::Condition touched_;
-  std::string trouble_;
+  LastingTrouble trouble_;
 };
 
 }  // namespace flexlocal::provisioner

@@ -15,6 +15,8 @@ constexpr kube::BackoffOptions kRetry{std::chrono::milliseconds(500), std::chron
 // so a claim that all nodes see at once does not make all of them ask at once.
 constexpr auto kSpreadPerObject = std::chrono::milliseconds(1);
 constexpr std::size_t kMostSpread = 5000;
+constexpr std::string_view kUnknown =
+    "what other nodes have room for is not known: this node takes no claim by --immediate=rank";
 
 // Objects on their way from the stream into what is kept of them.
 class RoomReader final : public kube::ListItemSink {
@@ -73,7 +75,7 @@ Task<void> CapacitySurvey::run() {
     if (!waited) co_return;
     const Status looked = co_await look();
     if (looked && std::exchange(first, false)) good_until_ = {};
-    report(looked);
+    trouble_.look(looked, parts_.log, kUnknown);
     failures = looked ? 0 : failures + 1;
   }
 }
@@ -131,16 +133,6 @@ std::chrono::nanoseconds CapacitySurvey::spread() {
   const auto most = std::chrono::nanoseconds(kSpreadPerObject) *
                     static_cast<std::int64_t>(std::min(objects_, kMostSpread));
   return random_.jittered(most) - most;
-}
-
-void CapacitySurvey::report(const Status& looked) {
-  const bool quiet = looked.ok() || looked.error().code() == ErrorCode::kCancelled;
-  std::string trouble = quiet ? std::string() : looked.error().message();
-  if (!trouble.empty() && trouble != trouble_)
-    parts_.log.warning(
-        "what other nodes have room for is not known: this node takes no claim by --immediate=rank",
-        {{"error", trouble}});
-  trouble_ = std::move(trouble);
 }
 
 }  // namespace flexlocal::provisioner

@@ -14,6 +14,7 @@
 #include "provisioner/immediate_rank.h"
 #include "provisioner/kube/backoff.h"
 #include "provisioner/kube/condition.h"
+#include "provisioner/lasting_trouble.h"
 #include "provisioner/node_parts.h"
 
 namespace flexlocal::provisioner {
@@ -61,7 +62,6 @@ class CapacitySurvey {
  private:
   Task<Status> find_place();
   std::chrono::nanoseconds spread();
-  void report(const Status& looked);
 
   NodeParts& parts_;
   CapacityPlace place_;
@@ -72,7 +72,7 @@ class CapacitySurvey {
   Clock::Instant good_until_{};
   bool wanted_ = false;
   kube::Condition asked_;
-  std::string trouble_;
+  LastingTrouble trouble_;
 };
 
 }  // namespace flexlocal::provisioner

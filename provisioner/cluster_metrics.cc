@@ -9,11 +9,9 @@ namespace {
 using kube::Gauge;
 
 // By what claims are decided by; a daemon that runs and cannot work says so in its Lease.
-std::string_view daemon_state(const ClusterParts& parts, const std::string& node) {
-  const NodeHealth health = parts.observations.health(node, parts.clock.now());
-  const NodeHeartbeat* const beat = parts.beats.get(parts.beat_key(node));
-  if (!health.daemon_runs() || beat == nullptr) return "absent";
-  return beat->report.trouble.empty() ? "ready" : "not ready";
+std::string_view daemon_state(const NodeView& node) {
+  if (!node.health.daemon_runs() || node.beat == nullptr) return "absent";
+  return node.beat->report.trouble.empty() ? "ready" : "not ready";
 }
 
 }  // namespace
@@ -33,8 +31,8 @@ void show_cluster(kube::Metrics& metrics, const ClusterParts& parts, const kube:
       [&parts](kube::Family<Gauge>& out) {
         // All three from the beginning: an alert on "absent" must find a zero, too.
         for (const std::string_view state : {"ready", "not ready", "absent"}) out.with({state});
-        parts.nodes.for_each([&](const std::string& name, const Node&) {
-          out.with({daemon_state(parts, name)}).add(1);
+        parts.nodes.for_each([&](const std::string&, const Node& node) {
+          out.with({daemon_state(parts.view_of(node))}).add(1);
         });
       });
   kube::show_queue(metrics, queue, "cluster");

@@ -12,6 +12,7 @@
 #include "provisioner/lost_volume_plan.h"
 #include "provisioner/node_health.h"
 #include "provisioner/objects.h"
+#include "provisioner/room_summary.h"
 
 namespace flexlocal::provisioner {
 
@@ -55,6 +56,10 @@ struct ClusterParts {
 
   std::string beat_key(const std::string& node) const {
     return options.namespace_name + '/' + heartbeat_name(node);
+  }
+  // What is known of a node now; to be used before the next co_await.
+  NodeView view_of(const Node& node) const {
+    return {node, observations.health(node.name, clock.now()), beats.get(beat_key(node.name))};
   }
 };
 

@@ -1,6 +1,7 @@
 #include "provisioner/cluster_role.h"
 
 #include "flexvolume/base/text.h"
+#include "provisioner/lasting_trouble.h"
 
 namespace flexlocal::provisioner {
 namespace {
@@ -152,36 +153,26 @@ void ClusterRole::scan() {
 }
 
 Task<void> ClusterRole::grant_loop() {
-  std::string told;
+  LastingTrouble trouble;
   Status waited = co_await volumes_.wait_synced();
   while (waited) {
     const Status looked = co_await grants_.look();
-    told = tell_once("grant key", looked, told);
+    trouble.look(looked, log_, "the grant key is not looked after");
     waited = co_await kube::sleep_for(options_.scan_interval);
   }
 }
 
 // What failed is tried again soon, and what is not known yet is waited for.
 Task<void> ClusterRole::registry_loop() {
-  std::string told;
+  LastingTrouble trouble;
   Status waited = co_await beats_.wait_synced();
   while (waited) {
     Status looked = kube::cancelled_error();
     if (has_synced()) looked = co_await registry_.look();
-    told = tell_once("driver and capacities", looked, told);
+    trouble.look(looked, log_, "the CSIDriver and CSIStorageCapacities are not looked after");
     const auto pause = looked ? options_.registry_interval : std::chrono::seconds(1);
     waited = co_await kube::sleep_for(pause);
   }
-}
-
-// The same trouble is told once, not every time: returns what is told now.
-std::string ClusterRole::tell_once(std::string_view what, const Status& looked,
-                                   const std::string& told) {
-  const bool quiet = looked.ok() || looked.error().code() == ErrorCode::kConflict ||
-                     looked.error().code() == ErrorCode::kCancelled;
-  std::string trouble = quiet ? std::string() : looked.error().message();
-  if (!trouble.empty() && trouble != told) log_.warning(what, {{"trouble", trouble}});
-  return trouble;
 }
 
 }  // namespace flexlocal::provisioner

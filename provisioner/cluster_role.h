@@ -33,7 +33,6 @@ class ClusterRole {
   Task<void> scan_loop();
   Task<void> grant_loop();
   Task<void> registry_loop();
-  std::string tell_once(std::string_view what, const Status& looked, const std::string& told);
   bool has_synced() const;
   void watch_changes();
   void look_at_label(const std::string& node);

@@ -80,14 +80,11 @@ std::string ImmediatePlacer::choose(const Claim& claim, const StorageClass& stor
   for (const auto& [key, assignment] : assigned_)
     if (assignment.promise.pool == wanted.promise.pool)
       assigned[assignment.node] += assignment.promise.size;
-  const auto now = parts_.clock.now();
   std::vector<NodeChoice> nodes;
   parts_.nodes.for_each([&](const std::string& name, const Node& node) {
     if (is_passed_over(claim, name)) return;
     const auto more = assigned.find(name);
-    nodes.push_back(
-        {{node, parts_.observations.health(name, now), parts_.beats.get(parts_.beat_key(name))},
-         more == assigned.end() ? Bytes() : more->second});
+    nodes.push_back({parts_.view_of(node), more == assigned.end() ? Bytes() : more->second});
   });
   return choose_node(nodes, storage_class, wanted);
 }

@@ -28,8 +28,8 @@ std::optional<std::string> ready_label(const NodeHealth& health, const NodeHeart
 }
 
 std::optional<std::string> NodeLabeler::wanted(const Node& node) const {
-  const NodeHealth health = parts_.observations.health(node.name, parts_.clock.now());
-  return ready_label(health, parts_.beats.get(parts_.beat_key(node.name)), node.ready_label);
+  const NodeView view = parts_.view_of(node);
+  return ready_label(view.health, view.beat, node.ready_label);
 }
 
 bool NodeLabeler::needs_work(const Node& node) const {

@@ -1,6 +1,7 @@
 #include "provisioner/node_memory.h"
 
 #include "flexvolume/base/text.h"
+#include "provisioner/lasting_trouble.h"
 
 namespace flexlocal::provisioner {
 namespace {
@@ -17,15 +18,11 @@ std::optional<Bytes> memory_of(JsonView node) {
 }
 
 kube::Task<void> NodeMemory::follow(std::chrono::nanoseconds interval) {
-  std::string told;
+  LastingTrouble trouble;
   for (;;) {
     if (auto slept = co_await kube::sleep_for(interval); !slept) co_return;
     const auto refreshed = co_await refresh();
-    const std::string trouble = refreshed ? std::string() : refreshed.error().message();
-    if (!trouble.empty() && trouble != told)
-      log_.warning("the Node object cannot be read: its memory may have changed",
-                   {{"node", node_}, {"error", trouble}});
-    told = trouble;
+    trouble.look(refreshed, log_, "the Node object cannot be read: its memory may have changed");
   }
 }
 

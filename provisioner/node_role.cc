@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "flexvolume/base/text.h"
+#include "provisioner/lasting_trouble.h"
 #include "provisioner/priority.h"
 
 namespace flexlocal::provisioner {
@@ -241,15 +242,11 @@ Task<void> NodeRole::tidy_loop() {
   }
 }
 
-// The same trouble is told once, not every second.
 Task<void> NodeRole::limits_loop() {
-  std::string told;
+  LastingTrouble trouble;
   for (;;) {
     auto refreshed = co_await parts_.storage.refresh_io_limits();
-    std::string trouble = refreshed ? std::string() : refreshed.error().message();
-    if (!trouble.empty() && trouble != told)
-      log_.warning("a pod's I/O is not limited as its class says", {{"error", trouble}});
-    told = std::move(trouble);
+    trouble.look(refreshed, log_, "a pod's I/O is not limited as its class says");
     auto slept = co_await kube::sleep_for(options_.limits_interval);
     if (!slept) co_return;
   }

@@ -144,11 +144,8 @@ std::optional<std::string> PendingClaimWorker::no_room(const Claim& claim) const
                   " has volumeBindingMode Immediate, which this installation has switched off "
                   "(--immediate=off); use a class with WaitForFirstConsumer");
   std::vector<NodeView> nodes;
-  const auto now = parts_.clock.now();
-  parts_.nodes.for_each([&](const std::string& name, const Node& node) {
-    if (!is_allowed(*storage_class, node)) return;
-    nodes.push_back(
-        {node, parts_.observations.health(name, now), parts_.beats.get(parts_.beat_key(name))});
+  parts_.nodes.for_each([&](const std::string&, const Node& node) {
+    if (is_allowed(*storage_class, node)) nodes.push_back(parts_.view_of(node));
   });
   return no_room_anywhere(nodes, {promise_of(*order), order->parameters.disk_per_ram});
 }
