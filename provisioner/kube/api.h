@@ -34,7 +34,8 @@ class Query {
 
 // The one translator of the API server's answers: HTTP code and `Status` body to an Error that
 // carries the server's message. 404 kNotFound; 409 kExists for AlreadyExists, else kConflict;
-// 410, and 504 for a version that the server has not had yet, kGone; 401 and 403 kDenied; 429 and 5xx kUnavailable; other 4xx kInvalid.
+// 410, and 504 for a version that the server has not had yet, kGone; 401 and 403 kDenied; 429 and
+// other 5xx kUnavailable; other 4xx kInvalid.
 // Source: k8s.io/apimachinery/pkg/apis/meta/v1/types.go (StatusReason)
 Error error_of_answer(int http_status, std::string_view body);
 // The same of a `Status` object, as a watch's ERROR event carries it.
