@@ -58,8 +58,15 @@ Task<void> watch_once(const Run& run, const ReflectorStep& step) {
   run.stats.watches.add();
   const Status ended =
       co_await run.api.watch(run.kind.path, step.query, step.watch_limits, decoder);
+  const auto lasted = std::chrono::steady_clock::now() - began;
   if (ended) {
-    run.reflector.watch_ended(std::chrono::steady_clock::now() - began);
+    run.reflector.watch_ended(lasted);
+    co_return;
+  }
+  // What was not even reached is given up on sooner.
+  const auto stall = step.watch_limits.stall;
+  if (ended.error().code() == ErrorCode::kDeadline && stall.count() > 0 && lasted >= stall) {
+    run.reflector.watch_silent();
     co_return;
   }
   run.stats.watch_failures.add();

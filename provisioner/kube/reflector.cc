@@ -69,12 +69,20 @@ void Reflector::list_failed(const Error& error) {
 void Reflector::watched(std::string_view version) {
   if (!version.empty()) version_ = version;
   progressed_ = true;
+  silent_ = 0;
   backoff_.reset();
 }
 
 void Reflector::watch_ended(std::chrono::nanoseconds lasted) {
   if (!progressed_ && lasted < options_.shortest_watch) return fail();
   backoff_.reset();
+}
+
+void Reflector::watch_silent() {
+  backoff_.reset();
+  if (++silent_ <= options_.most_resumes) return;
+  silent_ = 0;
+  list_anew();
 }
 
 void Reflector::watch_failed(const Error& error) {

@@ -34,14 +34,18 @@ struct ReflectorOptions {
   std::chrono::milliseconds watch = std::chrono::minutes(5);
   // Over the time asked for, a watch is given up on after this: the server does not answer.
   std::chrono::milliseconds grace = std::chrono::seconds(30);
-  // Longest silence of a watch, zero: no limit. API servers send a bookmark about once a minute.
+  // Longest silence of a watch, zero: no limit. An API server has nothing to send, not even a
+  // bookmark, as long as nothing of that kind changes.
+  // Source: k8s.io/apiserver/pkg/storage/cacher/cacher.go (cacheWatcher.process), of 1.20
   std::chrono::milliseconds stall = std::chrono::minutes(3);
   // After a failure; with jitter, so up to twice this.
   BackoffOptions backoff{std::chrono::milliseconds(800), std::chrono::seconds(30)};
   // A watch that brought nothing and ended sooner than this counts as a failure.
   std::chrono::milliseconds shortest_watch = std::chrono::seconds(1);
   // After so many failures in a row a watch is not resumed but begun anew from a list: its
-  // version may be one that this server has never had (an etcd restored from a backup).
+  // version may be one that this server has never had (an etcd restored from a backup). The same
+  // after so many in a row in which nothing was heard: from a version that is yet to come nothing
+  // is.
   unsigned most_resumes = 8;
   // After so many a list is read from etcd, should the server not say that it has never had its
   // version. That takes a quarter of an hour: an API server that comes back from less finds the
@@ -88,6 +92,8 @@ class Reflector {
   // The server ended the watch in order, as it does now and then: resumed at once, unless it was
   // too short (shortest_watch).
   void watch_ended(std::chrono::nanoseconds lasted);
+  // Nothing was heard for `stall`: resumed at once, for as a rule there was nothing to hear.
+  void watch_silent();
   // Not reached, cut off, throttled or denied: resumed after a wait. Anything else (kGone, or what
   // makes no sense) leads to a fresh list after a wait.
   void watch_failed(const Error& error);
@@ -114,7 +120,8 @@ class Reflector {
   bool wait_first_ = false;
   bool progressed_ = false;  // the present watch has brought something
   bool synced_ = false;
-  unsigned page_;  // objects asked for at once
+  unsigned silent_ = 0;  // watches in a row
+  unsigned page_;        // objects asked for at once
   std::string continue_;
   std::string version_;
 };

@@ -187,6 +187,33 @@ TEST_CASE_FIXTURE(Fixture, "a watch that cannot be resumed for long begins anew 
   CHECK(tries == options.most_resumes + 1);
 }
 
+TEST_CASE_FIXTURE(Fixture, "where nothing changes, a silent watch is resumed at once") {
+  list();
+  for (unsigned i = 0; i < options.most_resumes; ++i) {
+    reflector.next();
+    reflector.watch_silent();
+    const ReflectorStep step = reflector.next();
+    CHECK(step.kind == Kind::kWatch);
+    CHECK(step.wait == seconds(0));
+    CHECK(asks(step, "resourceVersion=100"));
+  }
+  SUBCASE("and begun anew from a list in the end, for its version may be yet to come") {
+    reflector.watch_silent();
+    const ReflectorStep step = reflector.next();
+    CHECK(step.kind == Kind::kListFromStart);
+    CHECK(asks(step, "resourceVersion=100"));
+    CHECK(step.wait == seconds(0));
+    reflector.listed("", "100");
+    reflector.watch_silent();
+    CHECK(reflector.next().kind == Kind::kWatch);
+  }
+  SUBCASE("and is not begun anew when there was something to hear") {
+    reflector.watched("101");
+    reflector.watch_silent();
+    CHECK(reflector.next().kind == Kind::kWatch);
+  }
+}
+
 TEST_CASE_FIXTURE(Fixture,
                   "a page that fails is asked for again, and pages that are gone from the start") {
   reflector.next();
