@@ -24,6 +24,9 @@ constexpr std::chrono::nanoseconds kMostFarAgain = std::chrono::minutes(5);
 // Labels and cordons change seldom; between two looks at the Node for them.
 constexpr auto kNodeGoodFor = std::chrono::seconds(10);
 
+// A claim that has waited longer may have been written to by somebody else, or be about to.
+constexpr auto kFresh = std::chrono::seconds(2);
+
 Bytes told_by(const ToldRooms& told, NodeHash node) {
   const auto found = std::find_if(told.nodes.begin(), told.nodes.end(),
                                   [&](const auto& candidate) { return candidate.node == node; });
@@ -40,6 +43,10 @@ std::optional<std::size_t> rank_among(const RankCandidate& node, const ToldRooms
   for (std::size_t i = 0; i < told.nodes.size(); ++i)
     if (is_allowed_hostname(storage_class, told.hostnames[i])) allowed.push_back(told.nodes[i]);
   return rank_of(node, allowed, claim.uid, size, enough);
+}
+
+std::string claim_path(const Claim& claim) {
+  return kube::object_path("v1", "persistentvolumeclaims", claim.namespace_name, claim.name);
 }
 
 }  // namespace
@@ -257,8 +264,23 @@ bool RankPlacer::has_room(const std::string& storage_class, Bytes size) const {
   return own && *own >= size;
 }
 
+// A watch of an API server that is busy is late, and to write by what it said would be in vain.
+// What has changed meanwhile is in the store then.
+Task<Status> RankPlacer::look_anew(const Claim& claim) {
+  const auto seen = seen_.find(claim.key());
+  if (seen == seen_.end() || !seen->second.since) co_return Status();
+  if (parts_.clock.now() - *seen->second.since < kFresh) co_return Status();
+  const auto object = co_await parts_.api.get(claim_path(claim));
+  // Its end comes by the watch.
+  if (!object && object.error().code() != ErrorCode::kNotFound) co_return object.error();
+  if (object) parts_.claims.put(object->root());
+  co_return Status();
+}
+
 Task<Result<RankPlacer::Again>> RankPlacer::take(const Claim& claim, const Order& order) {
   const std::string key = claim.key();
+  const Status looked = co_await look_anew(claim);
+  if (!looked) co_return looked.error().context("looking whether another node has the claim");
   const Status refreshed = co_await parts_.ledger.refresh(false);
   if (!refreshed) co_return refreshed.error().context("looking at this node's disks");
   // A claim that has changed meanwhile comes again by itself.
@@ -268,8 +290,7 @@ Task<Result<RankPlacer::Again>> RankPlacer::take(const Claim& claim, const Order
   // Nothing may be awaited between the look at the room and this: see Ledger. The claim's next pass
   // is ClaimWorker's, which goes on from there.
   parts_.ledger.reserve(key, promise_of(order));
-  const std::string path =
-      kube::object_path("v1", "persistentvolumeclaims", claim.namespace_name, claim.name);
+  const std::string path = claim_path(claim);
   const std::string body = patch_with_selected_node(claim, parts_.node.name);
   const auto answer = co_await parts_.api.merge_patch(path, body);
   if (!answer) co_return not_taken(claim, answer.error());

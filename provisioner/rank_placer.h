@@ -79,6 +79,7 @@ class RankPlacer {
   RankCandidate own_candidate(const std::string& storage_class, Bytes size,
                               const ToldRooms& told) const;
   bool has_room(const std::string& storage_class, Bytes size) const;
+  Task<Status> look_anew(const Claim& claim);
   Task<Result<Again>> take(const Claim& claim, const Order& order);
   Result<Again> not_taken(const Claim& claim, const Error& why);
 

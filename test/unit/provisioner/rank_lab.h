@@ -15,6 +15,7 @@
 namespace flexlocal::provisioner::test {
 
 inline const std::string kTake = "PATCH " + kClaimPath;
+inline const std::string kLook = "GET " + kClaimPath;
 inline const std::string kOwnNode = "GET /api/v1/nodes/" + kNode + "?resourceVersion=0";
 inline const std::string kList =
     "GET /apis/storage.k8s.io/v1/namespaces/ns/csistoragecapacities"

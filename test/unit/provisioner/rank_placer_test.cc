@@ -96,6 +96,31 @@ TEST_CASE_FIXTURE(RankLab, "somebody who was faster is counted, and that version
   CHECK(taken() == 2);
 }
 
+TEST_CASE_FIXTURE(RankLab, "a claim that has waited is looked at before it is taken") {
+  const std::string unchanged = claim_text(claim);
+  put(claims, unchanged);
+  manual.advance(seconds(3));
+  others_have({});
+  SUBCASE("and left to whom it has been given meanwhile, without a write") {
+    answers[kLook] = {{200, chosen("other")}};
+    CHECK(work() == RankPlacer::Again());
+    CHECK(taken() == 0);
+    CHECK(claims.get("shop/data")->selected_node == "other");
+    CHECK_FALSE(ledger.has_reservations());
+  }
+  SUBCASE("and taken when it has not changed") {
+    answers[kLook] = {{200, unchanged}};
+    CHECK(work() == RankPlacer::Again());
+    CHECK(taken() == 1);
+  }
+  SUBCASE("and not taken when it cannot be looked at") {
+    broken[kLook] = ErrorCode::kUnavailable;
+    CHECK_FALSE(wait_for(placer.work("shop/data")).ok());
+    CHECK(taken() == 0);
+  }
+  CHECK(std::count(journal.begin(), journal.end(), kLook) == 1);
+}
+
 TEST_CASE_FIXTURE(RankLab, "an answer that was lost keeps its room until the claim is seen again") {
   broken[kTake] = ErrorCode::kDeadline;
   const auto again = wait_for(placer.work("shop/data"));
