@@ -78,7 +78,9 @@ post() {
 
 # bind PREFIX COUNT: makes so many claims from the file PREFIX.claims, and pods from PREFIX.pods if
 # there is one; sets `took`, in ns, until all are Bound. That is read from
-# the API server's audit log: it ends a watch that cannot keep up. Fails after `deadline`.
+# the API server's audit log: it ends a watch that cannot keep up. What it could not say of a write
+# in time (5xx) may have been written all the same: those claims are asked for. Fails after
+# `deadline`.
 bind() {
   local start status=0
   rm -f "$scratch/watch" && mkfifo "$scratch/watch"
@@ -91,16 +93,29 @@ bind() {
   # shellcheck disable=SC2016 # awk expands it
   timeout "$deadline" mawk -W interactive -v prefix="$1" -v claims="$2" '
     /"verb":"update"/ && /"resource":"persistentvolumeclaims"/ && /"subresource":"status"/ &&
-      /"code":200/ && match($0, "\"name\":\"" prefix "-[0-9]+\"") {
-        if (!seen[substr($0, RSTART, RLENGTH)]++ && ++count == claims) exit
+      /"code":(200|5..)/ && match($0, "\"name\":\"" prefix "-[0-9]+\"") {
+        name = substr($0, RSTART + 8, RLENGTH - 9)
+        if ($0 ~ /"code":200/) sure[name] = 1
+        if (!seen[name]++ && ++count == claims) exit
       }
-    END { exit count != claims }' <&4 || status=$?
+    END {
+      for (name in seen) if (!sure[name]) print name
+      exit count != claims
+    }' <&4 >"$scratch/unsure" || status=$?
+  [ "$status" != 0 ] || await_bound "$scratch/unsure" || status=$?
   took=$(($(date +%s%N) - start))
   wait "$!"
   kill "$watcher" && watcher=''
   exec 4<&-
   return "$status"
 }
+
+# await_bound FILE: a name a line.
+await_bound() {
+  local name
+  while read -r name; do eventually 60 is_bound "$name" || return 1; done <"$1"
+}
+is_bound() { [ "$(kubectl get pvc "$1" -o jsonpath='{.status.phase}')" = Bound ]; }
 
 post_pods() {
   [ ! -e "$scratch/$1.pods" ] || post /api/v1/namespaces/default/pods "$scratch/$1.pods"
