@@ -31,7 +31,7 @@ class CapacitySurvey {
   // one is for longer: each of many nodes asks for all of them, and an API server has other things
   // to do.
   static constexpr std::chrono::seconds kGoodFor{10};
-  static constexpr std::chrono::milliseconds kGoodForPerObject{200};
+  static constexpr std::chrono::milliseconds kGoodForPerObject{400};
 
   using OnDone = std::function<void()>;
   // `namespace_name`: of the objects. `done`: there is a new list.

@@ -132,6 +132,7 @@ Task<void> NodeRole::run() {
   controller_.watch(orphans_.run());
   controller_.watch(capacity_.run());
   if (ranks()) controller_.watch(follow_rooms());
+  if (ranks()) controller_.watch(rounds_loop());
   controller_.watch(memory_.follow(options_.tidy_interval));
   co_await controller_.run();
 }
@@ -297,8 +298,18 @@ bool NodeRole::is_left_to_others(const std::string& key) {
   if (here || has_volume || ledger_.has_reservations()) return false;
   if (!waits) return true;
   const auto later = rank_placer_.others_first(key);
-  if (later) queue_.add_after(concat(kClaimKey, key), *later);
+  if (later && *later <= RankPlacer::kRound) queue_.add_after(concat(kClaimKey, key), *later);
   return later.has_value();
+}
+
+// What others go first for, for longer than a round.
+Task<void> NodeRole::rounds_loop() {
+  for (;;) {
+    auto slept = co_await kube::sleep_for(RankPlacer::kRound);
+    if (!slept) co_return;
+    for (const std::string& claim : rank_placer_.next_round())
+      if (!is_left_to_others(claim)) queue_.add(concat(kClaimKey, claim));
+  }
 }
 
 void NodeRole::enqueue_asking() {

@@ -79,6 +79,7 @@ class NodeRole {
   Task<Status> tidy();
   Task<void> grant_loop();
   Task<void> limits_loop();
+  Task<void> rounds_loop();
   void enqueue_volumes();
   void enqueue_volume(const std::string& name);
   void enqueue_claims();

@@ -57,10 +57,13 @@ bool RankPlacer::notice(const std::string& key) {
       claim == nullptr ? nullptr : parts_.classes.get(claim->storage_class);
   if (known == nullptr || !known->immediate || !claim->marked || claim->deleting ||
       !claim->volume_name.empty()) {
-    if (const auto found = seen_.find(key); found != seen_.end()) {
-      end_wait(key, found->second);
-      seen_.erase(found);
-    }
+    settle(key, nullptr);
+    return false;
+  }
+  const bool chosen = !claim->selected_node.empty();
+  const bool ours = claim->selected_node == parts_.node.name;
+  if (chosen && !ours) {
+    settle(key, claim);
     return false;
   }
   Seen& seen = seen_[key];
@@ -68,14 +71,13 @@ bool RankPlacer::notice(const std::string& key) {
     end_wait(key, seen);
     seen = Seen{.uid = claim->uid};
   }
-  if (!claim->selected_node.empty()) {
-    seen.ours = claim->selected_node == parts_.node.name;
-    if (seen.since) note_taken(*claim, parts_.clock.now() - *seen.since);
+  const auto now = parts_.clock.now();
+  if (std::exchange(seen.ours, ours) && !ours) seen.not_before = now + kPassedOver;
+  if (ours) {
+    if (seen.since) note_taken(*claim, now - *seen.since);
     end_wait(key, seen);
     return false;
   }
-  const auto now = parts_.clock.now();
-  if (std::exchange(seen.ours, false)) seen.not_before = now + kPassedOver;
   if (!seen.since) {
     seen.since = now;
     ++waiting_;
@@ -83,11 +85,26 @@ bool RankPlacer::notice(const std::string& key) {
   return true;
 }
 
+// It waits no more; `taken`: for another node has it. Of most claims of a cluster no more is to be
+// known then.
+void RankPlacer::settle(const std::string& key, const Claim* taken) {
+  const auto found = seen_.find(key);
+  if (found == seen_.end()) return;
+  Seen& seen = found->second;
+  const auto now = parts_.clock.now();
+  if (taken != nullptr && taken->uid == seen.uid && seen.since)
+    note_taken(*taken, now - *seen.since);
+  end_wait(key, seen);
+  seen.ours = false;
+  if (taken == nullptr || taken->uid != seen.uid || seen.not_before <= now) seen_.erase(found);
+}
+
 void RankPlacer::end_wait(const std::string& key, Seen& seen) {
   line_.leave(key);
   if (seen.since) --waiting_;
   seen.since.reset();
   seen.ranked.reset();
+  seen.look.reset();
 }
 
 // Only of those that are first: what another one took, it took after a pause.
@@ -184,8 +201,22 @@ RankPlacer::Again RankPlacer::others_first(const std::string& key) {
   const auto size = parse_quantity(claim->requested);
   if (!size) return std::nullopt;
   const auto left = behind_others(*claim, *known, *size, seen->second);
-  if (left) line_.leave(key);  // it must not keep others waiting
+  seen->second.look.reset();
+  if (!left) return left;
+  line_.leave(key);  // it must not keep others waiting
+  if (*left > kRound) seen->second.look = parts_.clock.now() + *left;
   return left;
+}
+
+std::vector<std::string> RankPlacer::next_round() {
+  const auto until = parts_.clock.now() + kRound;
+  std::vector<std::string> keys;
+  for (auto& [key, seen] : seen_) {
+    if (!seen.look || *seen.look > until) continue;
+    seen.look.reset();
+    keys.push_back(key);
+  }
+  return keys;
 }
 
 // An old list may say that others are before this node until the first of them have had their time,

@@ -41,8 +41,13 @@ class RankPlacer {
   bool notice(const std::string& key);
 
   // Of a claim that waits, as notice() said: how long others go first by the last list, however old
-  // it is, so that no pass is spent on what others take. nullopt: that takes a pass.
+  // it is, so that no pass is spent on what others take. nullopt: that takes a pass. What is longer
+  // than kRound is remembered here: next_round() says when to look again, once a kRound for all of
+  // them, for in a burst nearly all claims are such ones, and others take most before their time.
   Again others_first(const std::string& key);
+  static constexpr std::chrono::seconds kRound{10};
+  // The claims to look at again within the next kRound; each is said once.
+  std::vector<std::string> next_round();
 
   // One pass over a claim. Nothing may work on it meanwhile, and ClaimWorker must have before.
   Task<Result<Again>> work(const std::string& key);
@@ -51,17 +56,18 @@ class RankPlacer {
   std::vector<std::string> asking() const;
 
  private:
-  // A claim of an Immediate class that has no volume yet.
+  // A claim of an Immediate class that has no volume yet, and waits for a node or has this one.
   struct Seen {
     std::string uid;
     std::optional<Clock::Instant> since{};  // it waits; nullopt: it has a node
     // Since this node has known its place: none could have taken the claim much sooner.
     std::optional<Clock::Instant> ranked{};
-    Clock::Instant due{};         // its turn for this node came, or will come
-    bool asks = false;            // for a list
-    bool ours = false;            // it has this node
-    Clock::Instant not_before{};  // it was handed back by this node
-    std::string lost_version{};   // the version at which somebody was faster
+    Clock::Instant due{};                  // its turn for this node came, or will come
+    bool asks = false;                     // for a list
+    bool ours = false;                     // it has this node
+    Clock::Instant not_before{};           // it was handed back by this node
+    std::optional<Clock::Instant> look{};  // the round to look at it again in
+    std::string lost_version{};            // the version at which somebody was faster
   };
 
   Task<Result<Again>> consider(const Claim& claim, const StorageClass& storage_class, Bytes size);
@@ -69,6 +75,7 @@ class RankPlacer {
   Again enter_line(const std::string& key);
   bool may_be_here(const StorageClass& storage_class) const;
   Task<Status> know_node();
+  void settle(const std::string& key, const Claim* taken);
   void end_wait(const std::string& key, Seen& seen);
   void note_taken(const Claim& claim, std::chrono::nanoseconds waited);
   std::chrono::nanoseconds pause_among(const ToldRooms& told) const;

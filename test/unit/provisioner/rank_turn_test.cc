@@ -142,6 +142,30 @@ TEST_CASE_FIXTURE(RankLab, "behind others by an old list, a claim takes no pass 
   CHECK(placer.others_first("shop/data") == RankPlacer::Again());
 }
 
+TEST_CASE_FIXTURE(RankLab, "what others are long first for is looked at again in a round, once") {
+  others_have(better_nodes(9));
+  CHECK(placer.others_first("shop/data") == RankPlacer::Again(seconds(30)));
+  CHECK(placer.next_round().empty());
+  manual.advance(seconds(30) - RankPlacer::kRound);
+  SUBCASE("it waits") {
+    CHECK(placer.next_round() == std::vector<std::string>{"shop/data"});
+    CHECK(placer.next_round().empty());
+  }
+  SUBCASE("it was looked at meanwhile, and its turn has come") {
+    CHECK(placer.others_first("shop/data") == RankPlacer::Again());
+    CHECK(placer.next_round().empty());
+  }
+  SUBCASE("it is taken") {
+    put(claims, chosen("other-1"));
+    CHECK(placer.next_round().empty());
+  }
+  SUBCASE("it is another claim") {
+    claim.uid = kOtherUid;
+    know_claim(claim);
+    CHECK(placer.next_round().empty());
+  }
+}
+
 TEST_CASE_FIXTURE(RankLab, "a far node asks for a list when the first ones have had their time") {
   others_have(better_nodes(9));
   manual.advance(20 * CapacitySurvey::kGoodFor);
