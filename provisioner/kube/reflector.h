@@ -90,7 +90,8 @@ class Reflector {
   // The watch has delivered everything up to this version.
   void watched(std::string_view version);
   // The server ended the watch in order, as it does now and then: resumed at once, unless it was
-  // too short (shortest_watch).
+  // too short (shortest_watch). Also one that could not keep up: with a rest before it there are
+  // fewer watches, but what each has missed is encoded for it alone, and the server has more to do.
   void watch_ended(std::chrono::nanoseconds lasted);
   // Nothing was heard for `stall`: resumed at once, for as a rule there was nothing to hear.
   void watch_silent();
