@@ -59,7 +59,8 @@ claim_json() {
   printf '{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"%s"%s},"spec":{"accessModes":["ReadWriteOnce"],"storageClassName":"%s","resources":{"requests":{"storage":"1Gi"}}}}' "$1" "$2" "${3:-flexlocal}"
 }
 
-# post PATH FILE: each line of FILE as an object, 50 requests at once on few connections.
+# post PATH FILE: each line of FILE as an object, 50 requests at once on few connections. One that is
+# answered with 5xx, as an API server with more than it can do answers some, is sent again.
 post() {
   local token number=0 line
   token=$(cut -d, -f1 "$scratch/cluster/pki/tokens.csv")
@@ -67,7 +68,7 @@ post() {
   while IFS= read -r line; do
     printf %s "$line" >"$scratch/bodies/$number"
     [ "$number" = 0 ] || echo next
-    printf 'url="https://127.0.0.1:%s%s"\ndata="@%s"\noutput="/dev/null"\nfail\nsilent\nshow-error\n' \
+    printf 'url="https://127.0.0.1:%s%s"\ndata="@%s"\noutput="/dev/null"\nfail\nsilent\nshow-error\nretry=5\n' \
       "$(<"$scratch/port")" "$1" "$scratch/bodies/$number"
     printf 'cacert="%s"\nheader="Content-Type: application/json"\nheader="Authorization: Bearer %s"\n' \
       "$scratch/cluster/pki/ca.crt" "$token"
