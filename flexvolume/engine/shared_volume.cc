@@ -102,7 +102,7 @@ Status SharedVolume::carry_out(SharedStep step, const std::optional<SharedLv>& v
     case SharedStep::kActivate:
       return activate(*volume);
     case SharedStep::kMount:
-      return mount();
+      return mount(lock);
     case SharedStep::kNothing:
       return {};
     case SharedStep::kRefuseForeign:
@@ -193,11 +193,12 @@ Status SharedVolume::activate(const SharedLv& volume) {
   return done ? Status() : done.error();
 }
 
-// By the program, which runs in the host's mount namespace when a daemon in a pod does this.
-Status SharedVolume::mount() {
+// By the program, which runs in the host's mount namespace when a daemon in a pod does this. It
+// keeps the lock: if this call is killed, it goes on, and the next call must not mount beside it.
+Status SharedVolume::mount(int lock) {
   if (auto made = make_folders(parts_.root + path_); !made) return made;
   const auto done =
-      run("mount", {"-t", "xfs", "-o", "prjquota,nodev,nosuid", "--", device_, path_});
+      run("mount", {"-t", "xfs", "-o", "prjquota,nodev,nosuid", "--", device_, path_}, {lock});
   return done ? Status() : done.error();
 }
 

@@ -50,7 +50,7 @@ class SharedVolume {
   Status make_file_system(int lock);
   Status remove(const SharedLv& volume);
   Status activate(const SharedLv& volume);
-  Status mount();
+  Status mount(int lock);
   Result<std::string> run(std::string_view tool, std::vector<std::string> arguments,
                           const std::vector<int>& keep = {});
 

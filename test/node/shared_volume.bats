@@ -86,6 +86,21 @@ expect_one_shared_volume() {
   done
 }
 
+@test "a mount that goes on when its call is killed keeps the pool's lock: the next call waits" {
+  mkfifo /run/go
+  # shellcheck disable=SC2016 # expanded by the wrapper
+  wrap_tool mount 'kill -9 $PPID; read -r _ </run/go; exec "$tool" "$@"'
+  configure "$group" "quota-size = 1Gi" "[tool]" "mount = /run/wrapped-mount"
+  mount_volume "$name" pod-1 32
+  [ "$status" = 137 ] || fail "not killed in mount: $answer"
+  configure "$group" "quota-size = 1Gi"
+  ! flock --nonblock /run/flexlocal/pool-default true || fail "the pool's lock is free"
+  echo >/run/go
+  call mount "$folder" "$options" && expect_success
+  expect_one_shared_volume
+  [ "$(grep -c " $pools/default " /proc/self/mountinfo)" = 1 ]
+}
+
 @test "a failing mkfs leaves nothing; a group without room is refused with figures" {
   wrap_tool mkfs.xfs 'echo "disk on fire" >&2; exit 1'
   configure "$group" "quota-size = 1Gi" "[tool]" "mkfs.xfs = /run/wrapped-mkfs.xfs"
