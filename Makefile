@@ -172,6 +172,10 @@ soak: all $(OUT)/engine-call $(OUT)/node-simulator $(killers) $(BUILD)/setup-lab
 	test/bench/thousand $(OUT)
 	$(MAKE) SANITIZE=address,undefined check-unit
 
+.PHONY: matrix
+matrix: all $(BUILD)/image.tar $(BUILD)/setup-lab  ## tiers cluster and e2e on Kubernetes 1.37, 1.35 and 1.20
+	scripts/matrix $(OUT)
+
 .PHONY: bench
 bench: all $(OUT)/watch-decode $(OUT)/node-simulator $(BUILD)/setup-lab  ## measure; results in build/bench/*.json
 	test/bench/run $(OUT)

@@ -173,7 +173,7 @@ listens() { : </dev/tcp/127.0.0.1/"$1"; }
 
 @test "the API server answers most requests with 429" {
   before=$(answered 429)
-  lab restart-api --feature-gates=APIPriorityAndFairness=false --max-requests-inflight=1 \
+  lab restart-api --enable-priority-and-fairness=false --max-requests-inflight=1 \
     --max-mutating-requests-inflight=1
   start_daemon worker --worker-threads=32 --kube-api-qps=0
   come_and_go 5

@@ -19,6 +19,8 @@ start_cluster() {
   # shellcheck source=/dev/null
   . "$work/cluster/env"
   export KUBECONFIG PATH
+  # The tests' pods never run, and say no more than the scheduler asks.
+  kubectl label namespace default pod-security.kubernetes.io/enforce=privileged
   kubectl apply -f "$examples/install/namespace.yaml" -f "$examples/install/rbac.yaml"
   # Without a device-mapper nothing can be wiped here: the tests' volumes go as they are.
   make_class flexlocal 'onDelete: none'
@@ -61,13 +63,13 @@ write_secret() {
 # The daemon runs with the ServiceAccount that is shipped, so a missing right fails a test.
 service_account_token() { account_kubeconfig flexlocal-node daemon; }
 
-# account_kubeconfig ACCOUNT NAME: makes $work/NAME.kubeconfig, for that ServiceAccount.
+# account_kubeconfig ACCOUNT NAME: makes $work/NAME.kubeconfig, for that ServiceAccount, with a token
+# of a day. (kubectl 1.20 has no command for it.)
 account_kubeconfig() {
-  local secret token config=$work/$2.kubeconfig
-  secret=$(kubectl -n flexlocal-system get serviceaccount "$1" -o 'jsonpath={.secrets[0].name}')
-  [ -n "$secret" ] || return 1
-  token=$(kubectl -n flexlocal-system get secret "$secret" -o 'jsonpath={.data.token}' | base64 -d)
-  [ -n "$token" ] || return 1
+  local token config=$work/$2.kubeconfig
+  token=$(kubectl create -f - --raw "/api/v1/namespaces/flexlocal-system/serviceaccounts/$1/token" \
+    <<<'{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 86400}}' |
+    jq -re .status.token) || return 1
   cp "$KUBECONFIG" "$config"
   kubectl --kubeconfig "$config" config set-credentials daemon --token "$token"
   kubectl --kubeconfig "$config" config set-context --current --user daemon
@@ -117,7 +119,9 @@ write_tools() {
   local tool config disks
   printf -v disks '"a|^%s$|",' "${@:2}"
   config="devices{filter=[$disks\"r|.*|\"] use_devicesfile=0 obtain_device_list_from_udev=0}"
-  mkdir -p "$work/$1"
+  # Other files' groups have the same names, at the same time.
+  config+=" global{locking_dir=\"$work/$1/lvm-locks\"} backup{backup=0 archive=0}"
+  mkdir -p "$work/$1/lvm-locks"
   for tool in lvs vgs lvremove lvchange lvextend lvcreate vgcreate; do
     cat >"$work/$1/$tool" <<END
 #!/bin/bash

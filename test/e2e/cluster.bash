@@ -7,7 +7,17 @@ root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
 # The node that the functions below act on; of several each is named for the call: node=big on_node lvs
 node='node-1'
 
-. "$root/test/lab/eventually.bash"
+. "$root/test/lab/progress.bash"
+
+# Of pods, claims, volumes and events what says how far things are, without times and counts: what is
+# tried again and again with the same words does not move.
+progress_mark() {
+  kubectl get nodes,pods,pvc,pv,events,daemonsets,deployments,csistoragecapacities -A -o json | jq -c '[.items[]
+    | [.kind, .metadata.uid, .metadata.deletionTimestamp, .metadata.annotations, .capacity, .status.phase,
+       .status.capacity, .status.numberReady, .status.readyReplicas, .spec.nodeName, .spec.volumeName,
+       [(.status.conditions // [])[] | [.type, .status]],
+       [(.status.containerStatuses // [])[] | .state | keys], .reason, .message]] | sort' | sha256sum
+}
 
 start_cluster() {
   start_control_plane
@@ -18,6 +28,8 @@ start_control_plane() {
   "$root/test/lab/control-plane" up "$work/cluster"
   # shellcheck source=/dev/null
   . "$work/cluster/env"
+  # For pods with a FlexVolume of their own or the node's network.
+  kubectl label namespace default pod-security.kubernetes.io/enforce=privileged
 }
 
 # A node for volumes of every backend.
@@ -92,7 +104,7 @@ show_state() {
 }
 
 # make_pod NAME VOLUME [POD-FIELD [MOUNT]]: a pod that sleeps, with VOLUME at /data; all in YAML's
-# flow style, MOUNT is one more of its mounts.
+# flow style, MOUNT is one more of its mounts. It keeps the Pod Security standard `restricted`.
 make_pod() { pod_yaml "$@" | kubectl apply -f -; }
 
 pod_yaml() {
@@ -103,11 +115,14 @@ kind: Pod
 metadata: {name: $1}
 spec:
   terminationGracePeriodSeconds: 1
-  ${3:-restartPolicy: Always}
+  ${3:-securityContext: {fsGroup: 2000\}}
   containers:
     - name: c
       image: registry.local/busybox:1
       command: [sleep, "1000000"]
+      securityContext:
+        {allowPrivilegeEscalation: false, runAsNonRoot: true, runAsUser: 1000, runAsGroup: 3000,
+         capabilities: {drop: [ALL]}, seccompProfile: {type: RuntimeDefault}}
       volumeMounts: [{name: v, mountPath: /data}${4:+, $4}]
   volumes: [{name: v, $2}]
 END
@@ -123,7 +138,7 @@ knows_room() {
 # make_claim NAME SIZE [PARAMETERS]: with a class of its own, of the same name.
 make_claim() {
   { class_yaml "$1" "${3:-}" && claim_yaml "$1" "$2" "$1"; } | kubectl apply -f -
-  eventually 60 knows_room "$1"
+  wait_until knows_room "$1"
 }
 
 # class_yaml NAME PARAMETERS

@@ -44,9 +44,9 @@ setup() {
 
 @test "the daemon of each node tells the scheduler what that node has room for" {
   install_flexlocal
-  eventually 120 daemons_are_ready 2
+  wait_until daemons_are_ready 2
   class_yaml local 'fsType: ext4, onDelete: none' | kubectl apply -f -
-  eventually 30 told_room_is "{\"big\":\"$((big * size))Mi\",\"small\":\"$((small * size))Mi\"}"
+  wait_until told_room_is "{\"big\":\"$((big * size))Mi\",\"small\":\"$((small * size))Mi\"}"
 }
 
 told_room_is() {
@@ -62,7 +62,7 @@ told_room_is() {
     pod_yaml "pod-$number" "$(claim_volume "pod-$number")" \
       $'hostNetwork: true\n  automountServiceAccountToken: false'
   done | kubectl apply -f -
-  eventually 120 seen_is now
+  wait_until seen_is now
   nodes_are_full
 }
 
@@ -71,7 +71,7 @@ nodes_are_full() {
   local owners
   mapfile -t owners < <(kubectl get pv -o json | jq -r '.items[].spec.claimRef.name | "pod/" + .')
   # This watches: a question every moment would take half a processor from the nodes.
-  timeout $((300 * ${PATIENCE:-1})) kubectl wait --for=condition=Ready "${owners[@]}" --timeout=1h
+  wait_until kubectl wait --for=condition=Ready "${owners[@]}" --timeout=20s
   [ "$(kubectl get pods -o json | jq -c '[.items[] | .spec.nodeName // empty]
     | group_by(.) | map({(.[0]): length}) | add')" = "{\"big\":$big,\"small\":$small}" ]
   holds_exactly big $big
@@ -91,9 +91,8 @@ holds_exactly() {
   [ "$(node=$1 free_bytes)" = 0 ]
 }
 
-# This scheduler looks again once a minute.
 @test "the rest stay Pending for want of storage, and no node is chosen for them" {
-  eventually 120 wait_for_storage $waiting
+  wait_until wait_for_storage $waiting
 }
 
 # wait_for_storage COUNT: as many pods wait, by the scheduler's word for it, and their claims name no
@@ -110,18 +109,18 @@ wait_for_storage() {
 }
 
 # For a moment all that wait may be sent to the room that appears; what comes too late is handed back.
-# This scheduler would see the room within a minute or so; any change of a node makes it look at once.
+# The scheduler of 1.20 would see the room within a minute or so; any change of a node makes it look at once.
 @test "a pod that goes with its claim lets exactly one more run, in its room" {
   gone=$(kubectl get pods -o json |
     jq -r 'first(.items[] | select(.spec.nodeName == "small") | .metadata.name)')
   volume=$(volume_of "$gone")
   kubectl delete pod "$gone"
   kubectl delete pvc "$gone"
-  eventually 60 is_gone pv "$volume"
-  eventually 60 room_is_offered
+  wait_until is_gone pv "$volume"
+  wait_until room_is_offered
   kubectl label node small changed=yes
-  eventually 150 wait_for_storage $((waiting - 1))
-  eventually 30 seen_is now
+  wait_until wait_for_storage $((waiting - 1))
+  wait_until seen_is now
   nodes_are_full
 }
 
@@ -130,7 +129,7 @@ room_is_offered() { told_room_is "{\"big\":\"0\",\"small\":\"${size}Mi\"}" || se
 
 @test "at no moment had a node more volumes than it has room for" {
   process_id "$work" watch
-  eventually 20 seen_is now
+  wait_until seen_is now
   seen_is most
 }
 

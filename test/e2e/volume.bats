@@ -20,20 +20,20 @@ setup() {
 @test "the installation is applied and becomes ready" {
   free_bytes >"$work/free-before"
   install_flexlocal
-  eventually 120 daemons_are_ready 1
+  wait_until daemons_are_ready 1
   on_node /usr/libexec/kubernetes/kubelet-plugins/volume/exec/flexlocal.io~flexlocal/flexlocal --version
 }
 
 @test "the host has the Secret's grant key, for root alone" {
-  eventually 30 on_node test -e /etc/flexlocal/grant.key
+  wait_until on_node test -e /etc/flexlocal/grant.key
   [ "$(on_node stat -c %a:%u:%g /etc/flexlocal/grant.key | tr -d '\r')" = 600:0:0 ]
   [ "$(on_node sha256sum </dev/null /etc/flexlocal/grant.key | cut -c 1-64)" = \
     "$(kubectl -n flexlocal-system get secret flexlocal-grant -o json | jq -r '.data["grant.key"]' | base64 -d | sha256sum | cut -c 1-64)" ]
 }
 
 @test "the cluster daemon runs twice, as nobody in particular, and one of the two leads" {
-  eventually 120 cluster_daemons_are_ready
-  eventually 60 has_leader
+  wait_until cluster_daemons_are_ready
+  wait_until has_leader
   [ "$(kubectl -n flexlocal-system get pods -l app.kubernetes.io/component=cluster \
     -o 'jsonpath={.items[*].status.containerStatuses[0].restartCount}')" = "0 0" ]
 }
@@ -47,9 +47,9 @@ has_leader() {
 
 @test "a StatefulSet's claim becomes an XFS on its own logical volume" {
   kubectl apply -f "$root/examples/storageclass.yaml"
-  eventually 60 knows_room flexlocal
+  wait_until knows_room flexlocal
   kubectl apply -f "$root/examples/statefulset.yaml"
-  eventually 180 pod_is_ready store-0
+  wait_until pod_is_ready store-0
   volume=$(volume_of data-store-0)
   lv_exists "$volume"
   [[ $(kubectl get pv "$volume" -o 'jsonpath={.spec.nodeAffinity}') == *'"node-1"'* ]]
@@ -60,13 +60,13 @@ has_leader() {
 
 @test "the claim of the examples gets a second volume in a pod of its own" {
   kubectl apply -f "$root/examples/pvc.yaml" -f "$root/examples/pod.yaml"
-  eventually 180 pod_is_ready writer
+  wait_until pod_is_ready writer
   in_pod writer 'echo untouched >/data/file'
 }
 
 # All at once, since most of their time is the emulated processor's.
 @test "two more pods share a volume, and classes of other kinds get theirs" {
-  make_pod user "$(claim_volume data)" 'securityContext: {runAsUser: 1000, runAsGroup: 1000, fsGroup: 2000}' \
+  make_pod user "$(claim_volume data)" 'securityContext: {fsGroup: 2000}' \
     '{name: v, mountPath: /inner, subPath: inner/part}'
   make_pod reader "$(claim_volume data 'readOnly: true')"
   make_claim small 64Mi 'fsType: ext4, onDelete: zero'
@@ -75,7 +75,7 @@ has_leader() {
   make_pod thin "$(claim_volume thin)"
   make_claim folder 64Mi 'backend: quota'
   make_pod folder "$(claim_volume folder)"
-  for pod in user reader small thin folder; do eventually 240 pod_is_ready "$pod"; done
+  for pod in user reader small thin folder; do wait_until pod_is_ready "$pod"; done
 }
 
 @test "a pod with fsGroup writes as somebody else than root" {
@@ -126,8 +126,8 @@ has_leader() {
   options=$(kubectl get pv "$(volume_of data)" -o json | jq -c '.spec.flexVolume.options')
   make_forger none "$(jq -c 'del(."flexlocal.io/grant")' <<<"$options")"
   make_forger stolen "$options"
-  eventually 120 event_says none "the volume carries no grant"
-  eventually 120 event_says stolen "the volume's grant is not valid for its options"
+  wait_until event_says none "the volume carries no grant"
+  wait_until event_says stolen "the volume's grant is not valid for its options"
   ! pod_is_ready none || false
   ! lv_exists "$forged" || false
   ! on_node test -e "/var/lib/flexlocal/volumes/$forged" || false
@@ -145,7 +145,7 @@ make_forger() {
 
 @test "a claim that asks for more grows under its pods" {
   kubectl patch pvc data -p '{"spec":{"resources":{"requests":{"storage":"640Mi"}}}}'
-  eventually 150 claim_offers data 640Mi
+  wait_until claim_offers data 640Mi
   is_larger_than writer 500
   [ "$(in_pod writer 'cat /data/by-user')" = mine ]
   [ "$(on_node lvs --noheadings --units m --nosuffix -o lv_size "data/$(volume_of data)" | tr -d ' \r\n')" = 640.00 ]
@@ -161,7 +161,7 @@ is_larger_than() { [ "$(in_pod "$1" 'df -m /data | tail -n 1' | awk '{ print $(N
   volumes=("$(volume_of small)" "$(volume_of thin)" "$(volume_of folder)")
   kubectl delete pod user reader small thin folder
   kubectl delete pvc small thin folder
-  for volume in "${volumes[@]}"; do eventually 120 is_gone pv "$volume"; done
+  for volume in "${volumes[@]}"; do wait_until is_gone pv "$volume"; done
   [ -z "$(on_node lvs --noheadings -o lv_name --select 'pool_lv=thin' data)" ]
   [ -z "$(on_node find /srv/shared -name "${volumes[2]}*")" ]
 }
@@ -171,19 +171,18 @@ is_larger_than() { [ "$(in_pod "$1" 'df -m /data | tail -n 1' | awk '{ print $(N
   # Discarded space is read back, which takes the emulated processor a minute.
   make_claim hog "$(($(free_bytes) / 1048576 - 200))Mi" 'onDelete: none'
   make_pod hog "$(claim_volume hog)"
-  eventually 240 pod_is_ready hog
+  wait_until pod_is_ready hog
   make_claim waits 320Mi
   make_pod waits "$(claim_volume waits)"
-  eventually 120 event_says waits 'did not have enough free storage'
-  eventually 180 event_says waits '0 of 1 nodes have 320Mi in pool "default" for backend lvm: 1 pool full'
+  wait_until event_says waits 'did not have enough free storage'
+  wait_until event_says waits '0 of 1 nodes have 320Mi in pool "default" for backend lvm: 1 pool full'
   kubectl delete pod hog
   kubectl delete pvc hog
-  # This scheduler looks again once a minute.
-  eventually 200 pod_is_ready waits
+  wait_until pod_is_ready waits
   volume=$(volume_of waits)
   kubectl delete pod waits
   kubectl delete pvc waits
-  eventually 180 is_gone pv "$volume"
+  wait_until is_gone pv "$volume"
 }
 
 @test "writing past the size is ENOSPC, and the neighbour does not notice" {
@@ -213,14 +212,14 @@ is_larger_than() { [ "$(in_pod "$1" 'df -m /data | tail -n 1' | awk '{ print $(N
 @test "a pod that is deleted comes back to its data" {
   before=$(kubectl get pod store-0 -o 'jsonpath={.metadata.uid}')
   kubectl delete pod store-0
-  eventually 120 pod_is_ready store-0
+  wait_until pod_is_ready store-0
   [ "$(kubectl get pod store-0 -o 'jsonpath={.metadata.uid}')" != "$before" ]
   [ "$(in_pod store-0 'cat /data/file')" = precious ]
 }
 
 @test "the daemon copies ready into the volume's tags, off the mount's path" {
   ready() { [[ $(on_node lvs --noheadings -o lv_tags "data/$(volume_of data-store-0)") == *flexlocal.io/state=ready* ]]; }
-  eventually 180 ready
+  wait_until ready
 }
 
 @test "the program refuses to go while volumes are mounted" {
@@ -234,8 +233,8 @@ is_larger_than() { [ "$(in_pod "$1" 'df -m /data | tail -n 1' | awk '{ print $(N
   on_node sync
   "$root/test/lab/node" reset "$work" "$node"
   # The pods are Ready by the API's word of before the cut; only the data itself shows that they run.
-  eventually 180 finds writer untouched
-  eventually 180 finds store-0 precious
+  wait_until finds writer untouched
+  wait_until finds store-0 precious
 }
 
 # finds POD TEXT: the pod's file begins with TEXT.
@@ -245,7 +244,7 @@ finds() { [[ $(in_pod "$1" 'cat /data/file') == "$2"* ]]; }
   volumes=("$(volume_of data-store-0)" "$(volume_of data)")
   kubectl delete -f "$root/examples/pod.yaml" -f "$root/examples/pvc.yaml" -f "$root/examples/statefulset.yaml"
   kubectl delete pvc data-store-0
-  for volume in "${volumes[@]}"; do eventually 120 is_gone pv "$volume"; done
+  for volume in "${volumes[@]}"; do wait_until is_gone pv "$volume"; done
   [ -z "$(on_node lvs --noheadings -o lv_name --select 'lv_name=~^pvc-' data)" ]
   [ "$(free_bytes)" = "$(<"$work/free-before")" ]
   [ -z "$(on_node ls /var/lib/flexlocal/volumes)" ]

@@ -5,6 +5,11 @@ api_port() {
   sed -n 's/^api_port=//p' "$1/ports" | tr -d '"'
 }
 
+# Of Kubernetes: 1.37, say.
+cluster_version() {
+  sed -n 's/^version=//p' "$1/ports" | tr -d '"'
+}
+
 # api CLUSTER_DIR METHOD PATH [CURL-OPTION...]: prints the answer's body.
 api() {
   local token

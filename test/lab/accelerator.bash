@@ -1,0 +1,35 @@
+# shellcheck shell=bash
+# KVM where it runs a kernel, emulation elsewhere: source it, and cache.bash before it.
+
+# qemu_accelerator KERNEL INITRD: prints QEMU's options for processors. INITRD says that the kernel
+# runs, and powers off. The answer is kept until the machine boots again.
+#
+# Emulation has one processor: a guest with more hangs now and then, all of them busy. Each executes
+# for ever an INT3 that the kernel, patching itself, has taken away again. QEMU 7.2 has kept its
+# translation: one processor may translate code while another writes there.
+qemu_accelerator() {
+  local root known lock
+  root=$(cache_root)
+  known=$root/accelerator-$(</proc/sys/kernel/random/boot_id)
+  mkdir -p "$root/locks"
+  exec {lock}>"$root/locks/accelerator"
+  flock "$lock"
+  if [ ! -s "$known" ]; then
+    rm -f "$root"/accelerator-*
+    if kernel_runs "$1" "$2" -accel kvm -cpu host; then
+      echo "-accel kvm -cpu host -smp 2" >"$known"
+    else
+      echo "-accel tcg -cpu max" >"$known"
+    fi
+  fi
+  exec {lock}>&-
+  cat "$known"
+}
+
+# kernel_runs KERNEL INITRD OPTION...: a /dev/kvm alone proves nothing: there are machines whose KVM
+# ends with an internal error at the kernel's first steps, or never returns.
+kernel_runs() {
+  timeout -k 1 20 qemu-system-x86_64 "${@:3}" -m 512M -nodefaults -display none -no-reboot \
+    -kernel "$1" -initrd "$2" -append "console=ttyS0 panic=-1 quiet" -serial stdio \
+    </dev/null 2>/dev/null | grep -q 'lab: the kernel runs'
+}
