@@ -47,7 +47,7 @@ objects = $(patsubst %.cc,$(OUT)/%.o,$(1))
 .PHONY: all
 all: $(OUT)/flexlocal $(OUT)/flexlocal-provisioner  ## build both programs
 
-.SECONDARY: $(BUILD)/setup-build $(BUILD)/setup-lab $(BUILD)/setup-lint $(BUILD)/setup-fuzz
+.SECONDARY: $(BUILD)/setup-build $(BUILD)/setup-lab $(BUILD)/setup-lint $(BUILD)/setup-fuzz $(BUILD)/setup-conformance
 
 # Packages are looked for once, and again when the list of them changes.
 $(BUILD)/setup-%: scripts/setup
@@ -175,6 +175,10 @@ soak: all $(OUT)/engine-call $(OUT)/node-simulator $(killers) $(BUILD)/setup-lab
 .PHONY: matrix
 matrix: all $(BUILD)/image.tar $(BUILD)/setup-lab  ## tiers cluster and e2e on Kubernetes 1.37, 1.35 and 1.20
 	scripts/matrix $(OUT)
+
+.PHONY: conformance
+conformance: all $(BUILD)/image.tar $(BUILD)/setup-lab $(BUILD)/setup-conformance  ## Kubernetes' own storage suite, for each backend: hours
+	test/conformance/run $(OUT)
 
 .PHONY: bench
 bench: all $(OUT)/watch-decode $(OUT)/node-simulator $(BUILD)/setup-lab  ## measure; results in build/bench/*.json

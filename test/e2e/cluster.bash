@@ -8,6 +8,7 @@ root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
 node='node-1'
 
 . "$root/test/lab/progress.bash"
+. "$root/test/lab/api.bash"
 
 # Of pods, claims, volumes and events what says how far things are, without times and counts: what is
 # tried again and again with the same words does not move.
@@ -118,7 +119,7 @@ spec:
   ${3:-securityContext: {fsGroup: 2000\}}
   containers:
     - name: c
-      image: registry.local/busybox:1
+      image: busybox:1.37
       command: [sleep, "1000000"]
       securityContext:
         {allowPrivilegeEscalation: false, runAsNonRoot: true, runAsUser: 1000, runAsGroup: 3000,

@@ -137,7 +137,7 @@ has_leader() {
 # make_forger NAME OPTIONS: a pod with an inline volume of the name `forged`.
 make_forger() {
   jq -n --arg name "$1" --arg volume "$forged" --argjson options "$2" '{apiVersion: "v1", kind: "Pod", metadata: {name: $name},
-    spec: {containers: [{name: "c", image: "registry.local/busybox:1", command: ["sleep", "1000000"],
+    spec: {containers: [{name: "c", image: "busybox:1.37", command: ["sleep", "1000000"],
       volumeMounts: [{name: $volume, mountPath: "/data"}]}], terminationGracePeriodSeconds: 1,
       volumes: [{name: $volume, flexVolume: {driver: "flexlocal.io/flexlocal", fsType: "xfs", options: $options}}]}}' |
     kubectl apply -f -

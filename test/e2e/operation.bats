@@ -1,0 +1,179 @@
+# What happens to a node in its life, with volumes mounted on it: kubelet restarts, the installation is
+# replaced, the node is drained; and the ways a volume is used that only a real kubelet shows. The
+# tests build on one another, in this order.
+
+folder=/usr/libexec/kubernetes/kubelet-plugins/volume/exec
+
+setup_file() {
+  export work=$BATS_FILE_TMPDIR image=${IMAGE:?the container image to test}
+  : "${FLEXLOCAL:?the plugin to test}"
+  . "$BATS_TEST_DIRNAME/cluster.bash"
+  start_control_plane
+  export KUBECONFIG PATH
+  cp "$FLEXLOCAL" "$work/flexlocal"
+  power_on --disk 3G --file "$work/flexlocal"
+  write_node_conf
+}
+
+teardown_file() {
+  . "$BATS_TEST_DIRNAME/cluster.bash"
+  stop_cluster "$node"
+}
+
+setup() {
+  . "$BATS_TEST_DIRNAME/cluster.bash"
+}
+
+version_is_old() { [ "$(cluster_version "$work/cluster")" = 1.20 ]; }
+
+# kubelet watches its plugin folder already. What the plugin answers shows that kubelet found it.
+@test "the plugin is found where a plain cp has put it" {
+  on_node sh -c "mkdir $folder/flexlocal.io~flexlocal && cp /run/lab/files/flexlocal $folder/flexlocal.io~flexlocal/"
+  kubectl apply -f - <<'END'
+apiVersion: v1
+kind: Pod
+metadata: {name: inline}
+spec:
+  containers: [{name: c, image: "busybox:1.37", volumeMounts: [{name: v, mountPath: /data}]}]
+  volumes: [{name: v, flexVolume: {driver: flexlocal.io/flexlocal, options: {flexlocal.io/size: 1Gi}}}]
+END
+  wait_until event_says inline "the volume carries no grant"
+  kubectl delete pod inline
+}
+
+@test "a pod writes to its volume all the time" {
+  install_flexlocal
+  wait_until daemons_are_ready 1
+  kubectl apply -f "$root/examples/storageclass.yaml"
+  wait_until knows_room flexlocal
+  make_claim steady 320Mi
+  make_pod steady "$(claim_volume steady)"
+  wait_until pod_is_ready steady
+  # busybox's sleep, so that each line is a write of its own; what fails is kept.
+  in_pod steady '(while :; do date +%s >>/data/lines && sync /data/lines || echo "failed: $?" >>/data/failed; sleep 1; done) >/dev/null 2>&1 &'
+  wait_until writes_on
+  mounted_as >"$work/mounted"
+}
+
+# The volume's mount in the pod's folder of kubelet's, by the kernel's own number.
+mounted_as() { on_node awk -v name="$(volume_of steady)" '$5 ~ "/pods/.*/volumes/.*" name "$" { print $1, $3, $5 }' /proc/1/mountinfo; }
+
+# Lines are added now, none has failed, and it is the container that began.
+writes_on() {
+  local before
+  [ "$(kubectl get pod steady -o 'jsonpath={.status.containerStatuses[0].restartCount}')" = 0 ]
+  before=$(in_pod steady 'wc -l </data/lines')
+  until [ "$(in_pod steady 'wc -l </data/lines')" -gt "$before" ]; do in_pod steady 'sleep 1'; done
+  ! in_pod steady 'test -e /data/failed'
+}
+
+restart_kubelet() {
+  on_node bash -c 'pid=$(pidof kubelet) && cp /proc/$pid/cmdline /run/kubelet.cmdline && kill "$pid" &&
+    while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
+    mapfile -d "" -t words </run/kubelet.cmdline
+    setsid "${words[@]}" </dev/null >>/var/log/kubelet.log 2>&1 &'
+}
+
+# A pod that starts shows that the new kubelet has looked at what is mounted before.
+@test "kubelet restarts, and what is mounted stays mounted and written" {
+  restart_kubelet
+  make_claim later 320Mi
+  make_pod later "$(claim_volume later)"
+  wait_until pod_is_ready later
+  [ "$(mounted_as)" = "$(<"$work/mounted")" ]
+  writes_on
+  kubectl delete pod later
+  kubectl delete pvc later
+  wait_until no_volume_but "$(volume_of steady)"
+}
+
+no_volume_but() { [ "$(kubectl get pv -o name)" = "persistentvolume/$1" ]; }
+
+@test "the DaemonSet rolls out another image, and what is mounted stays mounted and written" {
+  on_node ctr -n k8s.io images tag flexlocal.io/flexlocal:0.1 flexlocal.io/flexlocal:0.2
+  kubectl -n flexlocal-system set image daemonset/flexlocal-node install=flexlocal.io/flexlocal:0.2 provisioner=flexlocal.io/flexlocal:0.2
+  wait_until kubectl -n flexlocal-system rollout status daemonset/flexlocal-node --timeout=20s
+  [ "$(kubectl -n flexlocal-system get pods -l app.kubernetes.io/component=node \
+    -o 'jsonpath={.items[*].spec.containers[0].image}')" = flexlocal.io/flexlocal:0.2 ]
+  [ "$(mounted_as)" = "$(<"$work/mounted")" ]
+  writes_on
+}
+
+@test "a second pod does not get a ReadWriteOncePod volume while the first has it, and gets it then" {
+  if version_is_old; then
+    ! claim_yaml once 320Mi flexlocal | sed 's/ReadWriteOnce\b/ReadWriteOncePod/' | kubectl apply -f - || false
+    return
+  fi
+  claim_yaml once 320Mi flexlocal | sed 's/\[ReadWriteOnce\]/[ReadWriteOncePod]/' | kubectl apply -f -
+  make_pod first "$(claim_volume once)"
+  wait_until pod_is_ready first
+  in_pod first 'echo first >/data/file; sync'
+  # The scheduler would hold it back: it names its node itself.
+  make_pod second "$(claim_volume once)" "nodeName: $node"
+  wait_until event_says second 'default/first'
+  ! pod_is_ready second || false
+  in_pod first 'echo still >>/data/file; sync'
+  kubectl delete pod first
+  wait_until pod_is_ready second
+  [ "$(in_pod second 'cat /data/file')" = $'first\nstill' ]
+  kubectl delete pod second
+  kubectl delete pvc once
+}
+
+@test "a volume that a pod brings with it is made, and goes with the pod" {
+  local template='ephemeral: {volumeClaimTemplate: {spec: {storageClassName: flexlocal, accessModes: [ReadWriteOnce], resources: {requests: {storage: 320Mi}}}}}'
+  if version_is_old; then
+    ! make_pod brings "$template" || false # 1.20 has them behind a gate
+    return
+  fi
+  make_pod brings "$template"
+  wait_until pod_is_ready brings
+  volume=$(volume_of brings-v)
+  in_pod brings 'echo mine >/data/file; sync'
+  lv_exists "$volume"
+  kubectl delete pod brings
+  wait_until is_gone pvc brings-v
+  wait_until is_gone pv "$volume"
+  ! lv_exists "$volume" || false
+}
+
+# 24 MiB at 4 MiB a second take more than 5 seconds on any machine; without a limit the emulated disk
+# takes one or two. fsync: what is only in memory is not written.
+@test "writeBandwidth limits what a pod writes, synced" {
+  make_claim slow 320Mi 'writeBandwidth: 4Mi, ioLimits: required, onDelete: none'
+  make_pod slow "$(claim_volume slow)"
+  wait_until pod_is_ready slow
+  # cgroup v1 limits only what goes past the page cache, and containers within a second of their start.
+  version_is_old || [ "$(seconds_to_write slow)" -ge 5 ]
+  kubectl delete pod slow
+  kubectl delete pvc slow
+}
+
+seconds_to_write() {
+  in_pod "$1" 'start=$(date +%s); dd if=/dev/zero of=/data/fill bs=1M count=24 conv=fsync 2>/dev/null; echo $(($(date +%s) - start))'
+}
+
+@test "on a cordoned, drained and tainted node the daemon goes on, and reclaims" {
+  make_claim going 320Mi
+  make_pod going "$(claim_volume going)"
+  wait_until pod_is_ready going
+  volume=$(volume_of going)
+  kubectl delete pod steady --wait=false
+  kubectl drain "$node" --ignore-daemonsets --force --delete-emptydir-data --timeout=600s
+  kubectl taint node "$node" lab/out=yes:NoExecute
+  before=$(kubectl -n flexlocal-system get pods -l app.kubernetes.io/component=node -o 'jsonpath={.items[*].metadata.uid}')
+  kubectl -n flexlocal-system delete pod -l app.kubernetes.io/component=node
+  wait_until daemons_are_ready 1
+  [ "$(kubectl -n flexlocal-system get pods -l app.kubernetes.io/component=node -o 'jsonpath={.items[*].metadata.uid}')" != "$before" ]
+  kubectl delete pvc going
+  wait_until is_gone pv "$volume"
+  ! lv_exists "$volume" || false
+}
+
+@test "back in service the node mounts what it kept" {
+  kubectl taint node "$node" lab/out-
+  kubectl uncordon "$node"
+  make_pod steady "$(claim_volume steady)"
+  wait_until pod_is_ready steady
+  [ "$(in_pod steady 'wc -l </data/lines')" -gt 1 ]
+}
