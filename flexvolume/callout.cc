@@ -31,7 +31,8 @@ Result<engine::MountRequest> parse_mount(const engine::Options& options,
                               .folder = folder,
                               .pod_namespace = option_of(options, engine::kKubeletPodNamespace),
                               .pod_uid = option_of(options, engine::kKubeletPodUid),
-                              .read_only = access == "ro"};
+                              .read_only = access == "ro",
+                              .pod_name = option_of(options, engine::kKubeletPodName)};
 }
 
 Result<Bytes> parse_size(const std::string& text, std::string_view what) {

@@ -33,7 +33,8 @@ engine::VolumeSpec spec_for(const Order& order, const Claim& claim, const std::s
           .size = size,
           .on_delete = parameters.on_delete,
           .limits = parameters.limits,
-          .mount_options = parameters.mount_options};
+          .mount_options = parameters.mount_options,
+          .access_mode = access_mode_of(claim.access_modes)};
 }
 
 }  // namespace

@@ -124,6 +124,7 @@ std::optional<Volume> decode_volume(JsonView object) {
   volume.granted = text(annotations[kGranted]);
   volume.options = spec["flexVolume"]["options"].string_map();
   volume.finalizers = texts(meta["finalizers"]);
+  volume.access_modes = texts(spec["accessModes"]);
   volume.deleting = meta["deletionTimestamp"].exists();
   volume.migrated = annotations[kMigratedTo].exists();
   return volume;
@@ -180,12 +181,19 @@ kube::ObjectReference reference_to_claim_of(const Volume& volume) {
           .resource_version = {}};
 }
 
+engine::AccessMode access_mode_of(const std::vector<std::string>& modes) {
+  const auto one_pod = engine::AccessMode::kReadWriteOncePod;
+  const bool asked = std::find(modes.begin(), modes.end(), to_string(one_pod)) != modes.end();
+  return asked ? one_pod : engine::AccessMode::kReadWriteOnce;
+}
+
 Result<engine::VolumeSpec> stated_spec(const Volume& volume) {
   engine::Options options = volume.options;
   options[std::string(engine::kKubeletVolumeName)] = volume.name;
   options[std::string(engine::kKubeletFsType)] = volume.fs_type;
   auto spec = engine::parse_options(options);
   if (!spec) return spec.error().context(concat("PersistentVolume ", volume.name));
+  spec->access_mode = access_mode_of(volume.access_modes);
   return spec;
 }
 

@@ -72,6 +72,7 @@ struct Volume {
   std::string granted;  // our annotation; empty: the first size
   engine::Options options;
   std::vector<std::string> finalizers;
+  std::vector<std::string> access_modes;
   bool deleting = false;
   bool migrated = false;
 };
@@ -111,7 +112,12 @@ kube::ObjectReference reference_to(const Volume& volume);
 // The claim that the volume is for, whether it is known or not.
 kube::ObjectReference reference_to_claim_of(const Volume& volume);
 
-// The volume as the engine knows it, by the PV's name and options, whoever's claim it is for now.
+// Of a claim's or a PersistentVolume's list: the API server takes ReadWriteOncePod alone only
+// (pkg/apis/core/validation), and beside another mode it would be the one that binds.
+engine::AccessMode access_mode_of(const std::vector<std::string>& modes);
+
+// The volume as the engine knows it, by the PV's name and options, whoever's claim it is for now;
+// the access mode as the PV's list has it today.
 // kInvalid when the PV does not say enough.
 Result<engine::VolumeSpec> stated_spec(const Volume& volume);
 // The same. kInvalid also when its name and its claim's uid do not fit each other.

@@ -32,6 +32,9 @@ struct VolumeSpec {
   OnDelete on_delete = OnDelete::kDiscard;
   IoLimits limits{};
   std::vector<std::string> mount_options{};
+  // For the daemon alone: it is no option of the PersistentVolume. A mount goes by the mode that
+  // the host's record says, see PromisedAccess.
+  AccessMode access_mode = AccessMode::kReadWriteOnce;
 };
 
 using Options = std::map<std::string, std::string>;

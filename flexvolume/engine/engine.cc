@@ -2,6 +2,7 @@
 
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/volume_folder.h"
+#include "flexvolume/engine/volume_holder.h"
 
 namespace flexlocal::engine {
 namespace {
@@ -15,6 +16,21 @@ Status check_namespace(const MountRequest& request) {
   return Error(ErrorCode::kDenied,
                concat("the volume is of namespace \"", wanted, "\"; a pod of \"",
                       printable(request.pod_namespace, 63), "\" may not mount it"));
+}
+
+bool is_of(const Record& record, const VolumeSpec& spec) {
+  return record.cluster_id == spec.cluster_id && record.claim_namespace == spec.claim_namespace;
+}
+
+Status save_access(const RecordStore& records, Record record, const PromisedAccess& access,
+                   Log& log) {
+  if (record.access == access) return {};
+  record.access = access;
+  if (auto saved = records.save(record); !saved) return saved;
+  log.info("access mode recorded", {{"volume", record.name.text()},
+                                    {"claim_uid", access.claim_uid},
+                                    {"mode", to_string(access.mode)}});
+  return {};
 }
 
 // What is wrong with a file system is for a person; the kernel's log says more than its error.
@@ -47,7 +63,8 @@ Engine::Engine(const Host& host, const NodeConfig& config)
       io_limiter_({host.mounter, host.devices, host.log, host.tool_root,
                    concat(host.lock_folder, "/io-limits"),
                    DurableCounter(host.counter_folder, host.lock_folder, kIoLimitsNotApplied)}),
-      refusals_(host.counter_folder, host.lock_folder, kGrantsRefused) {}
+      refusals_(host.counter_folder, host.lock_folder, kGrantsRefused),
+      pod_names_(concat(host.lock_folder, "/pod-names")) {}
 
 Status Engine::check_grant(const VolumeSpec& spec, const std::string& grant) const {
   const auto keys = GrantKeys::load(host_.grant_key);
@@ -87,12 +104,27 @@ Status Engine::promise(const VolumeSpec& spec) {
   if (!lock) return lock.error();
   const auto record = records_.load(spec.name);
   if (!record) return record.error();
-  if (!*record) return records_.save(promised_record(spec));
-  if ((*record)->cluster_id == spec.cluster_id &&
-      (*record)->claim_namespace == spec.claim_namespace && (*record)->size == spec.size)
-    return {};
-  return Error(ErrorCode::kDenied, concat("this node's record of volume ", spec.name.text(),
-                                          " is of another claim or size; nothing is changed"));
+  const PromisedAccess access{spec.access_mode, std::string(spec.name.claim_uid())};
+  if (!*record) return records_.save(promised_record(spec, access));
+  if (!is_of(**record, spec) || (*record)->size != spec.size)
+    return Error(ErrorCode::kDenied, concat("this node's record of volume ", spec.name.text(),
+                                            " is of another claim or size; nothing is changed"));
+  return save_access(records_, **record, access, host_.log);
+}
+
+Status Engine::record_access(const VolumeSpec& spec, const std::string& claim_uid) {
+  if (!is_uuid(claim_uid))
+    return Error(ErrorCode::kInvalid,
+                 concat('"', printable(claim_uid, 40), "\" is not the uid of a claim"));
+  const auto lock = lock_volume(host_.lock_folder, spec.name);
+  if (!lock) return lock.error();
+  const auto record = records_.load(spec.name);
+  if (!record) return record.error();
+  if (!*record) return {};
+  if (!is_of(**record, spec))
+    return Error(ErrorCode::kDenied, concat("this node's record of volume ", spec.name.text(),
+                                            " is of another claim; nothing is changed"));
+  return save_access(records_, **record, {spec.access_mode, claim_uid}, host_.log);
 }
 
 Status Engine::withdraw(const PromisedVolume& promised) {
@@ -140,11 +172,34 @@ Status Engine::mount_on(const MountRequest& request, const MountSource& source) 
     return Error(ErrorCode::kBusy, concat(there.back().source, " is mounted on ", request.folder,
                                           " already; unmount it first"));
   }
+  if (source.for_one_pod)
+    if (auto taken = take_for_one_pod(request, source, *table, folder->path()); !taken)
+      return taken;
   const auto itself = folder->open_itself();
   if (!itself) return itself.error();
   auto mounted = host_.mounter.mount(source, {request.read_only, request.spec.mount_options},
                                      {descriptor_path(*itself), folder->through_parent()});
   if (!mounted) return explain_failed_mount(mounted.error(), source);
+  return {};
+}
+
+// By the mounts that are there while the volume's lock is held: neither a kill nor a reboot leaves
+// anything that could keep the next pod away.
+Status Engine::take_for_one_pod(const MountRequest& request, const MountSource& source,
+                                const std::vector<MountEntry>& table, const std::string& folder) {
+  const std::string own_uid = pod_uid_of(folder);
+  auto holder = find_holder(table, source, folder);
+  if (!holder) {
+    auto elsewhere = find_holder_elsewhere(host_.proc, source, own_uid);
+    if (!elsewhere) return elsewhere.error().context("looking whether another pod has the volume");
+    holder = std::move(*elsewhere);
+  }
+  const VolumeName& volume = request.spec.name;
+  if (holder) return held_by_another(*holder, pod_names_.of(volume, holder->pod_uid));
+  const std::string name = concat(request.pod_namespace, '/', request.pod_name);
+  if (auto kept = pod_names_.keep(volume, {own_uid, name}); !kept)
+    host_.log.warning("the name of the pod that has the volume could not be kept",
+                      {{"volume", volume.text()}, {"error", kept.error().message()}});
   return {};
 }
 
@@ -177,7 +232,10 @@ Result<Removal> Engine::remove(const VolumeSpec& spec) {
   const auto subject = this->subject(spec);
   if (!subject) return subject.error();
   auto removal = subject->backend.remove(spec, subject->pool);
-  if (removal && removal->done) io_limiter_.forget(spec.name);
+  if (removal && removal->done) {
+    io_limiter_.forget(spec.name);
+    pod_names_.forget(spec.name);
+  }
   return removal;
 }
 
@@ -206,6 +264,9 @@ Status Engine::add_records(Inventory& inventory) const {
     const auto record = records_.load(name);
     if (record && *record && (*record)->state == RecordState::kPromised)
       inventory.promised.push_back({name, (*record)->cluster_id});
+    if (record && *record)
+      inventory.access.insert_or_assign(
+          name.text(), RecordedAccess{(*record)->cluster_id, (*record)->access.claim_uid});
     if (record && *record && (*record)->retained)
       inventory.retained.push_back({name.text(), (*record)->cluster_id});
   }

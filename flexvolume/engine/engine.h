@@ -14,6 +14,7 @@
 #include "flexvolume/engine/lv_backend.h"
 #include "flexvolume/engine/mount_table.h"
 #include "flexvolume/engine/node_config.h"
+#include "flexvolume/engine/pod_names.h"
 #include "flexvolume/engine/project_folders.h"
 #include "flexvolume/engine/quota_backend.h"
 #include "flexvolume/engine/record.h"
@@ -32,6 +33,7 @@ struct Host {
   std::string grant_key{kGrantKeyPath};
   std::string tool_root{};  // see Tools and BackendParts
   std::string counter_folder{kCounterFolder};
+  std::string proc = "/proc";  // where the host's processes are listed
 };
 
 struct MountRequest {
@@ -41,6 +43,7 @@ struct MountRequest {
   std::string pod_namespace;  // from kubelet, not from the pod's author
   std::string pod_uid;
   bool read_only = false;
+  std::string pod_name{};  // for people
 };
 
 struct GrowRequest {
@@ -54,8 +57,13 @@ class Engine {
   Engine(const Host& host, const NodeConfig& config);
 
   // For the daemon, before it offers the volume to anybody: from now on the first mount makes it.
-  // What is promised or there already is success; kDenied when it is another's.
+  // What is promised or there already is success; kDenied when it is another's. The spec's access
+  // mode is recorded for the claim that the volume is named after.
   Status promise(const VolumeSpec& spec);
+  // Records the spec's access mode for the claim that the PersistentVolume is bound to, see
+  // PromisedAccess. A volume without a record gets none. kDenied when it is another's. Pods that
+  // have it by then keep it.
+  Status record_access(const VolumeSpec& spec, const std::string& claim_uid);
   // The promise of what nobody was offered after all; a volume that was begun is left alone.
   Status withdraw(const PromisedVolume& promised);
 
@@ -64,7 +72,8 @@ class Engine {
   // nothing that this call made is left.
   //   kDenied: no valid grant, another claim's volume, or a pod of another namespace
   //   kNoSpace: with what is free and what was asked
-  //   kBusy: something else is mounted there
+  //   kBusy: something else is mounted there, or the volume is for one pod at a time and another
+  //   has it: a second pod gets it as soon as the first one's mount is gone
   //   kCorrupt: a person must look; nothing was formatted
   //   kNotFound: neither there nor promised
   //   kUnavailable: the class requires I/O limits that this host cannot set
@@ -124,6 +133,8 @@ class Engine {
   Result<Subject> subject(const VolumeSpec& spec);
   Status add_records(Inventory& inventory) const;
   Status mount_on(const MountRequest& request, const MountSource& source);
+  Status take_for_one_pod(const MountRequest& request, const MountSource& source,
+                          const std::vector<MountEntry>& table, const std::string& folder);
 
   Host host_;
   const NodeConfig& config_;
@@ -134,6 +145,7 @@ class Engine {
   QuotaBackend quota_backend_;
   IoLimiter io_limiter_;
   DurableCounter refusals_;
+  PodNames pod_names_;
 };
 
 }  // namespace flexlocal::engine

@@ -54,7 +54,8 @@ Result<MountSource> LvBackend::make(const VolumeSpec& spec, const Pool& pool, in
                      .data = mount_data(spec),
                      .folder = {},
                      .root = {},
-                     .file_system_behind = maker.record().grow_file_system};
+                     .file_system_behind = maker.record().grow_file_system,
+                     .for_one_pod = maker.record().access.mode == AccessMode::kReadWriteOncePod};
 }
 
 LvParts LvBackend::lv_parts() {
@@ -210,17 +211,17 @@ Status LvBackend::settle_volume(const LogicalVolume& volume) {
   const auto now = lvm_.find(volume.group, *name);
   if (!now) return now.error();
   if (!*now || (*now)->uuid != volume.uuid) return {};
-  return parts_.records.save(
-      {.name = *name,
-       .state = RecordState::kReady,
-       .attempt = volume.ownership->attempt,
-       .device_uuid = volume.device_uuid,
-       .volume_group = volume.group,
-       .cluster_id = volume.ownership->cluster_id,
-       .claim_namespace = volume.ownership->claim_namespace,
-       .fs_type = volume.ownership->fs_type,
-       .size = volume.ownership->size,
-       .backend = volume.thin_pool.empty() ? Backend::kLvm : Backend::kThin});
+  return parts_.records.save({.name = *name,
+                              .state = RecordState::kReady,
+                              .attempt = volume.ownership->attempt,
+                              .device_uuid = volume.device_uuid,
+                              .volume_group = volume.group,
+                              .cluster_id = volume.ownership->cluster_id,
+                              .claim_namespace = volume.ownership->claim_namespace,
+                              .fs_type = volume.ownership->fs_type,
+                              .size = volume.ownership->size,
+                              .backend = volume.thin_pool.empty() ? Backend::kLvm : Backend::kThin,
+                              .access = *record ? (*record)->access : PromisedAccess()});
 }
 
 }  // namespace flexlocal::engine

@@ -1,6 +1,7 @@
 // What LVM says of itself in JSON, read into plain structs.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -61,6 +62,12 @@ struct RetainedVolume {
   std::string cluster_id;
 };
 
+// Which claim's access mode the volume's record says; the empty uid: none's, see PromisedAccess.
+struct RecordedAccess {
+  std::string cluster_id;
+  std::string claim_uid;
+};
+
 struct Inventory {
   std::vector<VolumeGroup> groups;
   std::vector<LogicalVolume> volumes;  // those with our owner tag, of whichever cluster
@@ -69,6 +76,7 @@ struct Inventory {
   std::vector<Holding> holdings{};
   std::vector<PromisedVolume> promised{};
   std::vector<RetainedVolume> retained{};
+  std::map<std::string, RecordedAccess> access{};  // by volume
 };
 
 // What `vgs` and `lvs` printed with --reportformat json. kCorrupt when it is not that.

@@ -33,6 +33,7 @@ struct MountSource {
   std::string folder;               // of a file system that is mounted already
   std::string root;                 // the same folder as the mount table names it
   bool file_system_behind = false;  // it has to grow to its device's size once it is mounted
+  bool for_one_pod = false;         // no second pod may have it at the same time
 
   bool is_bind() const { return fs_type.empty(); }
   // Whether `entry` shows this very thing.

@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <map>
 #include <memory>
-#include <set>
 
 #include "flexvolume/base/fd.h"
 #include "flexvolume/base/text.h"
@@ -68,24 +68,39 @@ std::optional<std::string> find_user(const std::vector<MountEntry>& table,
   return std::nullopt;
 }
 
-Result<std::optional<std::string>> find_user_anywhere(const std::string& proc,
-                                                      const MountedFolder& folder) {
-  const auto found = processes(proc);
-  if (!found) return found.error();
-  std::set<ino_t> seen;
-  for (const std::string& number : *found) {
+Status visit_users(const std::string& proc, const FindMount& find, const VisitUser& visit) {
+  const auto all = processes(proc);
+  if (!all) return all.error();
+  std::map<ino_t, std::optional<std::string>> found;  // by mount namespace
+  for (const std::string& number : *all) {
     const std::string process = concat(proc, '/', number);
     const auto space = namespace_of(process);
     if (!space) return space.error();
-    if (!*space || seen.contains(**space)) continue;
-    const auto table = table_of(process);
-    if (!table) return table.error();
-    // Only a table that was read stands for its namespace: a zombie's is empty.
-    if (!table->empty()) seen.insert(**space);
-    if (auto user = find_user(*table, folder))
-      return std::optional(concat(printable(*user), " of process ", number));
+    if (!*space) continue;
+    auto known = found.find(**space);
+    if (known == found.end()) {
+      const auto table = table_of(process);
+      if (!table) return table.error();
+      // Only a table that was read stands for its namespace: a zombie's is empty.
+      if (table->empty()) continue;
+      known = found.emplace(**space, find(*table)).first;
+    }
+    if (known->second && visit(number, *known->second) == Visit::kStop) return {};
   }
-  return std::optional<std::string>();
+  return {};
+}
+
+Result<std::optional<std::string>> find_user_anywhere(const std::string& proc,
+                                                      const MountedFolder& folder) {
+  std::optional<std::string> user;
+  const auto note = [&](const std::string& process, const std::string& mount_point) {
+    user = concat(printable(mount_point), " of process ", process);
+    return Visit::kStop;
+  };
+  auto visited = visit_users(
+      proc, [&](const std::vector<MountEntry>& table) { return find_user(table, folder); }, note);
+  if (!visited) return visited.error();
+  return user;
 }
 
 }  // namespace flexlocal::engine

@@ -2,6 +2,7 @@
 // it comes from, and a container keeps its copy when the host's own mount is long gone.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,9 +24,18 @@ struct MountedFolder {
 std::optional<std::string> find_user(const std::vector<MountEntry>& table,
                                      const MountedFolder& folder);
 
-// The same, in the mount namespaces of all processes. `proc`: where the host's processes are
-// listed. Says where: "/mnt of process 17". Processes that end meanwhile are passed over; one whose
-// table cannot be read is an error, since it proves nothing.
+// The mount point of the mount that is looked for; nothing when the table has none.
+using FindMount = std::function<std::optional<std::string>(const std::vector<MountEntry>& table)>;
+enum class Visit { kGoOn, kStop };
+using VisitUser = std::function<Visit(const std::string& process, const std::string& mount_point)>;
+
+// Calls `visit` with every process, by its number, in whose mount namespace `find` finds a mount,
+// until it says kStop. `proc`: where the host's processes are listed. Processes that end meanwhile
+// are passed over; one whose table cannot be read is an error, since it proves nothing.
+Status visit_users(const std::string& proc, const FindMount& find, const VisitUser& visit);
+
+// find_user() in the mount namespaces of all processes. Says where: "/mnt of process 17". Errors as
+// visit_users().
 Result<std::optional<std::string>> find_user_anywhere(const std::string& proc,
                                                       const MountedFolder& folder);
 

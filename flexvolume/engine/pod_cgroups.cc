@@ -81,6 +81,22 @@ std::optional<PodCgroup> look(const Cgroup& root, const std::vector<CgroupNames>
   return std::nullopt;
 }
 
+// "pod4f0e...", or of the systemd driver "kubepods-burstable-pod4f0e....slice", where the uid's own
+// hyphens are underscores.
+std::optional<std::string> pod_uid_in(std::string_view name) {
+  constexpr std::string_view kPod = "pod";
+  std::string uid;
+  if (name.starts_with(kPod)) {
+    uid = name.substr(kPod.size());
+  } else if (const auto at = name.rfind("-pod");
+             at != std::string_view::npos && name.ends_with(kSlice)) {
+    name.remove_suffix(kSlice.size());
+    uid = name.substr(std::min(at + 1 + kPod.size(), name.size()));
+    std::replace(uid.begin(), uid.end(), '_', '-');
+  }
+  return is_pod_uid(uid) ? std::optional(uid) : std::nullopt;
+}
+
 bool has_option(std::string_view options, std::string_view wanted) {
   const auto all = split(options, ',');
   return std::find(all.begin(), all.end(), wanted) != all.end();
@@ -109,6 +125,18 @@ bool is_pod_uid(std::string_view text) {
   constexpr std::string_view kHex = "0123456789abcdef";
   return is_uuid(text) ||
          (text.size() == kHashDigits && text.find_first_not_of(kHex) == std::string_view::npos);
+}
+
+std::optional<std::string> find_pod_uid(std::string_view cgroups) {
+  for (const std::string_view line : split(cgroups, '\n')) {
+    bool below = false;
+    for (const std::string_view name : split(line, '/')) {
+      auto uid = below ? pod_uid_in(name) : std::nullopt;
+      if (uid) return uid;
+      below = below || is_kubepods(name);
+    }
+  }
+  return std::nullopt;
 }
 
 bool is_kubepods(std::string_view name) {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,10 @@ Result<IoHierarchy> find_io_hierarchy(const std::vector<MountEntry>& table,
 // A uuid, or for a static pod the 32 hexadecimal digits of its manifest's hash (kubelet,
 // pkg/kubelet/config/common.go, applyDefaults). Nothing else ever names a pod's cgroup.
 bool is_pod_uid(std::string_view text);
+
+// Which pod a process belongs to, by its /proc/<pid>/cgroup; nothing for a process of no pod. The
+// first place that can be a pod's counts: what is below it, the pod's own processes may have made.
+std::optional<std::string> find_pod_uid(std::string_view cgroups);
 
 using CgroupNames = std::vector<std::string>;
 

@@ -83,9 +83,9 @@ Result<std::optional<Record>> QuotaBackend::load_record(const VolumeSpec& spec) 
   return record;
 }
 
-Record QuotaBackend::record_of(const VolumeSpec& spec, std::uint32_t project_id,
-                               RecordState state) {
-  Record record = promised_record(spec);
+Record QuotaBackend::record_of(const VolumeSpec& spec, std::uint32_t project_id, RecordState state,
+                               const std::optional<Record>& before) {
+  Record record = promised_record(spec, before ? before->access : PromisedAccess());
   record.state = state;
   record.project_id = project_id;
   return record;
@@ -104,17 +104,19 @@ Result<MountSource> QuotaBackend::make(const VolumeSpec& spec, const Pool& pool,
   const auto folder = find_or_make(**opened, spec, *record, lock);
   if (!folder) return folder.error();
   if (auto checked = (*opened)->check(*folder, spec); !checked) return checked.error();
-  if (!*record || (*record)->state == RecordState::kPromised)
-    if (auto saved =
-            parts_.records.save(record_of(spec, folder->mark->project_id, RecordState::kReady));
-        !saved)
-      return saved.error();
+  if (!*record || (*record)->state == RecordState::kPromised) {
+    const std::uint32_t id = folder->mark->project_id;
+    auto saved = parts_.records.save(record_of(spec, id, RecordState::kReady, *record));
+    if (!saved) return saved.error();
+  }
   const SharedFileSystem& shared = (*opened)->shared();
-  return MountSource{.device = shared.mount().source,
-                     .fs_type = {},
-                     .data = {},
-                     .folder = shared.host_path(Area::kVolumes, spec.name.text()),
-                     .root = SharedFileSystem::path_in(Area::kVolumes, spec.name.text())};
+  return MountSource{
+      .device = shared.mount().source,
+      .fs_type = {},
+      .data = {},
+      .folder = shared.host_path(Area::kVolumes, spec.name.text()),
+      .root = SharedFileSystem::path_in(Area::kVolumes, spec.name.text()),
+      .for_one_pod = *record && (*record)->access.mode == AccessMode::kReadWriteOncePod};
 }
 
 Result<QuotaFolder> QuotaBackend::find_or_make(QuotaPool& pool, const VolumeSpec& spec,
@@ -184,7 +186,7 @@ Result<Removal> QuotaBackend::remove_from(QuotaPool& pool, const VolumeSpec& spe
   if (*found) {
     // From here on a mount is refused, even where the folder is not moved yet.
     const std::uint32_t id = (*found)->mark->project_id;
-    if (auto saved = parts_.records.save(record_of(spec, id, RecordState::kWiping)); !saved)
+    if (auto saved = parts_.records.save(record_of(spec, id, RecordState::kWiping, {})); !saved)
       return saved.error();
     if (auto buried = removal.bury(**found); !buried) return buried.error();
     parts_.log.info("quota folder being removed",
@@ -201,7 +203,7 @@ Result<Removal> QuotaBackend::remove_from(QuotaPool& pool, const VolumeSpec& spe
 Status QuotaBackend::set_retained(const VolumeSpec& spec, const Pool& pool, Retained retained) {
   auto record = load_record(spec);
   if (record && (!*record || (*record)->state == RecordState::kPromised))
-    record = restore_record(spec, pool);
+    record = restore_record(spec, pool, *record);
   if (!record) return record.error();
   const bool wanted = retained == Retained::kYes;
   if (!*record || (*record)->retained == wanted) return {};
@@ -210,8 +212,8 @@ Status QuotaBackend::set_retained(const VolumeSpec& spec, const Pool& pool, Reta
 }
 
 // Of a folder that is there; not saved. Nothing when the volume has not been made.
-Result<std::optional<Record>> QuotaBackend::restore_record(const VolumeSpec& spec,
-                                                           const Pool& pool) {
+Result<std::optional<Record>> QuotaBackend::restore_record(const VolumeSpec& spec, const Pool& pool,
+                                                           const std::optional<Record>& before) {
   auto opened = open(spec.pool, pool, Absent::kLeave);
   if (!opened) return opened.error();
   if (!*opened) return std::optional<Record>();
@@ -219,7 +221,7 @@ Result<std::optional<Record>> QuotaBackend::restore_record(const VolumeSpec& spe
   if (!folder) return folder.error();
   if (!*folder) return std::optional<Record>();
   if (auto checked = (*opened)->check(**folder, spec); !checked) return checked.error();
-  return std::optional(record_of(spec, (*folder)->mark->project_id, RecordState::kReady));
+  return std::optional(record_of(spec, (*folder)->mark->project_id, RecordState::kReady, before));
 }
 
 // "Not found" on another file system than the volume is on is no proof.

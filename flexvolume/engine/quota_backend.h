@@ -53,9 +53,12 @@ class QuotaBackend final : public VolumeBackend {
                                         Absent absent);
   Result<std::optional<SharedMount>> locate(const std::string& pool_name, const Pool& pool,
                                             Absent absent);
-  Result<std::optional<Record>> restore_record(const VolumeSpec& spec, const Pool& pool);
+  Result<std::optional<Record>> restore_record(const VolumeSpec& spec, const Pool& pool,
+                                               const std::optional<Record>& before);
   Result<std::optional<Record>> load_record(const VolumeSpec& spec) const;
-  static Record record_of(const VolumeSpec& spec, std::uint32_t project_id, RecordState state);
+  // `before`: the record in whose place it comes.
+  static Record record_of(const VolumeSpec& spec, std::uint32_t project_id, RecordState state,
+                          const std::optional<Record>& before);
   Result<QuotaFolder> find_or_make(QuotaPool& pool, const VolumeSpec& spec,
                                    const std::optional<Record>& record, int lock);
   Result<Removal> remove_from(QuotaPool& pool, const VolumeSpec& spec);

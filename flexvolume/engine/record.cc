@@ -33,6 +33,16 @@ bool read_count(JsonView value, unsigned long long most, unsigned long long& out
   return !value.exists() || parse_number(value.text(), most, out);
 }
 
+// A mode without its claim, or a claim without its mode, is no promise.
+Result<PromisedAccess> read_access(JsonView root) {
+  if (!root["accessMode"].exists() && !root["accessClaim"].exists()) return PromisedAccess();
+  const auto mode = parse_access_mode(root["accessMode"].text());
+  std::string claim(root["accessClaim"].text());
+  if (!mode || !is_uuid(claim))
+    return Error(ErrorCode::kCorrupt, "accessMode or accessClaim is damaged");
+  return PromisedAccess{*mode, std::move(claim)};
+}
+
 // What records of the first version do not have.
 Status read_later_fields(JsonView root, Record& record) {
   unsigned long long project = 0;
@@ -49,6 +59,9 @@ Status read_later_fields(JsonView root, Record& record) {
   record.wiped = Bytes(wiped);
   record.grow_file_system = root["growFileSystem"].boolean().value_or(false);
   record.retained = root["retained"].boolean().value_or(false);
+  auto access = read_access(root);
+  if (!access) return access.error();
+  record.access = std::move(*access);
   return {};
 }
 
@@ -70,14 +83,15 @@ std::string_view to_string(RecordState state) {
   return "intent";
 }
 
-Record promised_record(const VolumeSpec& spec) {
+Record promised_record(const VolumeSpec& spec, const PromisedAccess& access) {
   return {.name = spec.name,
           .state = RecordState::kPromised,
           .cluster_id = spec.cluster_id,
           .claim_namespace = spec.claim_namespace,
           .fs_type = spec.fs_type,
           .size = spec.size,
-          .backend = spec.backend};
+          .backend = spec.backend,
+          .access = access};
 }
 
 Error unpromised(const VolumeSpec& spec) {
@@ -104,6 +118,9 @@ std::string to_json(const Record& record) {
   if (record.project_id != 0) writer.member("projectID", concat(record.project_id));
   if (record.grow_file_system) writer.key("growFileSystem").boolean(true);
   if (record.retained) writer.key("retained").boolean(true);
+  if (!record.access.claim_uid.empty())
+    writer.member("accessMode", to_string(record.access.mode))
+        .member("accessClaim", record.access.claim_uid);
   if (record.wiped.count() != 0) writer.member("wiped", concat(record.wiped.count()));
   writer.end_object();
   return writer.take() + '\n';

@@ -24,6 +24,16 @@ enum class RecordState {
 };
 std::string_view to_string(RecordState state);
 
+// The access mode as it was promised to one claim. Whatever is written into the PersistentVolume's
+// list of modes later does not change it; another claim that the PersistentVolume is bound to is
+// promised its own.
+struct PromisedAccess {
+  AccessMode mode = AccessMode::kReadWriteOnce;
+  std::string claim_uid{};  // empty: nobody has recorded a mode yet, as before there were any
+
+  bool operator==(const PromisedAccess&) const = default;
+};
+
 struct Record {
   VolumeName name;
   RecordState state = RecordState::kIntent;
@@ -39,11 +49,13 @@ struct Record {
   bool grow_file_system = false;  // the device has grown and the file system has not yet
   Bytes wiped{};                  // kWiping: how much of the device is zero by now
   bool retained = false;          // of a quota folder, see Retained; an LV's tags say it themselves
+  PromisedAccess access{};
 };
 
 // The promise of a volume. Without one, or a later record, nothing makes a volume: what is neither
 // promised nor there was lost with its host, or removed, and must not come back empty.
-Record promised_record(const VolumeSpec& spec);
+// `access`: not the spec's, which only the daemon knows.
+Record promised_record(const VolumeSpec& spec, const PromisedAccess& access);
 // The refusal to make it: kNotFound.
 Error unpromised(const VolumeSpec& spec);
 

@@ -18,6 +18,9 @@ constexpr std::array<Word<Backend>, 3> kBackends = {
 constexpr std::array<Word<FsType>, 2> kFsTypes = {{{FsType::kXfs, "xfs"}, {FsType::kExt4, "ext4"}}};
 constexpr std::array<Word<OnDelete>, 3> kWipes = {
     {{OnDelete::kDiscard, "discard"}, {OnDelete::kZero, "zero"}, {OnDelete::kNone, "none"}}};
+constexpr std::array<Word<AccessMode>, 2> kAccessModes = {
+    {{AccessMode::kReadWriteOnce, "ReadWriteOnce"},
+     {AccessMode::kReadWriteOncePod, "ReadWriteOncePod"}}};
 constexpr std::array<std::string_view, 6> kMountOptions = {"noatime",     "nodiratime", "relatime",
                                                            "strictatime", "noexec",     "discard"};
 
@@ -45,6 +48,7 @@ Result<Kind> kind_of(const std::array<Word<Kind>, N>& words, std::string_view wh
 std::string_view to_string(Backend backend) { return word_of(kBackends, backend); }
 std::string_view to_string(FsType type) { return word_of(kFsTypes, type); }
 std::string_view to_string(OnDelete wipe) { return word_of(kWipes, wipe); }
+std::string_view to_string(AccessMode mode) { return word_of(kAccessModes, mode); }
 
 Result<Backend> parse_backend(std::string_view text) { return kind_of(kBackends, "backend", text); }
 Result<FsType> parse_fs_type(std::string_view text) {
@@ -52,6 +56,10 @@ Result<FsType> parse_fs_type(std::string_view text) {
 }
 Result<OnDelete> parse_on_delete(std::string_view text) {
   return kind_of(kWipes, "onDelete", text);
+}
+
+Result<AccessMode> parse_access_mode(std::string_view text) {
+  return kind_of(kAccessModes, "access mode", text);
 }
 
 Bytes smallest(Backend backend, FsType type) {

@@ -25,13 +25,18 @@ enum class OnDelete {
   kNone      // left as they are
 };
 
+// How many pods may have the volume at once. Nodes are not counted: it is on one.
+enum class AccessMode { kReadWriteOnce, kReadWriteOncePod };
+
 std::string_view to_string(Backend backend);
 std::string_view to_string(FsType type);
 std::string_view to_string(OnDelete wipe);
+std::string_view to_string(AccessMode mode);  // as the API server spells it
 // kInvalid names what is accepted.
 Result<Backend> parse_backend(std::string_view text);
 Result<FsType> parse_fs_type(std::string_view text);
 Result<OnDelete> parse_on_delete(std::string_view text);
+Result<AccessMode> parse_access_mode(std::string_view text);
 
 // The smallest volume of each kind. mkfs.xfs refuses less than 300 MiB since xfsprogs 5.19
 // (mkfs/xfs_mkfs.c, validate_supported); a folder has no minimum but what holds a few files.

@@ -101,6 +101,7 @@ Status VolumeMaker::load_record() {
   if (record.size != spec_.size) return other_size(record.size);
   if (record.state == RecordState::kPromised) {
     now_.record = record.state;
+    record_.access = record.access;
     return {};
   }
   if (record.volume_group != group_)
@@ -296,7 +297,7 @@ void VolumeMaker::undo() {
       if (!lock) return lock.error();
       if (auto removed = parts_.lvm.remove(*found_); !removed) return removed;
     }
-    return parts_.records.save(promised_record(spec_));
+    return parts_.records.save(promised_record(spec_, record_.access));
   }();
   if (!undone)
     parts_.log.warning("what a failed call made could not be removed; the next call will",

@@ -25,6 +25,7 @@ std::string usage_text(const Usage& usage) {
 std::string record_text(const engine::Record& record) {
   std::string text = concat(to_string(record.state), ", decided size ", to_string(record.size));
   if (record.project_id != 0) text += concat(", project id ", record.project_id);
+  if (!record.access.claim_uid.empty()) text += concat(", ", to_string(record.access.mode));
   if (!record.device_uuid.empty()) text += concat(", device ", record.device_uuid);
   return text;
 }
@@ -75,7 +76,12 @@ void write_record(JsonWriter& json, const VolumeView& view) {
       .integer(static_cast<std::int64_t>(view.record->size.count()))
       .key("projectID")
       .integer(view.record->project_id)
-      .end_object();
+      .key("accessMode");
+  if (view.record->access.claim_uid.empty())
+    json.null();
+  else
+    json.string(to_string(view.record->access.mode));
+  json.end_object();
 }
 
 void write_logical_volume(JsonWriter& json, const VolumeView& view) {

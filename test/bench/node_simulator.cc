@@ -39,6 +39,9 @@ class NoDisks final : public Storage {
   }
   Task<Result<engine::Inventory>> inventory() override { co_return present_; }
   Task<Status> promise(const engine::VolumeSpec&) override { co_return Status(); }
+  Task<Status> record_access(const engine::VolumeSpec&, const std::string&) override {
+    co_return Status();
+  }
   Task<Status> withdraw(const engine::PromisedVolume&) override { co_return Status(); }
   // What is grown has not been made: only its promise grows.
   Task<Status> grow(const engine::VolumeSpec&, Bytes) override {

@@ -74,6 +74,42 @@ teardown() {
   eventually 30 is_gone pvc second
 }
 
+# older_record NODE VOLUME: as a daemon that knew no access modes left it, before this one starts.
+older_record() {
+  local record=$work/$1/state/volumes/$2
+  kill_daemon "$1"
+  jq -c 'del(.accessMode, .accessClaim)' "$record" >"$record.older"
+  mv "$record.older" "$record"
+  start_daemon "$1"
+}
+
+@test "the access mode is recorded on the host with the promise, and stays when the list is edited" {
+  strictest_mode
+  make_claim data 320Mi flexlocal "accessModes: [$mode]"
+  eventually 30 claim_is data Bound
+  volume=$(volume_of data)
+  record_says small "$volume" "$mode" data
+  [ "$(kubectl get pv "$volume" -o 'jsonpath={.spec.accessModes}')" = "[\"$mode\"]" ]
+  kubectl get pv "$volume" -o json | jq -e '.spec.flexVolume.options | has("flexlocal.io/accessMode") | not'
+  kubectl patch pv "$volume" --type merge -p '{"spec":{"accessModes":["ReadWriteOnce"]}}'
+  # Where the other record gets its mode back, this one has been looked at as well.
+  make_claim second 300Mi
+  eventually 30 claim_is second Bound
+  older_record small "$(volume_of second)"
+  eventually 30 record_says small "$(volume_of second)" ReadWriteOnce second
+  record_says small "$volume" "$mode" data
+  delete_claim second
+  eventually 30 is_gone pvc second
+}
+
+@test "a volume promised by a daemon that recorded no access mode gets it from its PersistentVolume" {
+  strictest_mode
+  make_claim data 512Mi flexlocal "accessModes: [$mode]"
+  eventually 30 claim_is data Bound
+  older_record small "$(volume_of data)"
+  eventually 30 record_says small "$(volume_of data)" "$mode" data
+}
+
 @test "volumeMode Block is refused in words" {
   refused "volumeMode Block is not supported" 512Mi flexlocal $'accessModes: [ReadWriteOnce]\n  volumeMode: Block'
 }

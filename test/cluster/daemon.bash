@@ -212,6 +212,23 @@ spec:
 END
 }
 
+# strictest_mode: sets `mode` to ReadWriteOncePod where the API server knows it; 1.20 does not.
+strictest_mode() {
+  mode=ReadWriteOncePod
+  kubectl create --dry-run=server -f - <<END || mode=ReadWriteOnce
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: asks-for-$RANDOM}
+spec: {accessModes: [ReadWriteOncePod], resources: {requests: {storage: 1Gi}}}
+END
+}
+
+# record_says NODE VOLUME MODE CLAIM: the host's record has that mode, promised to the claim.
+record_says() {
+  jq -en --arg mode "$3" --arg claim "$(kubectl get pvc "$4" -o 'jsonpath={.metadata.uid}')" \
+    'input | .accessMode == $mode and .accessClaim == $claim' "$work/$1/state/volumes/$2"
+}
+
 delete_claim() {
   kubectl delete pod "$1" --grace-period=0 --force --ignore-not-found
   kubectl delete pvc "$1" --wait=false --ignore-not-found

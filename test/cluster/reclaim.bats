@@ -133,6 +133,24 @@ only_volumes_of() {
   [[ $("$work/worker/lvs" --noheadings -o lv_tags "worker/$volume") == *flexlocal.io/retained* ]]
 }
 
+@test "a retained volume that a person gives to another claim has that claim's access mode" {
+  strictest_mode
+  make_lv worker "$volume"
+  kubectl patch pv "$volume" -p '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'
+  record_says worker "$volume" ReadWriteOnce data
+  delete_claim data
+  eventually 30 volume_is "$volume" Released
+  kubectl patch pv "$volume" --type merge -p "{\"spec\":{\"claimRef\":null,\"accessModes\":[\"$mode\"]}}"
+  make_claim heir 512Mi flexlocal "accessModes: [$mode]
+  volumeName: $volume"
+  eventually 30 claim_is heir Bound
+  eventually 30 record_says worker "$volume" "$mode" heir
+  lv_exists worker "$volume"
+  delete_claim heir
+  eventually 30 volume_is "$volume" Released
+  kubectl delete pv "$volume" --timeout=30s
+}
+
 @test "a PersistentVolume that is deleted under its claim keeps object and data" {
   make_lv worker "$volume"
   kubectl delete pv "$volume" --wait=false

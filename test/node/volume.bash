@@ -51,13 +51,19 @@ options_for() {
 
 readonly records=/var/lib/flexlocal/volumes
 
+# What the node daemon records with the promise; empty: as one did that knew no access modes.
+access_mode=''
+
 # promise NAME MIB: the record that the node daemon writes before it offers the volume, when there
 # is none yet: test/node/volume.bash is the node daemon here, too.
 promise() {
   [ ! -e "$records/$1" ] || return 0
+  local access=''
+  [ -z "$access_mode" ] ||
+    printf -v access ',"accessMode":"%s","accessClaim":"%s"' "$access_mode" "${1#pvc-}"
   mkdir -p "$records"
-  (umask 077 && printf '{"version":1,"name":"%s","state":"promised","clusterID":"%s","claimNamespace":"shop","fsType":"%s","size":"%s","backend":"%s"}\n' \
-    "$1" "$cluster_id" "$fs_type" "$2" "$backend" >"$records/$1")
+  (umask 077 && printf '{"version":1,"name":"%s","state":"promised","clusterID":"%s","claimNamespace":"shop","fsType":"%s","size":"%s","backend":"%s"%s}\n' \
+    "$1" "$cluster_id" "$fs_type" "$2" "$backend" "$access" >"$records/$1")
 }
 
 # expect_only_promises: no volume is recorded as made, or begun.

@@ -65,6 +65,7 @@ std::string ext4_start(const std::string& uuid) {
 FakeHost::FakeHost() : folder(make_folder()) {
   if (!write_file_atomically(folder + "/grant.key", kTestKey, 0600))
     throw std::runtime_error("writing the grant key");
+  std::filesystem::create_directory(folder + "/proc");
 }
 
 FakeHost::~FakeHost() {
@@ -81,7 +82,8 @@ Host FakeHost::host() {
               folder + "/locks",
               folder + "/grant.key",
               {},
-              folder + "/counters"};
+              folder + "/counters",
+              folder + "/proc"};
 }
 
 NodeConfig FakeHost::config() const {

@@ -104,9 +104,32 @@ TEST_CASE("records read back as they were written; damaged ones are told") {
   retained.retained = true;
   CHECK(parse_record(to_json(retained))->retained);
   CHECK_FALSE(back->retained);
+  CHECK(back->access == PromisedAccess());
   for (std::size_t cut = 0; cut + 2 < json.size(); ++cut)
     CHECK_MESSAGE(parse_record(json.substr(0, cut)).error().code() == ErrorCode::kCorrupt, cut);
   CHECK_FALSE(parse_record(R"({"version":2})").ok());
+}
+
+TEST_CASE("a record's access mode reads back; half of one, or one that is not known, is damage") {
+  const VolumeSpec spec = example_spec();
+  const std::string uid(spec.name.claim_uid());
+  for (const AccessMode mode : {AccessMode::kReadWriteOnce, AccessMode::kReadWriteOncePod}) {
+    const std::string json = to_json(promised_record(spec, {mode, uid}));
+    CHECK(parse_record(json)->access == PromisedAccess{mode, uid});
+    const std::string word = concat(R"("accessMode":")", to_string(mode), '"');
+    const std::string claim = concat(R"("accessClaim":")", uid, '"');
+    REQUIRE(json.find(word + "," + claim) != std::string::npos);
+    const auto damaged = [&](const std::string& from, const std::string& to) {
+      std::string text = json;
+      text.replace(text.find(from), from.size(), to);
+      return parse_record(text).error().code() == ErrorCode::kCorrupt;
+    };
+    CHECK(damaged(word + ",", ""));
+    CHECK(damaged("," + claim, ""));
+    CHECK(damaged(word, R"("accessMode":"ReadWriteMany")"));
+    CHECK(damaged(word, R"("accessMode":1)"));
+    CHECK(damaged(claim, R"("accessClaim":"x")"));
+  }
 }
 
 TEST_CASE("node.conf: pools, tools, kubelet's folder") {

@@ -138,5 +138,24 @@ TEST_CASE("the search for a --cgroup-root ends on a host with very many cgroups"
   CHECK(found_at(fake).empty());
 }
 
+TEST_CASE("a process's pod is told by its cgroups, of either driver and version") {
+  const std::string uid = "0b1c2d3e-0000-4000-8000-00000000000b";
+  const std::string slice = "kubepods-burstable-pod0b1c2d3e_0000_4000_8000_00000000000b.slice";
+  for (const std::string& cgroups :
+       {"0::/kubepods/pod" + uid + "/c\n", "0::/kubelet/kubepods/besteffort/pod" + uid + "\n",
+        "5:memory:/\n4:blkio:/kubepods/burstable/pod" + uid + "/c\n",
+        "0::/kubepods.slice/kubepods-burstable.slice/" + slice + "/cri-containerd-c.scope\n",
+        "0::/kubelet.slice/kubelet-kubepods.slice/kubelet-" + slice + "\n",
+        "0::/kubepods/pod" + uid + "/c/kubepods/pod99999999-0000-4000-8000-00000000000b\n"})
+    CHECK_MESSAGE(find_pod_uid(cgroups) == uid, cgroups);
+  CHECK(find_pod_uid("0::/kubepods/pod0123456789abcdef0123456789abcdef/c") ==
+        "0123456789abcdef0123456789abcdef");
+  for (const std::string& cgroups :
+       {std::string(), "0::/system.slice/pod" + uid + "\n", "0::/user.slice/" + slice + "\n",
+        std::string("0::/kubepods/pod-1/c\n"), std::string("0::/kubepods.slice/x-pod.slice\n"),
+        std::string("0::/kubepods.slice/-pod\n")})
+    CHECK_MESSAGE(!find_pod_uid(cgroups).has_value(), cgroups);
+}
+
 }  // namespace
 }  // namespace flexlocal::engine

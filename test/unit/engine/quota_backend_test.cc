@@ -90,7 +90,7 @@ struct Fixture {
     fake.mounts.push_back({"7:0", "/", "/shared", "xfs", "/dev/loop0", "rw,prjquota"});
     spec.backend = Backend::kQuota;
     pool.quota_path = "/shared";
-    REQUIRE(records.save(promised_record(spec)).ok());
+    REQUIRE(records.save(promised_record(spec, {})).ok());
   }
 
   Result<MountSource> make() { return backend.make(spec, pool, 0); }
@@ -172,7 +172,7 @@ TEST_CASE_FIXTURE(Fixture, "no volume is made beyond the pool, and none grows be
   VolumeSpec second = spec;
   second.name = *VolumeName::of_claim("0b1c2d3e-0000-4000-8000-00000000000b");
   second.size = Bytes(513 << 20U);
-  REQUIRE(records.save(promised_record(second)).ok());
+  REQUIRE(records.save(promised_record(second, {})).ok());
   const auto refused = backend.make(second, pool, 0);
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().code() == ErrorCode::kNoSpace);
@@ -246,7 +246,7 @@ TEST_CASE("a removal that is killed anywhere goes on, and is never mounted in be
     CHECK(f.remove()->done);  // what is gone is done
     const auto first = f.quotas.lines.rbegin()->first;
     CHECK(f.make().error().code() == ErrorCode::kNotFound);
-    REQUIRE(f.records.save(promised_record(f.spec)).ok());
+    REQUIRE(f.records.save(promised_record(f.spec, {})).ok());
     REQUIRE(f.make().ok());
     CHECK(f.quotas.lines.rbegin()->first > first);  // its project id is never used again
   }
@@ -303,6 +303,20 @@ TEST_CASE_FIXTURE(Fixture, "a .flexlocal that others may enter is not ours") {
   fs::create_directories(base());
   fs::permissions(base(), fs::perms::all);
   CHECK(make().error().code() == ErrorCode::kDenied);
+}
+
+TEST_CASE_FIXTURE(Fixture, "the promised access is kept when the folder is made and retained") {
+  const PromisedAccess access{AccessMode::kReadWriteOncePod, std::string(spec.name.claim_uid())};
+  REQUIRE(records.save(promised_record(spec, access)).ok());
+  CHECK(make()->for_one_pod);
+  CHECK(make()->for_one_pod);
+  CHECK((**records.load(spec.name)).access == access);
+  // As after a daemon's promise for a folder that is there.
+  REQUIRE(records.save(promised_record(spec, access)).ok());
+  REQUIRE(backend.set_retained(spec, pool, Retained::kYes).ok());
+  CHECK((**records.load(spec.name)).access == access);
+  REQUIRE(records.remove(spec.name).ok());
+  CHECK_FALSE(make()->for_one_pod);
 }
 
 }  // namespace

@@ -272,12 +272,13 @@ TEST_CASE("as JSON sizes are numbers and what is not known is null") {
 
 TEST_CASE("the status of a volume shows its sources, and is JSON as well") {
   VolumeView view = view_of(example_record(), example_lv());
+  view.record->access = {engine::AccessMode::kReadWriteOncePod, view.record->cluster_id};
   view.io_limits.write_iops = 100;
   view.io_limits.read_bandwidth = kMiB;
   const std::string text = status_text(view, examine(view));
   for (const std::string_view part :
        {"state         ready", "LV uuid       x-y", "1 GiB (1073741824)",
-        "device        /dev/mapper/data-pvc--0b1c2d3e",
+        "device        /dev/mapper/data-pvc--0b1c2d3e", ", ReadWriteOncePod",
         "I/O limits    write 100 IOPS, read 1 MiB/s"})
     CHECK_MESSAGE(text.find(part) != std::string::npos, text);
   const auto document = JsonDocument::parse(status_json(view, examine(view)));
@@ -285,6 +286,7 @@ TEST_CASE("the status of a volume shows its sources, and is JSON as well") {
   CHECK(document->root()["logicalVolume"]["uuid"].text() == "x-y");
   CHECK(document->root()["logicalVolume"]["ours"].boolean() == true);
   CHECK(document->root()["record"]["state"].text() == "ready");
+  CHECK(document->root()["record"]["accessMode"].text() == "ReadWriteOncePod");
   CHECK(document->root()["ioLimits"]["writeIOPS"].integer() == 100);
   CHECK(document->root()["ioLimits"]["readIOPS"].exists());
   CHECK_FALSE(document->root()["ioLimits"]["readIOPS"].integer().has_value());

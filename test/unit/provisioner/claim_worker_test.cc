@@ -65,6 +65,17 @@ struct Unmarked : Fixture {
   }
 };
 
+TEST_CASE_FIXTURE(Fixture, "the access mode is promised with the volume") {
+  Claim claim = sample_claim();
+  claim.access_modes = {"ReadWriteOncePod"};
+  know_claim(claim);
+  CHECK(work().ok());
+  CHECK(storage.promised_mode == engine::AccessMode::kReadWriteOncePod);
+  const auto body = JsonDocument::parse(body_of(kube::Method::kPost, kVolumes));
+  REQUIRE(body.ok());
+  CHECK(body->root()["spec"]["accessModes"].dump() == R"(["ReadWriteOncePod"])");
+}
+
 TEST_CASE_FIXTURE(Unmarked, "a claim is provisioned before it is marked, and once only") {
   CHECK(work().ok());
   CHECK(journal == Calls{kCreate});
@@ -235,6 +246,9 @@ struct SlowStorage final : Storage {
 
   explicit SlowStorage(FakeStorage& real) : inner(real) {}
   Task<Status> promise(const engine::VolumeSpec& spec) override { return inner.promise(spec); }
+  Task<Status> record_access(const engine::VolumeSpec&, const std::string&) override {
+    co_return Status();
+  }
   Task<Status> withdraw(const engine::PromisedVolume& promised) override {
     return inner.withdraw(promised);
   }

@@ -22,12 +22,14 @@ class FakeStorage final : public Storage {
       {}, {}, {{"group:vg", kGiB + kGiB, kGiB + kGiB, Bytes(4 * kMiB.count()), {}}}, {}};
   std::deque<engine::Removal> slices;  // what the next removals come to, before one that is done
   std::set<std::string> promised;      // and not withdrawn
+  engine::AccessMode promised_mode{};  // of the last promise
   Status promise_status;
   Status inventory_status;
   Status grow_status;
   Status after_growth;  // what a growth says that has been carried out
   Status remove_status;
   Status retain_status;
+  Status access_status;
   Status settle_status;
   Status limits_status;
   int looks = 0;
@@ -45,8 +47,16 @@ class FakeStorage final : public Storage {
     co_return present;
   }
   Task<Status> promise(const engine::VolumeSpec& spec) override {
+    promised_mode = spec.access_mode;
     if (promise_status) promised.insert(spec.name.text());
     co_return promise_status;
+  }
+  Task<Status> record_access(const engine::VolumeSpec& spec,
+                             const std::string& claim_uid) override {
+    journal_.push_back(concat("record ", to_string(spec.access_mode), " of ", spec.name.text(),
+                              " for ", claim_uid));
+    if (access_status) present.access[spec.name.text()].claim_uid = claim_uid;
+    co_return access_status;
   }
   Task<Status> withdraw(const engine::PromisedVolume& volume) override {
     promised.erase(volume.name.text());

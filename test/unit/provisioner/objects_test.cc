@@ -233,4 +233,16 @@ TEST_CASE("a class binds late unless it says Immediate, and is allowed where its
         std::vector<TopologyTerm>{{{"zone", {"a", "b"}}, {"disk", {"nvme"}}}, {}});
 }
 
+TEST_CASE("ReadWriteOncePod is the mode that binds, alone or beside another") {
+  using engine::AccessMode;
+  CHECK(access_mode_of({}) == AccessMode::kReadWriteOnce);
+  CHECK(access_mode_of({"ReadWriteOnce", "ReadWriteMany"}) == AccessMode::kReadWriteOnce);
+  CHECK(access_mode_of({"ReadWriteOncePod"}) == AccessMode::kReadWriteOncePod);
+  CHECK(access_mode_of({"ReadWriteOnce", "ReadWriteOncePod"}) == AccessMode::kReadWriteOncePod);
+  const std::string text = volume_text(sample_spec(), "Bound");
+  CHECK(stated_spec(decoded_volume(text))->access_mode == AccessMode::kReadWriteOnce);
+  const std::string one_pod = with(text, R"(["ReadWriteOnce"])", R"(["ReadWriteOncePod"])");
+  CHECK(stated_spec(decoded_volume(one_pod))->access_mode == AccessMode::kReadWriteOncePod);
+}
+
 }  // namespace flexlocal::provisioner::test

@@ -79,8 +79,8 @@ std::string claim_text(const Claim& claim) {
       R"(","uid":")", claim.uid, R"(","resourceVersion":")", next_version(), R"(","annotations":{)",
       claim.marked ? R"("volume.beta.kubernetes.io/storage-provisioner":"flexlocal.io",)" : "",
       R"("volume.kubernetes.io/selected-node":")", claim.selected_node,
-      R"("}},"spec":{"accessModes":["ReadWriteOnce"],"storageClassName":")", claim.storage_class,
-      R"(","volumeName":")", claim.volume_name,
+      R"("}},"spec":{"accessModes":[")", join(claim.access_modes, R"(",")"),
+      R"("],"storageClassName":")", claim.storage_class, R"(","volumeName":")", claim.volume_name,
       R"(","volumeMode":"Filesystem","resources":{"requests":)", R"({"storage":")", claim.requested,
       R"("}}},"status":)", status_text(claim), "}");
 }

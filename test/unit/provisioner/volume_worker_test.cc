@@ -224,6 +224,80 @@ TEST_CASE_FIXTURE(Fixture, "a retained volume that has a PersistentVolume again 
 }
 
 TEST_CASE_FIXTURE(Fixture,
+                  "an access mode that the record lacks, or has of another claim, is recorded") {
+  const std::string record_it = concat("record ReadWriteOncePod of ", name, " for ", kUid);
+  const auto one_pod = [&] {
+    return with(text("Bound"), R"(["ReadWriteOnce"])", R"(["ReadWriteOncePod"])");
+  };
+  know_volume(one_pod());
+  CHECK(done());  // the records have not been looked at
+  CHECK(journal.empty());
+  know_volume(with(one_pod(), R"("uid":")" + kUid, R"("uid":")" + kOtherUid));
+  CHECK(done());
+  CHECK(journal == Calls{concat("record ReadWriteOncePod of ", name, " for ", kOtherUid)});
+  journal.clear();
+  know_volume(one_pod());
+  for (const std::string& recorded : {std::string(), kOtherUid}) {
+    storage.present.access = {{name, {kCluster, recorded}}};
+    REQUIRE(wait_for(ledger.refresh(true)).ok());
+    CHECK(done());
+    CHECK(journal == Calls{record_it});
+    journal.clear();
+  }
+  REQUIRE(wait_for(ledger.refresh(true)).ok());
+  CHECK(done());
+  CHECK(journal.empty());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a list of access modes that is edited later changes no record") {
+  storage.present.access = {{name, {kCluster, kUid}}};
+  REQUIRE(wait_for(ledger.refresh(true)).ok());
+  know_volume(with(text("Bound"), R"(["ReadWriteOnce"])", R"(["ReadWriteOncePod"])"));
+  CHECK(done());
+  CHECK(journal.empty());
+}
+
+TEST_CASE_FIXTURE(Fixture, "no access mode is recorded for what is nobody's, going, or another's") {
+  storage.present.access = {{name, {kCluster, ""}}};
+  REQUIRE(wait_for(ledger.refresh(true)).ok());
+  know_volume(with(text("Available"), concat(R"(,"uid":")", kUid, '"'), ""));
+  CHECK(done());
+  know_volume(deleting(text("Bound")));
+  CHECK(done());
+  CHECK(journal.empty());
+  storage.present.access.clear();
+  REQUIRE(wait_for(ledger.refresh(true)).ok());
+  know_volume(with(with(text("Bound"), kCluster, kOtherUid), R"("uid":")" + kUid,
+                   R"("uid":")" + kOtherUid));
+  CHECK(done());
+  CHECK(journal.empty());
+  storage.present.access = {{name, {kOtherUid, ""}}};
+  REQUIRE(wait_for(ledger.refresh(true)).ok());
+  know_volume(text("Bound"));
+  CHECK(done());
+  CHECK(journal.empty());
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a retained volume that another claim has gets that claim's access mode") {
+  storage.present.retained = {{name, kCluster}};
+  storage.present.access = {{name, {kCluster, kUid}}};
+  REQUIRE(wait_for(ledger.refresh(true)).ok());
+  know_volume(with(with(text("Bound"), R"("uid":")" + kUid, R"("uid":")" + kOtherUid),
+                   R"(["ReadWriteOnce"])", R"(["ReadWriteOncePod"])"));
+  CHECK(done());
+  CHECK(journal == Calls{kTakeUp, concat("record ReadWriteOncePod of ", name, " for ", kOtherUid)});
+}
+
+TEST_CASE_FIXTURE(Fixture, "an access mode that cannot be recorded is tried again") {
+  storage.present.access = {{name, {kCluster, ""}}};
+  REQUIRE(wait_for(ledger.refresh(true)).ok());
+  know_volume(text("Bound"));
+  storage.access_status = Error(ErrorCode::kUnavailable, "no");
+  CHECK(failure() == ErrorCode::kUnavailable);
+}
+
+TEST_CASE_FIXTURE(Fixture,
                   "a deleted volume of a living claim keeps its data, and a person is told") {
   have_volume(deleting(text("Bound")));
   CHECK(done());
