@@ -43,8 +43,9 @@ struct NodeRoleOptions {
   // kRank: this node takes its share of claims with volumeBindingMode Immediate. What it tells of
   // its room must then be enabled.
   ImmediateBinding immediate = ImmediateBinding::kOff;
-  // Of claims, volumes and classes.
-  kube::ReflectorOptions reflect{};
+  // Of claims, volumes and classes. Many nodes begin at once after an outage, and none reads the
+  // state from etcd: what destroys or gives away anything asks for the object anew before.
+  kube::ReflectorOptions reflect{.first = kube::FirstList::kFromCache};
 };
 
 class NodeRole {

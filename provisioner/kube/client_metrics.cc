@@ -99,6 +99,9 @@ void show_informers(Metrics& metrics, const std::vector<InformerView>& informers
   };
   for (const Shown& shown :
        {Shown{"flexlocal_reflector_lists_total", "Lists that were begun.", &ReflectorStats::lists},
+        Shown{"flexlocal_reflector_streamed_lists_total",
+              "Lists, of these, that were asked for as a stream (WatchList).",
+              &ReflectorStats::streamed_lists},
         Shown{"flexlocal_reflector_list_failures_total", "Pages of lists that could not be read.",
               &ReflectorStats::list_failures},
         Shown{"flexlocal_reflector_watches_total", "Watches that were begun.",

@@ -44,10 +44,10 @@ struct CurlEngine::Parts {
 };
 
 CurlEngine::CurlEngine(asio::io_context& io, ClusterConfig config, CurlHttpOptions options,
-                       Credentials credentials)
+                       Credentials credentials, Log& log)
     : parts_(std::make_unique<Parts>(
           io, CurlSettings{std::move(config), with_user_agent(std::move(options)),
-                           std::move(credentials)})) {}
+                           std::move(credentials), ServerWarnings(log)})) {}
 
 CurlEngine::~CurlEngine() = default;
 

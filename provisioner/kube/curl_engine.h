@@ -35,7 +35,7 @@ struct Transfer {
 class CurlEngine {
  public:
   CurlEngine(asio::io_context& io, ClusterConfig config, CurlHttpOptions options,
-             Credentials credentials);
+             Credentials credentials, Log& log);
   CurlEngine(const CurlEngine&) = delete;
   CurlEngine& operator=(const CurlEngine&) = delete;
   ~CurlEngine();

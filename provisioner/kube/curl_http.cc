@@ -83,7 +83,7 @@ Result<std::unique_ptr<CurlHttp>> CurlHttp::make(asio::io_context& io, const Clo
   auto credentials =
       Credentials::load(config, clock, log, options.reload_interval, std::move(latest));
   if (!credentials) return credentials.error();
-  auto engine = std::make_shared<CurlEngine>(io, config, options, std::move(*credentials));
+  auto engine = std::make_shared<CurlEngine>(io, config, options, std::move(*credentials), log);
   return std::unique_ptr<CurlHttp>(new CurlHttp(std::move(engine), std::move(exec)));
 }
 

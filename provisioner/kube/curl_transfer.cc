@@ -62,6 +62,12 @@ std::size_t on_bytes(char* bytes, std::size_t, std::size_t count, void* opaque) 
   return count;
 }
 
+// One line of the answer's head; of a watch that is long before its end.
+std::size_t on_header(char* bytes, std::size_t, std::size_t count, void* warnings) {
+  static_cast<ServerWarnings*>(warnings)->take_header({bytes, count});
+  return count;
+}
+
 // HTTP/2 for the streams without an end, with HTTP/1.1 where the server has no other. What has an
 // end has a connection of its own as long as it lasts (see CurlMulti), so that HTTP/2 would only
 // cost: a quarter of the daemon's CPU for a claim (make bench, provision.cpu), and the server's
@@ -138,6 +144,8 @@ void configure(Transfer& transfer, CurlSettings& settings) {
   set(easy, CURLOPT_USERAGENT, settings.options.user_agent.c_str());
   set(easy, CURLOPT_WRITEFUNCTION, &on_bytes);
   set(easy, CURLOPT_WRITEDATA, &transfer);
+  set(easy, CURLOPT_HEADERFUNCTION, &on_header);
+  set(easy, CURLOPT_HEADERDATA, &settings.warnings);
   set(easy, CURLOPT_CONNECTTIMEOUT_MS,
       static_cast<long>(settings.options.connect_deadline.count()));
   if (!transfer.request.trickles) set(easy, CURLOPT_ACCEPT_ENCODING, "gzip");

@@ -8,6 +8,7 @@
 
 #include "provisioner/kube/credentials.h"
 #include "provisioner/kube/curl_engine.h"
+#include "provisioner/kube/server_warnings.h"
 
 namespace flexlocal::kube {
 
@@ -16,6 +17,7 @@ struct CurlSettings {
   ClusterConfig config;
   CurlHttpOptions options;
   Credentials credentials;
+  ServerWarnings warnings;
 };
 
 struct CurlListFree {

@@ -17,6 +17,8 @@ class ObjectSink {
   virtual void list_began() = 0;
   // One object of the list.
   virtual void listed(JsonView object) = 0;
+  // One was deleted while a streaming list was on its way.
+  virtual void unlisted(JsonView object) = 0;
   // The list is complete at `version`: what it did not name is gone.
   virtual void list_ended(std::string_view version) = 0;
 

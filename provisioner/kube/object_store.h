@@ -60,6 +60,11 @@ class ObjectStore final : public ObjectSink {
     seen_.insert(object_key(object));
     apply(object, version_of(object));
   }
+  void unlisted(JsonView object) override {
+    const std::string key = object_key(object);
+    seen_.erase(key);
+    remove(key, version_of(object));
+  }
   void list_ended(std::string_view version) override {
     version_ = ObjectVersion(version);
     remove_unseen();

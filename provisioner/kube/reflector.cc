@@ -16,6 +16,10 @@ Reflector::Reflector(const ResourceKind& kind, const ReflectorOptions& options)
       options_(options),
       random_(chosen_seed(options.seed)),
       backoff_(options.backoff),
+      streams_(options.streaming),
+      by_stream_(options.streaming),
+      first_from_cache_(options.first == FirstList::kFromCache),
+      from_cache_(first_from_cache_),
       page_(options.page) {}
 
 ReflectorStep Reflector::next() {
@@ -23,22 +27,32 @@ ReflectorStep Reflector::next() {
   if (wait_first_) step.wait = backoff_.next(random_);
   wait_first_ = false;
   step.query = selectors();
-  if (listing_) {
-    step.kind = from_start_ ? ReflectorStep::Kind::kListFromStart : ReflectorStep::Kind::kListOn;
-    if (from_cache_)
-      step.query.add("resourceVersion", version_);
-    else
-      step.query.add("limit", concat(page_)).add("continue", continue_);
-    return step;
-  }
-  step.kind = ReflectorStep::Kind::kWatch;
+  if (listing_ && !by_stream_) return list_step(std::move(step));
+  return watch_step(std::move(step));
+}
+
+ReflectorStep Reflector::list_step(ReflectorStep step) const {
+  step.kind = from_start_ ? ReflectorStep::Kind::kListFromStart : ReflectorStep::Kind::kListOn;
+  if (from_cache_)
+    step.query.add("resourceVersion", version_.empty() ? "0" : version_);
+  else
+    step.query.add("limit", concat(page_)).add("continue", continue_);
+  return step;
+}
+
+ReflectorStep Reflector::watch_step(ReflectorStep step) {
+  step.kind = listing_ ? ReflectorStep::Kind::kStream : ReflectorStep::Kind::kWatch;
   progressed_ = false;
   const auto lasts =
       std::chrono::duration_cast<std::chrono::milliseconds>(random_.jittered(options_.watch));
   // The server reads whole seconds, and takes zero for "as long as you like".
   const auto seconds = std::max<std::int64_t>(lasts.count() / 1000, 1);
   step.query.add("watch", "true").add("allowWatchBookmarks", "true");
-  step.query.add("resourceVersion", version_).add("timeoutSeconds", concat(seconds));
+  if (listing_)
+    step.query.add("sendInitialEvents", "true").add("resourceVersionMatch", "NotOlderThan");
+  // None: consistent.
+  if (!listing_ || from_cache_) step.query.add("resourceVersion", version_);
+  step.query.add("timeoutSeconds", concat(seconds));
   step.watch_limits = {.deadline = lasts + options_.grace, .stall = options_.stall};
   return step;
 }
@@ -65,6 +79,35 @@ void Reflector::list_failed(const Error& error) {
   else
     fail();
 }
+
+void Reflector::streamed() { progressed_ = true; }
+
+void Reflector::stream_failed(const Error& error) {
+  switch (error.code()) {
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kDeadline:
+    case ErrorCode::kDenied:
+    case ErrorCode::kCancelled:
+      break;
+    case ErrorCode::kGone:
+      // Not even of the newest version there is: see waitUntilWatchCacheFreshAndForceAllEvents().
+      if (!from_cache_ || version_.empty()) by_stream_ = false;
+      from_cache_ = false;
+      break;
+    default:
+      return give_up_streams();
+  }
+  if (backoff_.failures() + 1 >= options_.most_streams) by_stream_ = false;
+  fail();
+}
+
+void Reflector::stream_ended(std::chrono::nanoseconds lasted) {
+  if (progressed_ || lasted >= options_.shortest_watch) return give_up_streams();
+  by_stream_ = false;
+  fail();
+}
+
+void Reflector::stream_silent() { give_up_streams(); }
 
 void Reflector::watched(std::string_view version) {
   if (!version.empty()) version_ = version;
@@ -100,7 +143,7 @@ Query Reflector::selectors() const {
 }
 
 bool Reflector::may_ask_cache() const {
-  return synced_ && backoff_.failures() < options_.most_from_cache;
+  return (synced_ || first_from_cache_) && backoff_.failures() < options_.most_from_cache;
 }
 
 void Reflector::fail() { wait_first_ = true; }
@@ -108,8 +151,14 @@ void Reflector::fail() { wait_first_ = true; }
 void Reflector::list_anew() {
   listing_ = true;
   from_start_ = true;
+  by_stream_ = streams_;
   from_cache_ = may_ask_cache();
   continue_.clear();
+}
+
+void Reflector::give_up_streams() {
+  streams_ = false;
+  by_stream_ = false;
 }
 
 }  // namespace flexlocal::kube

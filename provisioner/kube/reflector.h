@@ -1,5 +1,5 @@
 // When to list, when to watch and when to wait: the decisions of a reflector, without any I/O.
-// Source: k8s.io/client-go/tools/cache/reflector.go (ListAndWatch and its back-off)
+// Source: k8s.io/client-go/tools/cache/reflector.go (ListAndWatch, watchList and its back-off)
 #pragma once
 
 #include <chrono>
@@ -26,7 +26,19 @@ struct ResourceKind {
   std::vector<std::string> marks{};
 };
 
+// What the first list of a reflector must be.
+enum class FirstList {
+  kConsistent,  // everything that was written before it was asked for is in it
+  kFromCache    // what the API server's cache has, which may lag behind
+};
+
 struct ReflectorOptions {
+  // Whether a streaming list (WatchList) is asked for where a plain one would be. A server that has
+  // none is recognised and gets plain lists from then on.
+  bool streaming = true;
+  // Of plain lists. A streaming list is served from the API server's cache in either case, and is
+  // consistent: it costs etcd the reading of one version.
+  FirstList first = FirstList::kConsistent;
   // Objects a page, at most, of a list that is read from etcd; so memory stays bounded.
   unsigned page = 500;
   // The server is asked to end a watch after a random time between this and twice this, so that
@@ -47,6 +59,8 @@ struct ReflectorOptions {
   // after so many in a row in which nothing was heard: from a version that is yet to come nothing
   // is.
   unsigned most_resumes = 8;
+  // After so many a plain list is asked for where a streaming one would be.
+  unsigned most_streams = 3;
   // After so many a list is read from etcd, should the server not say that it has never had its
   // version. That takes a quarter of an hour: an API server that comes back from less finds the
   // nodes content with its cache.
@@ -55,16 +69,19 @@ struct ReflectorOptions {
 };
 
 struct ReflectorStep {
-  enum class Kind { kListFromStart, kListOn, kWatch, kWait };
+  // kStream: a watch that begins with all objects there are, up to a bookmark that ends them, and
+  // goes on as any other.
+  enum class Kind { kStream, kListFromStart, kListOn, kWatch };
   Kind kind = Kind::kListFromStart;
-  Query query;                            // of a list or watch
-  ApiClient::WatchLimits watch_limits{};  // of a watch
+  Query query;
+  ApiClient::WatchLimits watch_limits{};  // of a watch or stream
   std::chrono::nanoseconds wait{};        // before asking for the next step
 };
 
 // What a reflector has done since its beginning.
 struct ReflectorStats {
-  Counter lists;  // begun from their start
+  Counter lists;  // begun from their start, streaming ones included
+  Counter streamed_lists;
   Counter list_failures;
   Counter watches;  // begun
   Counter watch_failures;
@@ -80,12 +97,29 @@ class Reflector {
   ReflectorStep next();
 
   // A page came; an empty token: it was the last one, and the list's version is where the watch
-  // begins.
+  // begins. Of a stream: the bookmark that ends the objects came, and the watch goes on.
   void listed(std::string_view continue_token, std::string_view version);
   // kGone (the pages' snapshot was compacted, or the server's cache is older than the version):
   // from etcd, from the start, after a wait. kNoSpace (the answer is too large to be kept): pages,
   // or half as many objects from now on, at once. Others: the same again after a wait.
   void list_failed(const Error& error);
+
+  // The objects of a stream did not come to their end: it failed, ended in order, or nothing was
+  // heard for `stall`. A server that could not be reached, or asked to be spared, is asked for a
+  // stream again after a wait, at most `most_streams` times. Any other answer means that it has no
+  // streaming lists, and streams() is false from then on. The answers of servers without them:
+  //   WatchList off, and 1.19 to 1.26: 422, for they take no resourceVersionMatch of a watch.
+  //   Before 1.19: an ordinary watch, as they know none of the parameters. It brings a bookmark
+  //     that does not end the objects, or ends or falls silent without one.
+  //   etcd too old: one ERROR event with code 500.
+  // The stream of a cache that is being rebuilt ends at once, without an event: a plain list is
+  // asked for this once.
+  // Source: k8s.io/apimachinery/pkg/apis/meta/internalversion/validation, and
+  // k8s.io/apiserver/pkg/storage/cacher/cacher.go (Watch)
+  void streamed();  // one of its objects came
+  void stream_failed(const Error& error);
+  void stream_ended(std::chrono::nanoseconds lasted);
+  void stream_silent();
 
   // The watch has delivered everything up to this version.
   void watched(std::string_view version);
@@ -101,12 +135,17 @@ class Reflector {
 
   const std::string& version() const { return version_; }
   bool has_synced() const { return synced_; }
+  // Whether streaming lists are asked for; false once the server turned out to have none.
+  bool streams() const { return streams_; }
 
  private:
   Query selectors() const;
+  ReflectorStep list_step(ReflectorStep step) const;
+  ReflectorStep watch_step(ReflectorStep step);
   bool may_ask_cache() const;
   void fail();
   void list_anew();
+  void give_up_streams();
 
   const ResourceKind& kind_;
   const ReflectorOptions& options_;
@@ -114,10 +153,13 @@ class Reflector {
   Backoff backoff_;
   bool listing_ = true;
   bool from_start_ = true;
+  bool streams_;    // the server may have streaming lists
+  bool by_stream_;  // the present list is one
+  bool first_from_cache_;
   // Another list than the first is not older than what was seen, and no newer one is needed: all of
   // it comes from the API server's cache, which a limit would prevent. Else an API server that was
   // too slow for the watches of many nodes would have to read everything from etcd for each.
-  bool from_cache_ = false;
+  bool from_cache_;
   bool wait_first_ = false;
   bool progressed_ = false;  // the present watch has brought something
   bool synced_ = false;

@@ -30,11 +30,14 @@ answered() {
     and .responseStatus.code == $code)] | length' "$work/cluster/audit.log"
 }
 
-# How often the API server had all of a list to give without asking etcd, so far.
+# How often the API server had all of a list to give without asking etcd, so far: as a stream, or in
+# one piece.
 lists_from_cache() {
-  jq -r 'select(.verb == "list" and .user.username == "system:serviceaccount:flexlocal-system:flexlocal-node"
-    and .responseStatus.code == 200 and (.requestURI | test("[?&]resourceVersion=[1-9]") and (test("[?&]limit=") | not)))
-    | .requestURI' "$work/cluster/audit.log" | wc -l
+  jq -r 'select(.user.username == "system:serviceaccount:flexlocal-system:flexlocal-node"
+    and .responseStatus.code == 200 and (.requestURI | test("[?&]resourceVersion=[1-9]"))
+    and ((.verb == "list" and (.requestURI | test("[?&]limit=") | not))
+      or (.verb == "watch" and (.requestURI | contains("sendInitialEvents=true"))))) | .requestURI' \
+    "$work/cluster/audit.log" | wc -l
 }
 
 # come_and_go ROUNDS [COMMAND...]: claims are made and dropped, and COMMAND is run each time.

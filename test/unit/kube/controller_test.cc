@@ -63,18 +63,23 @@ struct Controller {
   }
 };
 
-// Answers a list of two claims, refuses the first volume once, hangs on watches.
+// Streams a list of two claims, and leaves the watch hanging; refuses the first volume once.
 struct ApiServer {
   std::vector<std::string> volumes;
   std::size_t events = 0;
   bool refused = false;
 
+  static std::string claim(std::string_view name, int version) {
+    return concat(R"({"type":"ADDED","object":{"metadata":{"namespace":"shop","name":")", name,
+                  R"(","resourceVersion":")", version, R"("}}})", "\n");
+  }
   Reply answer(const Seen& seen) {
-    if (seen.target.find("watch=true") != std::string::npos) return stream({}, Reply::End::kHang);
-    if (seen.method == "GET")
-      return body(R"({"metadata":{"resourceVersion":"9"},"items":[)"
-                  R"({"metadata":{"namespace":"shop","name":"a","resourceVersion":"1"}},)"
-                  R"({"metadata":{"namespace":"shop","name":"b","resourceVersion":"2"}}]})");
+    if (seen.query("sendInitialEvents") == "true")
+      return stream({claim("a", 1), claim("b", 2),
+                     R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9",)"
+                     R"("annotations":{"k8s.io/initial-events-end":"true"}}}})"
+                     "\n"},
+                    Reply::End::kHang);
     if (seen.target.ends_with("/events")) {
       ++events;
       return body("{}", 201);

@@ -313,6 +313,41 @@ TEST_CASE("a replaced token file is used by the next request") {
   CHECK(lab.log.has("the old ones stay"));
 }
 
+// kubelet renews the token of a pod before it expires: its file is a link into ..data, which is a
+// link to a folder, and only that one is exchanged.
+// Source: k8s.io/kubernetes/pkg/volume/util/atomic_writer.go
+TEST_CASE("a token that has expired and was renewed in its projected volume is used anew") {
+  Lab lab;
+  const Folder folder;
+  std::string valid = "Bearer first";
+  ScriptedServer server(lab.io, [&valid](const Seen& seen) {
+    return body("{}", seen.headers.at("authorization") == valid ? 200 : 401);
+  });
+  const auto write = [&folder](const std::string& version, const std::string& token) {
+    std::filesystem::create_directory(folder.path(version));
+    REQUIRE(write_file_atomically(folder.path(version + "/token"), token, 0600).ok());
+    std::filesystem::create_directory_symlink(version, folder.path("..data_tmp"));
+    std::filesystem::rename(folder.path("..data_tmp"), folder.path("..data"));
+  };
+  write("..1", "first");
+  std::filesystem::create_symlink("..data/token", folder.path("token"));
+  ClusterConfig config;
+  config.server = server.url();
+  config.token.file = folder.path("token");
+  const auto http = connect(lab, config);
+  const HttpRequest request = get("/");
+  const auto status = [&] {
+    const auto answer = lab.wait_for(http->send(request));
+    return answer ? answer->status : 0;
+  };
+  CHECK(status() == 200);
+  valid = "Bearer again";  // the first one has expired
+  CHECK(status() == 401);
+  write("..2", "again");  // as long as the first
+  CHECK(status() == 200);
+  CHECK(lab.log.lines.empty());
+}
+
 TEST_CASE("a hundred requests at once are all answered") {
   Lab lab;
   ScriptedServer server(lab.io, [](const Seen& seen) { return body(seen.target); });

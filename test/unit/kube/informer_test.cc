@@ -53,6 +53,7 @@ struct Fixture : Lab {
     ReflectorOptions quick;
     quick.backoff = {milliseconds(2), milliseconds(10)};
     quick.shortest_watch = milliseconds(0);
+    quick.streaming = false;  // see streaming_list_test.cc
     return quick;
   }
   void start() {

@@ -28,6 +28,7 @@ struct Fixture {
   ReflectorOptions options = [] {
     ReflectorOptions some;
     some.seed = 1;
+    some.streaming = false;
     return some;
   }();
   Reflector reflector{kPods, options};
@@ -63,6 +64,25 @@ TEST_CASE_FIXTURE(Fixture, "a reflector lists page by page, then watches from th
   CHECK(asks(step, "resourceVersion=100"));
   CHECK(asks(step, "allowWatchBookmarks=true"));
   CHECK_FALSE(asks(step, "limit=500"));
+}
+
+TEST_CASE("a first list may come from the API server's cache, whatever that has") {
+  ReflectorOptions options;
+  options.seed = 1;
+  options.streaming = false;
+  options.first = FirstList::kFromCache;
+  Reflector reflector(kPods, options);
+  for (int i = 0; i < 3; ++i) {
+    const ReflectorStep step = reflector.next();
+    CHECK(step.kind == Kind::kListFromStart);
+    CHECK(asks(step, "resourceVersion=0"));
+    CHECK_FALSE(asks(step, "limit=500"));
+    reflector.list_failed(error(ErrorCode::kUnavailable));
+  }
+  reflector.list_failed(error(ErrorCode::kNoSpace));
+  CHECK(is_from_etcd(reflector.next()));
+  reflector.listed("", "100");
+  CHECK(asks(reflector.next(), "resourceVersion=100"));
 }
 
 TEST_CASE_FIXTURE(Fixture, "a watch is asked to last 5 to 10 minutes and is given up on later") {

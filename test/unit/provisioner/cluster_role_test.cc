@@ -52,6 +52,8 @@ struct QuietServer final : kube::Http {
       auto response = co_await send(request);
       co_return kube::test::deliver(std::move(response), sink);
     }
+    if (request.target.find("sendInitialEvents") != std::string::npos)
+      co_return HttpResponse{.status = 422, .body = "{}", .retry_after = {}};
     Status waited;
     while (waited) waited = co_await never.wait();
     co_return waited.error();

@@ -211,6 +211,25 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(events_written().find("VolumeResizeFailed") == std::string::npos);
 }
 
+// As kube-controller-manager does with the condition Unused, at a claim's first and last pod.
+TEST_CASE_FIXTURE(Fixture,
+                  "a condition written meanwhile is no failure, and the next try keeps it") {
+  answers[kTell] = {{409, refused("Conflict")}, {200, claim_text(bound_claim("2Gi", "2Gi"))}};
+  CHECK(failure() == ErrorCode::kConflict);
+  const std::string unused = R"({"type":"Unused","status":"False","reason":"PodUsingPVC"})";
+  Claim changed = bound_claim("2Gi");
+  changed.other_conditions = {unused};
+  know_claim(changed);
+  http.seen.clear();
+  CHECK(work().ok());
+  const std::string body = body_of(kube::Method::kPatch, kClaimPath + "/status");
+  CHECK(body.find(concat(R"("conditions":[)", unused, "]")) != std::string::npos);
+  kube::Metrics metrics;
+  parts.work.show_in(metrics);
+  CHECK(metrics.text().find("flexlocal_volume_grow_failed_total{") == std::string::npos);
+  CHECK(metrics.text().find("flexlocal_volume_grow_total{class=\"local\"} 1") != std::string::npos);
+}
+
 TEST_CASE_FIXTURE(Fixture, "disks that fail behind a growth are looked at before more is given") {
   storage.after_growth = Error(ErrorCode::kDeadline, "lvextend did not end in time");
   CHECK(failure() == ErrorCode::kDeadline);

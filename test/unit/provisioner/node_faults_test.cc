@@ -120,7 +120,8 @@ struct Fixture : kube::test::Lab {
 }  // namespace
 
 TEST_CASE_FIXTURE(Fixture, "the role converges on a server without faults") {
-  start({});
+  SUBCASE("that has plain lists") { start({}); }
+  SUBCASE("that has streaming lists") { start({.streams = true}); }
   come_and_go();
 }
 
@@ -130,24 +131,30 @@ TEST_CASE_FIXTURE(Fixture, "the role converges although events come twice") {
 }
 
 TEST_CASE_FIXTURE(Fixture, "the role converges although events come in the wrong order") {
-  start({.disorder = 50});
+  SUBCASE("on a server with plain lists") { start({.disorder = 50}); }
+  SUBCASE("on a server with streaming lists") { start({.disorder = 50, .streams = true}); }
   come_and_go();
 }
 
 TEST_CASE_FIXTURE(Fixture,
                   "the role converges although lists and watches end in the middle of JSON") {
-  start({.truncated = 30});
+  SUBCASE("on a server with plain lists") { start({.truncated = 30}); }
+  SUBCASE("on a server with streaming lists") { start({.truncated = 30, .streams = true}); }
   come_and_go();
 }
 
 TEST_CASE_FIXTURE(Fixture,
                   "the role converges although answers are cut off, also those to writes") {
-  start({.cut = 30});
+  SUBCASE("on a server with plain lists") { start({.cut = 30}); }
+  SUBCASE("on a server with streaming lists") { start({.streams = true, .cut = 30}); }
   come_and_go();
 }
 
 TEST_CASE_FIXTURE(Fixture, "the role converges although all of that happens at once") {
-  start({.twice = 20, .disorder = 30, .truncated = 20, .cut = 20});
+  Mischief all{.twice = 20, .disorder = 30, .truncated = 20, .cut = 20};
+  SUBCASE("on a server with plain lists") { all.streams = false; }
+  SUBCASE("on a server with streaming lists") { all.streams = true; }
+  start(all);
   come_and_go();
 }
 

@@ -13,7 +13,8 @@ using kube::HttpRequest;
 using kube::HttpResponse;
 using kube::Method;
 
-// An API server with one page of each kind; its watches bring nothing and never end.
+// An API server without streaming lists, with one page of each kind; its watches bring nothing and
+// never end.
 struct QuietServer final : kube::Http {
   std::vector<std::string> claims, volumes, classes{class_text()};
   std::vector<std::string>& journal;
@@ -58,6 +59,8 @@ struct QuietServer final : kube::Http {
       auto response = co_await send(request);
       co_return kube::test::deliver(std::move(response), sink);
     }
+    if (request.target.find("sendInitialEvents") != std::string::npos)
+      co_return HttpResponse{.status = 422, .body = "{}", .retry_after = {}};
     Status waited;
     while (waited) waited = co_await never.wait();
     co_return waited.error();

@@ -50,6 +50,8 @@ Reply SmallCluster::answer(const Seen& request) {
     reply = create(request.body);
   } else if (request.method != "GET") {
     reply = body("{}", 201);  // events
+  } else if (request.query("sendInitialEvents") == "true") {
+    return mischief_.streams ? stream(kind) : refusal(422, "Invalid");
   } else if (request.query("watch") == "true") {
     unsigned long long since = 0;
     parse_number(request.query("resourceVersion"), UINT64_MAX - 1, since);
@@ -61,13 +63,32 @@ Reply SmallCluster::answer(const Seen& request) {
   return reply;
 }
 
-Reply SmallCluster::list(const std::string& kind) {
+std::vector<std::string> SmallCluster::objects(const std::string& kind) const {
   std::vector<std::string> items;
   for (const auto& [uid, claim] : claims_)
     if (kind == kClaims) items.push_back(numbered(claim_text(claim.claim), claim.version));
   for (const auto& [name, volume] : volumes_)
     if (kind == kOfVolumes) items.push_back(text_of(volume));
   if (kind == "classes") items.push_back(class_text());
+  return items;
+}
+
+// All objects there are, as events: then the stream ends in order, and a watch goes on from it.
+Reply SmallCluster::stream(const std::string& kind) {
+  std::vector<std::string> lines;
+  for (const std::string& object : objects(kind))
+    lines.push_back(concat(R"({"type":"ADDED","object":)", object, "}\n"));
+  lines.push_back(concat(R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":")",
+                         version_, R"(","annotations":{"k8s.io/initial-events-end":"true"}}}})",
+                         "\n"));
+  Reply reply = kube::test::stream(lines, Reply::End::kOrderly);
+  if (strikes(mischief_.truncated)) truncate(reply);
+  if (strikes(mischief_.cut)) reply.end = Reply::End::kCut;
+  return reply;
+}
+
+Reply SmallCluster::list(const std::string& kind) {
+  const std::vector<std::string> items = objects(kind);
   Reply reply = body(concat(R"({"metadata":{"resourceVersion":")", version_, R"("},"items":[)",
                             join(items, ","), "]}"));
   if (strikes(mischief_.truncated)) truncate(reply);

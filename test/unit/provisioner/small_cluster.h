@@ -18,6 +18,7 @@ struct Mischief {
   unsigned twice = 0;      // each event of a watch is told twice
   unsigned disorder = 0;   // neighbours among the events of a watch are exchanged
   unsigned truncated = 0;  // the JSON of a list, or of a watch, ends in the middle, HTTP in order
+  bool streams = false;    // no fault: the server has streaming lists
   unsigned cut = 0;  // the answer to whatever it is does not arrive whole: what was asked is done
 };
 
@@ -55,8 +56,10 @@ class SmallCluster {
   };
 
   bool strikes(unsigned percent);
+  std::vector<std::string> objects(const std::string& kind) const;
   kube::test::Reply list(const std::string& kind);
   kube::test::Reply watch(const std::string& kind, unsigned long long since);
+  kube::test::Reply stream(const std::string& kind);
   kube::test::Reply create(const std::string& body);
   kube::test::Reply change(const std::string& method, const std::string& name,
                            const std::string& body);

@@ -1,0 +1,116 @@
+# Lists that come as streams (WatchList), and what an API server says by the way: on one that has
+# them, on one that has them switched off, and on one that is older than they are.
+
+setup_file() {
+  . "$BATS_TEST_DIRNAME/daemon.bash"
+  start_cluster
+  . "$BATS_TEST_DIRNAME/../lab/api.bash"
+  eventually 30 account_kubeconfig flexlocal-cluster first
+  make_node worker 4G
+}
+
+teardown_file() {
+  . "$BATS_TEST_DIRNAME/daemon.bash"
+  stop_cluster
+}
+
+setup() {
+  . "$BATS_TEST_DIRNAME/daemon.bash"
+  . "$BATS_TEST_DIRNAME/../lab/api.bash"
+  rm -f "$work"/log/{worker,first}.log
+}
+
+teardown() {
+  stop_processes "$work" worker
+  stop_processes "$work" first
+  delete_claim data
+}
+
+is_older_than() { [ "$(printf '%s\n' "$1" "$(cluster_version "$work/cluster")" | sort -V | tail -n 1)" != "$(cluster_version "$work/cluster")" ]; }
+
+# requests ROLE SINCE: its lists and watches of what its reflectors follow, as "RESOURCE CODE QUERY".
+requests() {
+  jq -r --arg user "system:serviceaccount:flexlocal-system:flexlocal-$1" --arg since "$2" 'select(
+    .user.username == $user and .requestReceivedTimestamp >= $since and (.verb | IN("list", "watch"))
+    and (.objectRef.resource | IN("persistentvolumeclaims", "persistentvolumes", "storageclasses", "nodes")))
+    | "\(.objectRef.resource) \(.responseStatus.code) \(.requestURI | split("?")[1])"' "$work/cluster/audit.log" | sort -u
+}
+now() { date -u +%FT%T.%6NZ; }
+
+# follows ROLE SINCE PATTERN RESOURCE...: a request for each resource that fits.
+follows() {
+  local resource
+  requests "$1" "$2" >"$work/requests"
+  for resource in "${@:4}"; do grep -qE "^$resource $3" "$work/requests" || return 1; done
+}
+
+readonly streams='200 (.*&)?watch=true&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&timeoutSeconds='
+readonly refused_streams='(400|422) .*sendInitialEvents=true'
+readonly from_cache='200 (.*&)?resourceVersion=0$'
+readonly consistent='200 (.*&)?limit=500$'
+readonly of_node=(persistentvolumeclaims persistentvolumes storageclasses)
+readonly of_cluster=("${of_node[@]}" nodes)
+
+# A claim that is made while the daemons run gets its volume, and is followed to its end.
+works() {
+  make_claim data
+  eventually 60 claim_is data Bound
+  delete_claim data
+  eventually 60 no_volumes
+}
+
+@test "the daemons' lists come as streams, and as nothing else" {
+  ! is_older_than 1.34 || skip "this API server has no streaming lists"
+  since=$(now)
+  start_daemon worker
+  start_cluster_daemon first
+  eventually 60 follows node "$since" "$streams" "${of_node[@]}"
+  eventually 60 follows cluster "$since" "$streams" "${of_cluster[@]}"
+  works
+  [ -z "$(requests node "$since" | grep -E 'limit=|resourceVersion=0$')" ]
+  [ -z "$(requests cluster "$since" | grep -E 'limit=|resourceVersion=0$')" ]
+  ! grep -h -e 'list failed' -e 'watch failed' -e 'no streaming lists' "$work"/log/{worker,first}.log
+}
+
+@test "the API server's warnings are logged, each once" {
+  ! is_older_than 1.30 || skip "this API server has no policies that warn"
+  kubectl apply -f - <<END
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: warn}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [persistentvolumes]}]
+  validations: [{expression: "false", message: "local disks are old-fashioned"}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: warn}
+spec: {policyName: warn, validationActions: [Warn]}
+END
+  start_daemon worker
+  # The API server hears of a policy some time after it is made.
+  warned() {
+    works && grep -q 'msg="the API server warns".*local disks are old-fashioned' "$work/log/worker.log"
+  }
+  eventually 120 warned
+  works
+  [ "$(grep -c 'local disks are old-fashioned' "$work/log/worker.log")" = 1 ]
+  kubectl delete validatingadmissionpolicybinding,validatingadmissionpolicy warn
+}
+
+# The last one: the API server stays so.
+@test "without streaming lists a node reads them from the cache, and a new leader consistent ones" {
+  is_older_than 1.34 || "$BATS_TEST_DIRNAME/../lab/control-plane" restart-api "$work/cluster" --feature-gates=WatchList=false
+  since=$(now)
+  start_daemon worker
+  start_cluster_daemon first
+  eventually 60 follows node "$since" "$refused_streams" "${of_node[@]}"
+  eventually 60 follows node "$since" "$from_cache" "${of_node[@]}"
+  eventually 60 follows cluster "$since" "$consistent" "${of_cluster[@]}"
+  [ "$(grep -c 'no streaming lists' "$work/log/worker.log")" = 3 ]
+  works
+  [ -z "$(requests node "$since" | grep limit=)" ]
+  [ -z "$(requests cluster "$since" | grep 'resourceVersion=0$')" ]
+  ! grep -h -e 'list failed' "$work"/log/{worker,first}.log
+}
