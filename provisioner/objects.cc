@@ -80,6 +80,7 @@ Claim read_claim(JsonView object) {
   claim.access_modes = texts(spec["accessModes"]);
   claim.has_data_source = spec["dataSource"].is_object() || spec["dataSourceRef"].is_object();
   claim.has_selector = spec["selector"].is_object();
+  claim.attributes_class = text(spec["volumeAttributesClassName"]);
   claim.deleting = meta["deletionTimestamp"].exists();
   const JsonView status = object["status"];
   claim.phase = text(status["phase"]);

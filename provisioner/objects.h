@@ -47,6 +47,7 @@ struct Claim {
   std::string resize_error;   // the message of its condition kControllerResizeError; empty: none
   std::vector<std::string> other_conditions;  // as JSON: those that growth has nothing to do with
   std::vector<std::string> access_modes;
+  std::string attributes_class;  // of volume attributes
   bool has_data_source = false;
   bool has_selector = false;
   bool file_system_pending = false;  // kFileSystemResizePending
