@@ -112,7 +112,7 @@ bool awaits_mount(const Growth& growth, const Claim& claim, Bytes size, Bytes he
          !is_open(inventory, growth.spec.name.text());
 }
 
-bool must_tell_volume(const Growth& growth, Bytes size, bool made) {
+bool needs_patch(const Growth& growth, Bytes size, bool made) {
   return growth.capacity != size || (!made && growth.granted < size);
 }
 

@@ -64,9 +64,9 @@ Status keep_budget(const Growth& growth, const std::string& node, const Allowanc
 bool awaits_mount(const Growth& growth, const Claim& claim, Bytes size, Bytes held,
                   const engine::Inventory& inventory);
 
-// Whether the PersistentVolume must be told: its capacity, when that is another, and what is
-// granted, when no disk shows it yet.
-bool must_tell_volume(const Growth& growth, Bytes size, bool made);
+// True if the PersistentVolume does not say yet what is so: its capacity, and what is granted,
+// which counts until a disk shows it.
+bool needs_patch(const Growth& growth, Bytes size, bool made);
 
 // Who still has to do what, once the disks hold the size and the PersistentVolume says so.
 enum class GrowthEnd {

@@ -71,7 +71,7 @@ Task<Status> GrowthWorker::grow(const Claim& claim, const Volume& volume, const 
     auto failed = co_await fail(claim, volume, growth, made.error());
     co_return failed;
   }
-  if (must_tell_volume(growth, size, *made)) {
+  if (needs_patch(growth, size, *made)) {
     // Without an answer it stays reserved: the PersistentVolume may promise it by now.
     auto told = co_await patch_capacity(volume, size, size);
     if (!told) co_return told;

@@ -240,11 +240,11 @@ TEST_CASE("only a mount is waited for when disks, capacity and claim say all tha
 
 TEST_CASE("the PersistentVolume is told its capacity, and what no disk shows") {
   const Bytes two = kGiB + kGiB;
-  CHECK(must_tell_volume({sample_spec(), kGiB, kGiB, two}, two, true));
-  CHECK_FALSE(must_tell_volume({sample_spec(), kGiB, two, two}, two, true));
-  CHECK(must_tell_volume({sample_spec(), kGiB, Bytes(9 * kGiB.count()), two}, two, true));
-  CHECK(must_tell_volume({sample_spec(), kGiB, two, two}, two, false));
-  CHECK_FALSE(must_tell_volume({sample_spec(), two, two, two}, two, false));
+  CHECK(needs_patch({sample_spec(), kGiB, kGiB, two}, two, true));
+  CHECK_FALSE(needs_patch({sample_spec(), kGiB, two, two}, two, true));
+  CHECK(needs_patch({sample_spec(), kGiB, Bytes(9 * kGiB.count()), two}, two, true));
+  CHECK(needs_patch({sample_spec(), kGiB, two, two}, two, false));
+  CHECK_FALSE(needs_patch({sample_spec(), two, two, two}, two, false));
 }
 
 TEST_CASE("the status is told when the file system has grown, which an open device shows") {
