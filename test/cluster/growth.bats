@@ -77,6 +77,10 @@ failures() {
   kubectl get events -o json | jq '[.items[] | select(.involvedObject.name == "data"
     and .reason == "VolumeResizeFailed") | .count] | add'
 }
+# By it a claim that is bound anew would be told an old size; the controller takes it away.
+has_no_former_size() {
+  kubectl get pv "$volume" -o json | jq -e '.metadata.annotations | has("volume.alpha.kubernetes.io/pre-resize-capacity") | not'
+}
 # The controller is through with the request, whatever the daemon makes of it.
 ask_slowly() {
   touch "$work/worker/hold-lvextend"
@@ -249,6 +253,7 @@ ask_slowly() {
   rm "$work/worker/hold-lvextend"
   eventually 30 claim_has 668Mi
   eventually 30 nothing_is_left_of_growth 700M
+  eventually 30 has_no_former_size
   capacity_is 668Mi
   eventually 30 quota_is_charged 700M
   # The next one begins anew, and not with what the controller remembers of the first.
