@@ -128,6 +128,11 @@ std::optional<std::string> driver_differs(JsonView driver) {
   expect("attachRequired", false);
   expect("podInfoOnMount", true);
   expect("storageCapacity", true);
+  // The scheduler of Kubernetes 1.37 would look for the driver in CSINode, where only kubelet
+  // enters one that is CSI's (pkg/scheduler/framework/plugins/nodevolumelimits,
+  // checkCSIDriverOnNode).
+  if (spec["preventPodSchedulingIfMissing"].boolean() == true)
+    found.emplace_back("preventPodSchedulingIfMissing is not false");
   const std::string modes = mode_list(spec["volumeLifecycleModes"]);
   if (modes != "Persistent") found.push_back(concat("volumeLifecycleModes is [", modes, ']'));
   const JsonView policy = spec["fsGroupPolicy"];

@@ -16,6 +16,13 @@ std::optional<std::string> objection(const Claim& claim) {
   if (claim.has_data_source) return "dataSource is not supported: a local volume starts empty";
   if (claim.has_selector)
     return "a selector is not supported: volumes are made for the claim, not chosen";
+  // A PersistentVolume that is not CSI's cannot have one, and without it no claim is bound that has
+  // one (pkg/apis/core/validation, component-helpers storage/volume FindMatchingVolume).
+  if (!claim.attributes_class.empty())
+    return concat(
+        "volumeAttributesClassName ", printable(claim.attributes_class, 80),
+        " is not supported: make the claim anew without it, and put what the volume is to "
+        "be like into its StorageClass");
   return std::nullopt;
 }
 

@@ -30,6 +30,14 @@ Error no_room(const Growth& growth, const std::string& node, Bytes from, Bytes t
                       "; the volume stays as it is, and grows once there is room"));
 }
 
+// Quota charges what is allocated, if that is more than the request.
+bool is_settled(const Claim& claim, Bytes size) {
+  const auto allocated = parse_quantity(claim.allocated);
+  const bool overcharged = allocated && *allocated > size;
+  return claim.resize_status.empty() && claim.resize_error.empty() && !claim.file_system_pending &&
+         !overcharged;
+}
+
 }  // namespace
 
 GrowthPlan plan_growth(const Claim& claim, const Volume* volume, const std::string& node,
@@ -38,20 +46,32 @@ GrowthPlan plan_growth(const Claim& claim, const Volume* volume, const std::stri
   const auto requested = parse_quantity(claim.requested);
   const auto offered = parse_quantity(volume->capacity);
   // Until the controller has written it, the status says nothing: then nothing is known to lack.
-  const auto told = parse_quantity(claim.capacity);
-  if (!requested || !offered || !told) return LeaveAlone{};
-  if (*told >= *requested) return LeaveAlone{};
+  const auto reported = parse_quantity(claim.capacity);
+  if (!requested || !offered || !reported) return LeaveAlone{};
+  const bool complete = *reported >= *requested;
+  const Settle settle{*reported, *offered != *reported, !is_settled(claim, *reported)};
+  if (complete && !settle.capacity_differs && !settle.status_differs) return LeaveAlone{};
   auto spec = spec_of(*volume);
+  if (complete && !(spec && spec->cluster_id == cluster_id)) return LeaveAlone{};
+  if (complete) return settle;
   if (!spec) return Refuse{concat("the volume cannot grow: ", spec.error().message())};
   if (spec->cluster_id != cluster_id)
     return Refuse{"the volume was made for another cluster and does not grow"};
   const auto granted = parse_quantity(volume->granted);
   const Bytes word = granted ? std::max(spec->size, *granted) : spec->size;
-  return Growth{std::move(*spec), word, *offered, *requested};
+  return Growth{std::move(*spec), word, *offered, *requested, *reported};
 }
 
 Promise promise_of(const Growth& growth, Bytes size) {
   return {growth.spec.name.text(), growth.spec.backend, growth.spec.pool, size};
+}
+
+Bytes size_asked(const Growth& growth, const PoolRoom& room) {
+  return engine::size_in(growth.spec.backend, room.pool, growth.asked, room.unit);
+}
+
+Bytes size_kept(const Growth& growth, Bytes held) {
+  return std::max(held.count() == 0 ? growth.granted : held, growth.reported);
 }
 
 Result<Bytes> fit_growth(const Growth& growth, const std::string& node, const PoolRoom& room) {
@@ -59,8 +79,7 @@ Result<Bytes> fit_growth(const Growth& growth, const std::string& node, const Po
   const auto cost = [&](Bytes size) {
     return engine::cost_in(backend, room.pool, size, room.unit);
   };
-  const Bytes target =
-      std::max(engine::size_in(backend, room.pool, growth.asked, room.unit), room.held);
+  const Bytes target = std::max(size_asked(growth, room), room.held);
   // A volume that has not been made yet is promised all the same: that much is its own.
   const bool made = room.held.count() != 0;
   const Bytes taken = cost(made ? room.held : growth.granted);
@@ -93,18 +112,16 @@ bool awaits_mount(const Growth& growth, const Claim& claim, Bytes size, Bytes he
          !is_open(inventory, growth.spec.name.text());
 }
 
-bool must_tell_volume(const Growth& growth, Bytes size, bool made) {
+bool needs_patch(const Growth& growth, Bytes size, bool made) {
   return growth.capacity != size || (!made && growth.granted < size);
 }
 
 // An engine that finds the volume mounted grows its file system at once, and one that mounts it
 // later grows it then, under one lock: whoever sees it open after the growth knows that it is done.
-GrowthEnd end_of(const Growth& growth, const Claim& claim, bool made,
-                 const engine::Inventory& inventory) {
+GrowthEnd end_of(const Growth& growth, bool made, const engine::Inventory& inventory) {
   const bool grows_at_once = growth.spec.backend == engine::Backend::kQuota;
-  if (made && (grows_at_once || is_open(inventory, growth.spec.name.text())))
-    return GrowthEnd::kComplete;
-  return claim.file_system_pending ? GrowthEnd::kToldBefore : GrowthEnd::kAtMount;
+  const bool grown = grows_at_once || is_open(inventory, growth.spec.name.text());
+  return made && grown ? GrowthEnd::kComplete : GrowthEnd::kAtMount;
 }
 
 }  // namespace flexlocal::provisioner

@@ -15,9 +15,18 @@ struct Growth {
   Bytes granted;  // what this node has given its word for: the first size, or what it granted since
   Bytes capacity;  // what the PersistentVolume says, by whoever's hand
   Bytes asked;
+  Bytes reported{};  // what the claim's status says that the file system has
 };
 
-using GrowthPlan = std::variant<LeaveAlone, Growth, Refuse>;
+// The volume has what is asked for, but the claim's status or the PersistentVolume's capacity still
+// says something else about its growth. The expand controller writes both without looking.
+struct Settle {
+  Bytes size;  // what the claim's status says that the file system has
+  bool capacity_differs = false;
+  bool status_differs = false;
+};
+
+using GrowthPlan = std::variant<LeaveAlone, Growth, Settle, Refuse>;
 
 // The PersistentVolume's capacity proves nothing: for a FlexVolume the expand controller raises it
 // at once, without asking anybody, and puts FileSystemResizePending on the claim
@@ -26,12 +35,19 @@ using GrowthPlan = std::variant<LeaveAlone, Growth, Refuse>;
 //
 // `volume`: the one that the claim names, nullptr when it is none of this node's. Only a bound pair
 // of ours on this node grows, never one that is on its way out; a claim that asks for less, or for
-// what it has, is left alone.
+// what it has, does not grow.
 GrowthPlan plan_growth(const Claim& claim, const Volume* volume, const std::string& node,
                        const std::string& cluster_id);
 
 // What is promised of the disks once the volume offers `size`.
 Promise promise_of(const Growth& growth, Bytes size);
+
+// Returns the size that a volume has which offers what is asked for and no more.
+Bytes size_asked(const Growth& growth, const PoolRoom& room);
+
+// Returns what the volume has, if it does not grow. `held`: what the disks show of it, 0 when it is
+// not made. Never less than the claim's status says: a disk that is not to be seen now is not gone.
+Bytes size_kept(const Growth& growth, Bytes held);
 
 // The size that the volume will really offer, if there is room for what that takes beyond the
 // volume of today; else kNoSpace with figures. `room`: Accounts::room() what promise_of() `asked`
@@ -48,19 +64,17 @@ Status keep_budget(const Growth& growth, const std::string& node, const Allowanc
 bool awaits_mount(const Growth& growth, const Claim& claim, Bytes size, Bytes held,
                   const engine::Inventory& inventory);
 
-// Whether the PersistentVolume must be told: its capacity, when that is another, and what is
-// granted, when no disk shows it yet.
-bool must_tell_volume(const Growth& growth, Bytes size, bool made);
+// True if the PersistentVolume does not say yet what is so: its capacity, and what is granted,
+// which counts until a disk shows it.
+bool needs_patch(const Growth& growth, Bytes size, bool made);
 
 // Who still has to do what, once the disks hold the size and the PersistentVolume says so.
 enum class GrowthEnd {
-  kComplete,   // the file system has it: the claim's status may say so
-  kAtMount,    // the file system follows when kubelet mounts the volume: to be said on the claim
-  kToldBefore  // the same, and it is said
+  kComplete,  // the file system has it: the claim's status may say so
+  kAtMount    // the file system follows when kubelet mounts the volume: the claim is to say so
 };
 
 // `made`: the volume was there to be grown. `inventory`: taken after the growth.
-GrowthEnd end_of(const Growth& growth, const Claim& claim, bool made,
-                 const engine::Inventory& inventory);
+GrowthEnd end_of(const Growth& growth, bool made, const engine::Inventory& inventory);
 
 }  // namespace flexlocal::provisioner

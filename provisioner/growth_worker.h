@@ -1,6 +1,7 @@
 // Carries out a growth: the disks, then the PersistentVolume, then the claim's status.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "provisioner/growth_plan.h"
@@ -26,17 +27,29 @@ class GrowthWorker {
   struct Fit {
     Bytes size;
     Bytes held;
+    std::string allocated;  // what the claim's status is to say then: see allocated_for()
   };
   Task<Result<Fit>> find_room(const Claim& claim, const Growth& growth);
   Status keep_in_budget(const Claim& claim, const Growth& growth, Bytes held, Bytes size) const;
   // Whether the volume was there to be grown; one that was not is made at its first mount.
   Task<Result<bool>> grow_disks(const Claim& claim, const Growth& growth, Bytes size);
-  Task<Status> tell_volume(const Volume& volume, Bytes size);
-  Task<Status> conclude(const Claim& claim, const Growth& growth, Bytes size, bool made);
+  // `granted`: what the node gives its word for from now on; nullopt leaves that as it is.
+  Task<Status> patch_capacity(const Volume& volume, Bytes size, std::optional<Bytes> granted);
+  Task<Status> conclude(const Claim& claim, const Growth& growth, const Fit& fit, bool made);
+  Task<Status> complete(const Claim& claim, const Growth& growth, const Fit& fit);
+  Task<Status> await_mount(const Claim& claim, const Growth& growth, const Fit& fit);
+  Task<Status> settle(const Claim& claim, const Volume& volume, const Settle& settle);
+  // The volume does not grow now: Kubernetes is told what it keeps. Returns `why`, after an event.
+  Task<Error> fail(const Claim& claim, const Volume& volume, const Growth& growth,
+                   const Error& why);
+  Task<Status> correct(const Claim& claim, const Volume& volume, const Growth& growth);
+  Task<Status> patch_failed(const Claim& claim, Bytes has, bool as_requested);
+  Task<Error> refuse(const Claim& claim, const Error& why);
   Task<Status> write_status(const Claim& claim, const std::string& body);
-  Error refuse(const Claim& claim, const Error& why);
-  void say(const Claim& claim, kube::EventType type, std::string_view reason,
-           const std::string& message);
+  void record_failure(const Claim& claim, const Error& why);
+  void warn_unless_overtaken(const Claim& claim, const Status& corrected);
+  void record_event(const Claim& claim, kube::EventType type, std::string_view reason,
+                    const std::string& message);
 
   NodeParts& parts_;
 };

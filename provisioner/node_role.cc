@@ -107,7 +107,10 @@ NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& s
       memory_(api, log, membership.node.name, parts_.budget) {
   claims_.on_change([this](const std::string& key) { enqueue_claim(key); });
   volumes_.on_change([this](const std::string& key) {
-    if (const Volume* const volume = volumes_.get(key)) know_class(volume->storage_class);
+    if (const Volume* const volume = volumes_.get(key)) {
+      know_class(volume->storage_class);
+      enqueue_settlement(*volume);
+    }
     enqueue_volume(key);
   });
   // A class that is mended, or made after its claims, is what they may have waited for.
@@ -286,10 +289,11 @@ void NodeRole::enqueue_claim(const std::string& key) {
   queue_.add(concat(kClaimKey, key), priority_of(claim, volume, parts_.node.name));
 }
 
-// A change of its volume's capacity comes by the claim, whose status follows. Most claims of a
-// cluster are other nodes', and each of their changes comes by here: no pass is spent on them,
-// unless it may take back what is reserved for one that has gone elsewhere, or the claim waits for
-// a node and it may be this node's turn. While others go first it is looked at again later.
+// A change of its volume's capacity comes by the claim, whose status follows, or by
+// enqueue_settlement(). Most claims of a cluster are other nodes', and each of their changes comes
+// by here: no pass is spent on them, unless it may take back what is reserved for one that has gone
+// elsewhere, or the claim waits for a node and it may be this node's turn. While others go first it
+// is looked at again later.
 bool NodeRole::is_left_to_others(const std::string& key) {
   const bool waits = ranks() && rank_placer_.notice(key);
   const Claim* const claim = claims_.get(key);
@@ -323,6 +327,17 @@ void NodeRole::enqueue_growths() {
     const std::string key = concat(kClaimKey, name);
     if (claim.file_system_pending && queue_.failures(key) == 0) queue_.add(key);
   });
+}
+
+// The expand controller may write a PersistentVolume's capacity when all is done, which changes no
+// claim.
+void NodeRole::enqueue_settlement(const Volume& volume) {
+  if (!has_synced()) return;
+  const std::string name = concat(volume.claim_namespace, '/', volume.claim_name);
+  const Claim* const claim = claims_.get(name);
+  if (claim == nullptr) return;
+  const auto plan = plan_growth(*claim, &volume, parts_.node.name, parts_.cluster_id);
+  if (std::holds_alternative<Settle>(plan)) queue_.add(concat(kClaimKey, name));
 }
 
 void NodeRole::enqueue_volumes() {

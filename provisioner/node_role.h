@@ -85,6 +85,7 @@ class NodeRole {
   void enqueue_volume(const std::string& name);
   void enqueue_claims();
   void enqueue_growths();
+  void enqueue_settlement(const Volume& volume);
   void enqueue_claim(const std::string& key);
   bool is_left_to_others(const std::string& key);
   void enqueue_asking();

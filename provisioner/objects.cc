@@ -15,6 +15,8 @@ constexpr std::string_view kProvisionerAnnotation = "volume.kubernetes.io/storag
 constexpr std::string_view kBetaClass = "volume.beta.kubernetes.io/storage-class";
 // What an expand controller says while it works (pkg/apis/core/types.go).
 constexpr std::string_view kResizing = "Resizing";
+// What kubelet would say of a driver whose file systems it grows.
+constexpr std::string_view kNodeResizeError = "NodeResizeError";
 constexpr std::string_view kMigratedTo = "pv.kubernetes.io/migrated-to";
 
 std::string text(JsonView value) { return std::string(value.text()); }
@@ -32,7 +34,9 @@ void read_conditions(JsonView conditions, Claim& claim) {
     const std::string_view type = condition["type"].text();
     if (type == kFileSystemResizePending)
       claim.file_system_pending = condition["status"].text() == "True";
-    else if (type != kResizing)
+    else if (type == kControllerResizeError)
+      claim.resize_error = text(condition["message"]);
+    else if (type != kResizing && type != kNodeResizeError)
       claim.other_conditions.push_back(condition.dump());
   }
 }
@@ -76,10 +80,13 @@ Claim read_claim(JsonView object) {
   claim.access_modes = texts(spec["accessModes"]);
   claim.has_data_source = spec["dataSource"].is_object() || spec["dataSourceRef"].is_object();
   claim.has_selector = spec["selector"].is_object();
+  claim.attributes_class = text(spec["volumeAttributesClassName"]);
   claim.deleting = meta["deletionTimestamp"].exists();
   const JsonView status = object["status"];
   claim.phase = text(status["phase"]);
   claim.capacity = text(status["capacity"]["storage"]);
+  claim.allocated = text(status["allocatedResources"]["storage"]);
+  claim.resize_status = text(status["allocatedResourceStatuses"]["storage"]);
   read_conditions(status["conditions"], claim);
   return claim;
 }

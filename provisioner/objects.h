@@ -27,6 +27,8 @@ inline constexpr std::string_view kNodeUid = "flexlocal.io/node-uid";
 inline constexpr std::string_view kGranted = "flexlocal.io/granted";
 // A claim's condition: the volume has grown, its file system follows when kubelet mounts it next.
 inline constexpr std::string_view kFileSystemResizePending = "FileSystemResizePending";
+// A claim's condition since Kubernetes 1.31: the volume has not grown as the claim asks.
+inline constexpr std::string_view kControllerResizeError = "ControllerResizeError";
 
 struct Claim {
   std::string namespace_name;
@@ -39,9 +41,13 @@ struct Claim {
   std::string volume_mode;
   std::string requested;  // a quantity, not checked yet
   std::string phase;
-  std::string capacity;                       // what its status says; a quantity, not checked yet
+  std::string capacity;       // what its status says; a quantity, not checked yet
+  std::string allocated;      // its status.allocatedResources.storage; a quantity, not checked yet
+  std::string resize_status;  // its status.allocatedResourceStatuses.storage
+  std::string resize_error;   // the message of its condition kControllerResizeError; empty: none
   std::vector<std::string> other_conditions;  // as JSON: those that growth has nothing to do with
   std::vector<std::string> access_modes;
+  std::string attributes_class;  // of volume attributes
   bool has_data_source = false;
   bool has_selector = false;
   bool file_system_pending = false;  // kFileSystemResizePending

@@ -11,9 +11,10 @@ namespace flexlocal::provisioner {
 // As the scheduler counts it: containers and sidecars (init containers that are restarted)
 // together, or what an init container needs beside the sidecars before it, whichever is more; what
 // the pod asks for as a whole goes before the containers' sum; its overhead comes on top. What is
-// no quantity counts as nothing. Source: PodRequests in
+// no quantity counts as nothing, and a fraction of a byte as one. Source: PodRequests in
 // staging/src/k8s.io/component-helpers/resource/helpers.go; in 1.20 PodRequestsAndLimits in
-// pkg/api/v1/resource/helpers.go
+// pkg/api/v1/resource/helpers.go. An API server that does not know sidecars or requests of the pod
+// as a whole drops these fields, and so does its scheduler.
 Bytes memory_requested(JsonView pod);
 
 // Whether one of its volumes is the claim, also one that was made for the pod (ephemeral).

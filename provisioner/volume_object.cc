@@ -6,6 +6,9 @@
 namespace flexlocal::provisioner {
 namespace {
 
+// No annotation of others: by volume.alpha.kubernetes.io/pre-resize-capacity a claim that is bound
+// anew would be told that it has an old size (updateClaimStatus in
+// pkg/controller/volume/persistentvolume).
 void write_metadata(JsonWriter& json, const engine::VolumeSpec& spec, const NodeIdentity& node) {
   json.key("metadata").begin_object().member("name", spec.name.text());
   json.key("labels").begin_object().member(kNodeLabel, node.name).end_object();

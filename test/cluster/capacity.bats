@@ -1,5 +1,5 @@
 # The stock scheduler knows where there is room: real daemons of both roles, two nodes of different
-# size, and the scheduler of Kubernetes 1.20 with its gate for it.
+# size, and a scheduler that asks for room (that of Kubernetes 1.20 by a gate).
 
 setup_file() {
   . "$BATS_TEST_DIRNAME/daemon.bash"
@@ -88,6 +88,35 @@ refusals() {
   eventually 10 tells_truth large
 }
 
+# Its gate StorageCapacityScoring is on since 1.37. All else is the same on both nodes, or speaks for
+# the one with fewer pods.
+@test "the scheduler prefers the node with most room, by what its budget leaves" {
+  version=$(sed -n 's/^version=//p' "$work/cluster/ports" | tr -d '"')
+  [ "${version#1.}" -ge 37 ] || skip "the scheduler of $version does not look where there is most room"
+  for promised in 0 512 1024; do
+    eventually 10 tells_truth large $((promised << 20))
+    make_claim "data-$promised" 512Mi
+    eventually 30 claim_is "data-$promised" Bound
+    eventually 10 pod_is_on "data-$promised" large
+  done
+  # Of its budget of 1392 MiB less is left than of the other's, though more of its disks is free.
+  make_class roomy 'diskPerRam: "0.1"'
+  eventually 10 room_is_for small roomy $((1392 << 20))
+  delete_claim data-1024
+  delete_claim data-512
+  eventually 30 room_is_for large roomy $((880 << 20))
+  make_claim by-budget 512Mi roomy
+  eventually 30 claim_is by-budget Bound
+  eventually 10 pod_is_on by-budget small
+  kubectl delete storageclass roomy
+  delete_claim by-budget
+  delete_claim data-0
+  eventually 30 no_volumes
+  eventually 10 tells_truth large
+  eventually 10 tells_truth small
+}
+room_is_for() { [ "$(room "$1" "$2")" = "$3" ]; }
+
 @test "what a node loses of its room is told at once, what it cannot make volumes of as none" {
   make_claim data 1Gi
   eventually 30 claim_is data Bound
@@ -137,6 +166,24 @@ END
   driver '.spec.attachRequired'
   kubectl delete csidriver flexlocal.io
   eventually 30 driver '.spec.storageCapacity'
+}
+
+# By it the scheduler of 1.37 would look for flexlocal in CSINode, and find no node.
+@test "a CSIDriver that keeps pods from every node is reported" {
+  stop_processes "$work" first
+  kubectl delete csidriver flexlocal.io
+  sed '$a\  preventPodSchedulingIfMissing: true' "$examples/install/csidriver.yaml" | kubectl create --validate=false -f -
+  missing=$(driver .spec.preventPodSchedulingIfMissing || echo no)
+  start_cluster_daemon first --capacity-poll-interval=2s
+  [ -n "$missing" ] || {
+    eventually 30 event_says csidriver/flexlocal.io DriverDiffers 'preventPodSchedulingIfMissing is not false'
+    make_claim nowhere 512Mi
+    eventually 30 pod_says nowhere 'CSI driver'
+    delete_claim nowhere
+  }
+  kubectl delete csidriver flexlocal.io
+  eventually 30 driver '.spec.storageCapacity'
+  [ -z "$missing" ] || skip "this Kubernetes has no preventPodSchedulingIfMissing"
 }
 
 # How often the cluster daemon has looked at the nodes' objects.

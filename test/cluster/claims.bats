@@ -118,6 +118,36 @@ older_record() {
   refused "access mode ReadWriteMany is not possible" 512Mi flexlocal "accessModes: [ReadWriteMany]"
 }
 
+# 1.20 drops the first, and knows of no kinds but two.
+@test "volume attributes are refused in words, before a volume is made that nothing binds" {
+  [[ $(kubectl explain pvc.spec) == *volumeAttributesClassName* ]] || skip "this Kubernetes has none"
+  refused "volumeAttributesClassName gold is not supported" 512Mi flexlocal \
+    $'accessModes: [ReadWriteOnce]\n  volumeAttributesClassName: gold'
+}
+
+@test "on a claim that is bound volume attributes do no harm" {
+  [[ $(kubectl explain pvc.spec) == *volumeAttributesClassName* ]] || skip "this Kubernetes has none"
+  make_claim data 512Mi
+  eventually 30 claim_is data Bound
+  kubectl patch pvc data -p '{"spec": {"volumeAttributesClassName": "gold"}}'
+  eventually 10 pod_is_on data small
+  claim_is data Bound
+}
+
+@test "data sources of every kind are refused in words" {
+  refused "dataSource is not supported: a local volume starts empty" 512Mi flexlocal \
+    $'accessModes: [ReadWriteOnce]\n  dataSource: {kind: PersistentVolumeClaim, name: other}'
+  delete_claim data
+  eventually 30 is_gone pvc data
+  refused "dataSource is not supported: a local volume starts empty" 512Mi flexlocal \
+    $'accessModes: [ReadWriteOnce]\n  dataSource: {apiGroup: snapshot.storage.k8s.io, kind: VolumeSnapshot, name: s}'
+  [[ $(kubectl explain pvc.spec) == *dataSourceRef* ]] || return 0
+  delete_claim data
+  eventually 30 is_gone pvc data
+  refused "dataSource is not supported: a local volume starts empty" 512Mi flexlocal \
+    $'accessModes: [ReadWriteOnce]\n  dataSourceRef: {apiGroup: example.org, kind: Anything, name: x}'
+}
+
 @test "a volume too small for its file system is refused in words" {
   refused "100 MiB is too small: an xfs file system needs at least 300 MiB" 100Mi
 }

@@ -23,7 +23,9 @@ setup() {
 
 teardown() {
   [ -z "${controllers:-}" ] || kill -CONT "$controllers"
+  [ ! -e "$work/worker/lvextend.whole" ] || mv "$work/worker/lvextend.whole" "$work/worker/lvextend"
   rm -f "$work"/worker/{open,broken,hold-*,held-*}
+  kubectl delete quota storage --ignore-not-found
   delete_claim other
   delete_claim data
   eventually 30 is_gone pvc data
@@ -49,6 +51,43 @@ pending() {
 not_pending() { ! pending; }
 lv_size() { "$work/worker/lvs" --noheadings --units m --nosuffix -o lv_size "worker/$volume" | tr -d ' '; }
 lv_is() { [ "$(lv_size)" = "$1.00" ]; }
+
+# What Kubernetes keeps of a growth in the claim beside that, since 1.32.
+keeps_growths() { [ "$(sed -n 's/^version=//p' "$work/cluster/ports" | tr -d '"')" != 1.20 ]; }
+need_growths() { keeps_growths || skip "Kubernetes 1.20 keeps nothing of a growth, and takes no smaller request"; }
+resize_status_is() { [ "$(kubectl get pvc data -o 'jsonpath={.status.allocatedResourceStatuses.storage}')" = "$1" ]; }
+allocated_is() { [ "$(kubectl get pvc data -o 'jsonpath={.status.allocatedResources.storage}')" = "$1" ]; }
+nothing_is_left_of_growth() {
+  kubectl get pvc data -o json | jq -e --arg allocated "$1" '.status.allocatedResourceStatuses == null
+    and .status.allocatedResources.storage == $allocated
+    and all(.status.conditions[]?; .type == "Unused")'
+}
+says_failed() {
+  resize_status_is ControllerResizeInfeasible && allocated_is 512Mi && capacity_is 512Mi && claim_has 512Mi &&
+    kubectl get pvc data -o json | jq -e --arg message "the volume keeps 512 MiB and does not grow to $1 now" \
+      '[.status.conditions[] | select(.type != "Unused")] | length == 1 and .[0].type == "ControllerResizeError"
+        and (.[0].message | startswith($message))'
+}
+quota_is_charged() {
+  local used
+  used=$(kubectl get quota storage -o 'jsonpath={.status.used.requests\.storage}')
+  [ "$(numfmt --from=auto "$used")" = "$(numfmt --from=auto "$1")" ]
+}
+failures() {
+  kubectl get events -o json | jq '[.items[] | select(.involvedObject.name == "data"
+    and .reason == "VolumeResizeFailed") | .count] | add'
+}
+# By it a claim that is bound anew would be told an old size; the controller takes it away.
+has_no_former_size() {
+  kubectl get pv "$volume" -o json | jq -e '.metadata.annotations | has("volume.alpha.kubernetes.io/pre-resize-capacity") | not'
+}
+# The controller is through with the request, whatever the daemon makes of it.
+ask_slowly() {
+  touch "$work/worker/hold-lvextend"
+  ask "$1"
+  eventually 30 test -e "$work/worker/held-lvextend"
+  eventually 30 resize_status_is NodeResizePending
+}
 
 # As it is under load, when kube-controller-manager comes late to a claim.
 @test "a claim has its volume before it is marked, and grows without a mark" {
@@ -202,4 +241,118 @@ lv_is() { [ "$(lv_size)" = "$1.00" ]; }
   eventually 60 claim_has 1100Mi
   capacity_is 1100Mi
   lv_is 1100
+}
+
+@test "a growth that is done leaves nothing in the claim, and quota is charged for what it asks" {
+  need_growths
+  kubectl create quota storage --hard=requests.storage=10Gi
+  use_volume
+  touch "$work/worker/open"
+  ask_slowly 700M
+  eventually 30 capacity_is 700M
+  rm "$work/worker/hold-lvextend"
+  eventually 30 claim_has 668Mi
+  eventually 30 nothing_is_left_of_growth 700M
+  eventually 30 has_no_former_size
+  capacity_is 668Mi
+  eventually 30 quota_is_charged 700M
+  # The next one begins anew, and not with what the controller remembers of the first.
+  ask_slowly 1Gi
+  allocated_is 1Gi
+  rm "$work/worker/hold-lvextend"
+  eventually 30 claim_has 1Gi
+  eventually 30 nothing_is_left_of_growth 1Gi
+  eventually 30 quota_is_charged 1Gi
+}
+
+@test "a capacity that the controller writes when all is done does not stay" {
+  use_volume
+  touch "$work/worker/open"
+  ask 700M
+  eventually 30 claim_has 668Mi
+  kubectl patch pv "$volume" -p '{"spec":{"capacity":{"storage":"700M"}}}'
+  eventually 30 capacity_is 668Mi
+  claim_has 668Mi
+}
+
+@test "without room the claim and its volume say what there is, and a smaller request ends well" {
+  need_growths
+  kubectl create quota storage --hard=requests.storage=10Gi
+  make_claim other 1Gi growing
+  eventually 30 claim_is other Bound
+  use_volume
+  touch "$work/worker/open"
+  ask 1100Mi
+  eventually 30 says_failed 1100Mi
+  quota_is_charged 2124Mi
+  # For which there is no room either.
+  ask 1050Mi
+  eventually 30 says_failed 1050Mi
+  eventually 30 quota_is_charged 2074Mi
+  ask 600M
+  eventually 30 claim_has 576Mi
+  eventually 30 nothing_is_left_of_growth 600M
+  lv_is 576
+  capacity_is 576Mi
+  eventually 30 quota_is_charged $(((1 << 30) + 600000000))
+  # And nobody goes on about it: a whole other growth, and not one event more.
+  failed=$(failures)
+  ask 620M
+  eventually 30 claim_has 592Mi
+  eventually 30 nothing_is_left_of_growth 620M
+  [ "$(failures)" = "$failed" ]
+  # What was refused is asked for again, and there is room for it now.
+  delete_claim other
+  eventually 30 is_gone pvc other
+  ask 1050Mi
+  eventually 30 claim_has 1052Mi
+  eventually 30 nothing_is_left_of_growth 1050Mi
+  eventually 30 quota_is_charged 1050Mi
+}
+
+@test "disks that cannot make a volume larger leave the claim saying what there is" {
+  need_growths
+  use_volume
+  touch "$work/worker/open"
+  mv "$work/worker/lvextend" "$work/worker/lvextend.whole"
+  printf '#!/bin/bash\necho "disk on fire" >&2\nexit 5\n' >"$work/worker/lvextend"
+  chmod +x "$work/worker/lvextend"
+  ask 1Gi
+  eventually 30 says_failed 1Gi
+  event_says pvc/data VolumeResizeFailed "disk on fire"
+  mv "$work/worker/lvextend.whole" "$work/worker/lvextend"
+  eventually 30 claim_has 1Gi
+  eventually 30 nothing_is_left_of_growth 1Gi
+  capacity_is 1Gi
+}
+
+@test "a volume that was promised more, and not made, gives it back for a smaller request" {
+  need_growths
+  kubectl create quota storage --hard=requests.storage=10Gi
+  ask 1Gi
+  eventually 30 granted 1Gi
+  eventually 30 resize_status_is NodeResizePending
+  ask 700Mi
+  eventually 30 granted 700Mi
+  capacity_is 700Mi
+  eventually 30 allocated_is 700Mi
+  resize_status_is NodeResizePending
+  eventually 30 quota_is_charged 700Mi
+}
+
+@test "what the disks hold already is charged for, whatever the request was lowered to" {
+  need_growths
+  kubectl create quota storage --hard=requests.storage=10Gi
+  use_volume
+  touch "$work/worker/open"
+  stop_processes "$work" worker
+  "$work/worker/lvextend" -qq -L 1g "worker/$volume"
+  ask 1Gi
+  eventually 30 resize_status_is NodeResizePending
+  ask 700Mi
+  start_daemon worker
+  eventually 30 claim_has 1Gi
+  eventually 30 nothing_is_left_of_growth 1Gi
+  capacity_is 1Gi
+  eventually 30 quota_is_charged 1Gi
 }

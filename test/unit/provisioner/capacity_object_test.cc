@@ -85,6 +85,24 @@ TEST_CASE("that its class does not wait for pods is a label, to be selected by")
             .starts_with(R"({"metadata":{"labels":{"flexlocal.io/immediate":"true"}},)"));
 }
 
+// The scheduler scores by `capacity` without looking whether it is there, once the larger of both
+// has let the node pass (pkg/scheduler/framework/plugins/volumebinding, Score and Filter).
+TEST_CASE("no object ever says maximumVolumeSize without capacity, or more than it") {
+  for (const std::string version : {"v1", "v1beta1", "v1alpha1"})
+    for (const Bytes size : {Bytes(0), Bytes(1), kGiB, kMostBytes}) {
+      const CapacityPlace place{concat("storage.k8s.io/", version), "ns"};
+      for (const std::string& json :
+           {capacity_json(place, kIdentity, kLate, size), capacity_patch(place, kLate, size)}) {
+        const auto document = JsonDocument::parse(json);
+        REQUIRE(document.ok());
+        const JsonView root = document->root();
+        CHECK(root["capacity"].text() == format_quantity(size));
+        if (root["maximumVolumeSize"].exists())
+          CHECK(root["maximumVolumeSize"].text() == root["capacity"].text());
+      }
+    }
+}
+
 TEST_CASE("what a version, or the installation, does not have is left out") {
   const CapacityPlace bare{"storage.k8s.io/v1alpha1", "ns"};
   const std::string json = capacity_json(bare, kIdentity, kLate, kGiB);
@@ -113,6 +131,13 @@ TEST_CASE("another CSIDriver is told from ours, field by field") {
   CHECK(differs(with(made, R"(["Persistent"])", R"(["Persistent","Ephemeral"])")) ==
         "volumeLifecycleModes is [Persistent, Ephemeral]");
   CHECK(differs(with(made, R"("File")", R"("None")")) == "fsGroupPolicy is None");
+  const auto preventing = [&](const std::string& value) {
+    const std::string field = R"("spec":{"preventPodSchedulingIfMissing":)";
+    return differs(with(made, R"("spec":{)", concat(field, value, ',')));
+  };
+  CHECK(preventing("true") == "preventPodSchedulingIfMissing is not false");
+  CHECK_FALSE(preventing("false").has_value());
+  CHECK_FALSE(preventing("null").has_value());
 }
 
 TEST_CASE("the CSIDriver that is shipped for administrators is the one that is made") {

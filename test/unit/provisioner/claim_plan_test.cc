@@ -104,6 +104,9 @@ TEST_CASE("every refusal says what is wrong and what is accepted") {
         "ReadWriteOncePod");
   CHECK(refusal_after([](Claim& c) { c.has_data_source = true; }) ==
         "dataSource is not supported: a local volume starts empty");
+  CHECK(refusal_after([](Claim& c) { c.attributes_class = "gold"; }) ==
+        "volumeAttributesClassName gold is not supported: make the claim anew without it, and put "
+        "what the volume is to be like into its StorageClass");
   CHECK(refusal_after([](Claim& c) { c.has_selector = true; }) ==
         "a selector is not supported: volumes are made for the claim, not chosen");
   CHECK(refusal_after([](Claim& c) { c.requested = "lots"; }) ==

@@ -28,6 +28,12 @@ Growth growth_of(const Claim& claim, const Volume& volume) {
   return std::get<Growth>(planned);
 }
 
+Settle settle_of(const Claim& claim, const Volume& volume) {
+  const GrowthPlan planned = plan(claim, volume);
+  REQUIRE(std::holds_alternative<Settle>(planned));
+  return std::get<Settle>(planned);
+}
+
 Growth growth_to(Bytes asked) { return {sample_spec(), kGiB, kGiB, asked}; }
 
 PoolRoom room_with(Bytes free, Bytes held) {
@@ -71,12 +77,38 @@ TEST_CASE("a claim that asks for as much as it has, or for less, is left alone")
 TEST_CASE("what somebody else has raised is asked for until the claim's status says it, too") {
   const Volume grown = bound_volume(kGiB + kGiB);
   CHECK(growth_of(bound_claim("2Gi", "1Gi"), grown).asked == kGiB + kGiB);
-  CHECK(left_alone(bound_claim("1Gi", "1Gi"), grown));
   CHECK(left_alone(bound_claim("2Gi", "2Gi"), grown));
   Claim pending = bound_claim("3Gi", "1Gi");
   pending.file_system_pending = true;
   CHECK(growth_of(pending, grown).asked == Bytes(3 * kGiB.count()));
   CHECK(growth_of(pending, grown).capacity == kGiB + kGiB);
+}
+
+// It had raised it for a request that was lowered since, or wrote it after all was done.
+TEST_CASE(
+    "a capacity that says other than the status of a claim that has what it asks is settled") {
+  for (const Bytes offered : {kGiB + kGiB, kGiB - kExtent}) {
+    const Settle settle = settle_of(bound_claim("1Gi", "1Gi"), bound_volume(offered));
+    CHECK(settle.size == kGiB);
+    CHECK(settle.capacity_differs);
+    CHECK_FALSE(settle.status_differs);
+  }
+}
+
+TEST_CASE("what is left of a growth in the status of a claim that has what it asks is settled") {
+  const auto status_differs = [](auto change) {
+    Claim claim = bound_claim("1Gi", "1Gi");
+    change(claim);
+    const GrowthPlan planned = plan(claim, bound_volume());
+    const auto* settle = std::get_if<Settle>(&planned);
+    return settle != nullptr && settle->status_differs && !settle->capacity_differs;
+  };
+  CHECK(status_differs([](Claim& claim) { claim.resize_status = "NodeResizePending"; }));
+  CHECK(status_differs([](Claim& claim) { claim.resize_error = "no room"; }));
+  CHECK(status_differs([](Claim& claim) { claim.file_system_pending = true; }));
+  CHECK(status_differs([](Claim& claim) { claim.allocated = "2Gi"; }));
+  CHECK_FALSE(status_differs([](Claim& claim) { claim.allocated = "1Gi"; }));
+  CHECK_FALSE(status_differs([](Claim& claim) { claim.allocated = "1023Mi"; }));
 }
 
 TEST_CASE("what is granted is the first size, or what an annotation of ours says since") {
@@ -118,6 +150,9 @@ TEST_CASE("only a bound pair of ours on this node grows") {
     change(changed);
     return left_alone(changed, bound_volume());
   };
+  const Volume settled = bound_volume(kGiB + kGiB);
+  CHECK(std::holds_alternative<LeaveAlone>(
+      plan_growth(bound_claim("1Gi"), &settled, kNode, kOtherUid)));
   CHECK(with_claim([](Claim& changed) { changed.phase = "Pending"; }));
   CHECK(with_claim([](Claim& changed) { changed.phase = "Lost"; }));
   CHECK(with_claim([](Claim& changed) { changed.deleting = true; }));
@@ -163,6 +198,17 @@ TEST_CASE("a volume that is not made yet grows by what was not promised to it") 
         std::string::npos);
 }
 
+TEST_CASE(
+    "a volume that does not grow keeps what the disks show, and never less than was reported") {
+  Growth growth = growth_to(Bytes(9 * kGiB.count()));
+  growth.reported = kGiB - kExtent;
+  CHECK(size_kept(growth, Bytes(0)) == kGiB);
+  CHECK(size_kept(growth, kGiB + kGiB) == kGiB + kGiB);
+  growth.reported = kGiB + kExtent;
+  CHECK(size_kept(growth, Bytes(0)) == kGiB + kExtent);
+  CHECK(size_kept(growth, kGiB) == kGiB + kExtent);
+}
+
 TEST_CASE("disks that do not suffice for the layout refuse a growth, but not a conclusion") {
   PoolRoom room = room_with(kGiB, kGiB);
   room.disks_suffice = false;
@@ -194,28 +240,23 @@ TEST_CASE("only a mount is waited for when disks, capacity and claim say all tha
 
 TEST_CASE("the PersistentVolume is told its capacity, and what no disk shows") {
   const Bytes two = kGiB + kGiB;
-  CHECK(must_tell_volume({sample_spec(), kGiB, kGiB, two}, two, true));
-  CHECK_FALSE(must_tell_volume({sample_spec(), kGiB, two, two}, two, true));
-  CHECK(must_tell_volume({sample_spec(), kGiB, Bytes(9 * kGiB.count()), two}, two, true));
-  CHECK(must_tell_volume({sample_spec(), kGiB, two, two}, two, false));
-  CHECK_FALSE(must_tell_volume({sample_spec(), two, two, two}, two, false));
+  CHECK(needs_patch({sample_spec(), kGiB, kGiB, two}, two, true));
+  CHECK_FALSE(needs_patch({sample_spec(), kGiB, two, two}, two, true));
+  CHECK(needs_patch({sample_spec(), kGiB, Bytes(9 * kGiB.count()), two}, two, true));
+  CHECK(needs_patch({sample_spec(), kGiB, two, two}, two, false));
+  CHECK_FALSE(needs_patch({sample_spec(), two, two, two}, two, false));
 }
 
 TEST_CASE("the status is told when the file system has grown, which an open device shows") {
-  const Claim claim = bound_claim("2Gi");
-  Claim told = claim;
-  told.file_system_pending = true;
   Growth growth = growth_to(kGiB + kGiB);
-  CHECK(end_of(growth, claim, true, inventory_with(true)) == GrowthEnd::kComplete);
-  CHECK(end_of(growth, told, true, inventory_with(true)) == GrowthEnd::kComplete);
-  CHECK(end_of(growth, claim, true, inventory_with(false)) == GrowthEnd::kAtMount);
-  CHECK(end_of(growth, told, true, inventory_with(false)) == GrowthEnd::kToldBefore);
-  CHECK(end_of(growth, claim, true, {}) == GrowthEnd::kAtMount);
+  CHECK(end_of(growth, true, inventory_with(true)) == GrowthEnd::kComplete);
+  CHECK(end_of(growth, true, inventory_with(false)) == GrowthEnd::kAtMount);
+  CHECK(end_of(growth, true, {}) == GrowthEnd::kAtMount);
   // Mounted since, with the size it was made for: kubelet's expandfs makes it grow.
-  CHECK(end_of(growth, claim, false, inventory_with(true)) == GrowthEnd::kAtMount);
+  CHECK(end_of(growth, false, inventory_with(true)) == GrowthEnd::kAtMount);
   growth.spec.backend = engine::Backend::kQuota;
-  CHECK(end_of(growth, claim, true, {}) == GrowthEnd::kComplete);
-  CHECK(end_of(growth, claim, false, {}) == GrowthEnd::kAtMount);
+  CHECK(end_of(growth, true, {}) == GrowthEnd::kComplete);
+  CHECK(end_of(growth, false, {}) == GrowthEnd::kAtMount);
 }
 
 }  // namespace flexlocal::provisioner::test

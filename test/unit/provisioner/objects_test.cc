@@ -94,6 +94,9 @@ TEST_CASE("sources, selectors, a bound volume and deletion are noticed") {
   CHECK(changed(spec, spec + R"("dataSource":{"kind":"VolumeSnapshot","name":"s"},)")
             .has_data_source);
   CHECK(changed(spec, spec + R"("dataSourceRef":{"kind":"X","name":"s"},)").has_data_source);
+  CHECK(changed(spec, spec + R"("dataSourceRef":{"kind":"X","name":"s","namespace":"other"},)")
+            .has_data_source);
+  CHECK(changed(spec, spec + R"("volumeAttributesClassName":"gold",)").attributes_class == "gold");
   CHECK(changed(spec, spec + R"("selector":{},)").has_selector);
   CHECK(changed(spec, spec + R"("volumeName":"pvc-1",)").volume_name == "pvc-1");
   CHECK(changed(R"("creationTimestamp")",
@@ -108,8 +111,15 @@ TEST_CASE("what a claim has, and what of its growth is pending, is read from its
   const Claim bound = status(
       R"("status":{"phase":"Bound","capacity":{"storage":"2Gi"},"conditions":[
         {"type":"FileSystemResizePending","status":"True"},{"type":"Resizing","status":"True"},
-        {"type":"Other","status":"False","message":"m"}]})");
+        {"type":"ControllerResizeError","status":"True","message":"no room"},
+        {"type":"NodeResizeError","status":"True"},
+        {"type":"Other","status":"False","message":"m"}],
+        "allocatedResources":{"storage":"3Gi"},
+        "allocatedResourceStatuses":{"storage":"NodeResizePending"}})");
   CHECK(bound.phase == "Bound");
+  CHECK(bound.resize_error == "no room");
+  CHECK(bound.allocated == "3Gi");
+  CHECK(bound.resize_status == "NodeResizePending");
   CHECK(bound.capacity == "2Gi");
   CHECK(bound.file_system_pending);
   CHECK(bound.other_conditions ==

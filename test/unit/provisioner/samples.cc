@@ -12,12 +12,21 @@ std::string next_version() {
   return concat(++version);
 }
 
+std::string of_storage(const std::string& field, const std::string& value) {
+  return value.empty() ? "" : concat(",\"", field, R"(":{"storage":")", value, R"("})");
+}
+
 std::string status_text(const Claim& claim) {
   std::vector<std::string> conditions = claim.other_conditions;
   if (claim.file_system_pending)
     conditions.emplace_back(R"({"type":"FileSystemResizePending","status":"True"})");
-  return concat(R"({"phase":")", claim.phase.empty() ? "Pending" : claim.phase,
-                R"(","capacity":{"storage":")", claim.capacity, R"("},"conditions":[)",
+  if (!claim.resize_error.empty())
+    conditions.push_back(concat(R"({"type":"ControllerResizeError","status":"True","message":")",
+                                claim.resize_error, R"("})"));
+  return concat(R"({"phase":")", claim.phase.empty() ? "Pending" : claim.phase, '"',
+                R"(,"capacity":{"storage":")", claim.capacity, R"("})",
+                of_storage("allocatedResources", claim.allocated),
+                of_storage("allocatedResourceStatuses", claim.resize_status), R"(,"conditions":[)",
                 join(conditions, ","), "]}");
 }
 
