@@ -192,10 +192,12 @@ Task<Error> GrowthWorker::fail(const Claim& claim, const Volume& volume, const G
   co_return why;
 }
 
-// Disks that cannot be looked at leave unknown what the volume has, and so what is to be written.
-// An expand controller that is at work writes more in a moment, which brings the claim here again.
+// Disks that could not be looked at leave unknown what the volume has, and so what is to be
+// written. An expand controller that is at work writes more in a moment, which brings the claim
+// here again.
 Task<Status> GrowthWorker::correct(const Claim& claim, const Volume& volume, const Growth& growth) {
   if (claim.resize_status == kControllerResizeInProgress) co_return Status();
+  if (parts_.ledger.trouble()) co_return Status();
   auto looked = co_await parts_.ledger.refresh(false);
   if (!looked) co_return Status();
   const auto room = parts_.ledger.room(promise_of(growth, growth.asked), ticket_of(claim.key()));

@@ -117,6 +117,16 @@ TEST_CASE_FIXTURE(GrowthLab, "disks that fail leave capacity and status saying w
   CHECK(wrote(R"("storage":"ControllerResizeInfeasible")"));
 }
 
+TEST_CASE_FIXTURE(GrowthLab,
+                  "disks that cannot be looked at leave the status, and are looked at once") {
+  storage.inventory_status = Error(ErrorCode::kDeadline, "lvs did not end in time");
+  know_volume(raised_volume());
+  know_claim(marked_claim("2Gi"));
+  CHECK(failure() == ErrorCode::kDeadline);
+  CHECK(journal.empty());
+  CHECK(storage.looks == 1);
+}
+
 TEST_CASE_FIXTURE(GrowthLab, "an expand controller that is at work is not corrected half-way") {
   storage.free() = kMiB;
   know_volume(raised_volume());
