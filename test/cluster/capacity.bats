@@ -92,7 +92,7 @@ refusals() {
 # the one with fewer pods.
 @test "the scheduler prefers the node with most room, by what its budget leaves" {
   version=$(sed -n 's/^version=//p' "$work/cluster/ports" | tr -d '"')
-  [ "${version#1.}" -ge 37 ] || skip "the scheduler of $version does not look where there is most room"
+  [ "${version#1.}" -ge 37 ] || skip "version: the scheduler of $version does not look where there is most room"
   for promised in 0 512 1024; do
     eventually 10 tells_truth large $((promised << 20))
     make_claim "data-$promised" 512Mi
@@ -183,7 +183,7 @@ END
   }
   kubectl delete csidriver flexlocal.io
   eventually 30 driver '.spec.storageCapacity'
-  [ -z "$missing" ] || skip "this Kubernetes has no preventPodSchedulingIfMissing"
+  [ -z "$missing" ] || skip "version: this Kubernetes has no preventPodSchedulingIfMissing"
 }
 
 # How often the cluster daemon has looked at the nodes' objects.

@@ -120,13 +120,13 @@ older_record() {
 
 # 1.20 drops the first, and knows of no kinds but two.
 @test "volume attributes are refused in words, before a volume is made that nothing binds" {
-  [[ $(kubectl explain pvc.spec) == *volumeAttributesClassName* ]] || skip "this Kubernetes has none"
+  [[ $(kubectl explain pvc.spec) == *volumeAttributesClassName* ]] || skip "version: this Kubernetes has none"
   refused "volumeAttributesClassName gold is not supported" 512Mi flexlocal \
     $'accessModes: [ReadWriteOnce]\n  volumeAttributesClassName: gold'
 }
 
 @test "on a claim that is bound volume attributes do no harm" {
-  [[ $(kubectl explain pvc.spec) == *volumeAttributesClassName* ]] || skip "this Kubernetes has none"
+  [[ $(kubectl explain pvc.spec) == *volumeAttributesClassName* ]] || skip "version: this Kubernetes has none"
   make_claim data 512Mi
   eventually 30 claim_is data Bound
   kubectl patch pvc data -p '{"spec": {"volumeAttributesClassName": "gold"}}'

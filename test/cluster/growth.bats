@@ -54,7 +54,7 @@ lv_is() { [ "$(lv_size)" = "$1.00" ]; }
 
 # What Kubernetes keeps of a growth in the claim beside that, since 1.32.
 keeps_growths() { [ "$(sed -n 's/^version=//p' "$work/cluster/ports" | tr -d '"')" != 1.20 ]; }
-need_growths() { keeps_growths || skip "Kubernetes 1.20 keeps nothing of a growth, and takes no smaller request"; }
+need_growths() { keeps_growths || skip "version: Kubernetes 1.20 keeps nothing of a growth, and takes no smaller request"; }
 resize_status_is() { [ "$(kubectl get pvc data -o 'jsonpath={.status.allocatedResourceStatuses.storage}')" = "$1" ]; }
 allocated_is() { [ "$(kubectl get pvc data -o 'jsonpath={.status.allocatedResources.storage}')" = "$1" ]; }
 nothing_is_left_of_growth() {

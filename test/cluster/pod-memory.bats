@@ -68,7 +68,7 @@ END
 }
 
 # need FIELD: it is one of the pods of this Kubernetes.
-need() { kubectl explain "pod.spec.$1" || skip "this Kubernetes has no $1"; }
+need() { kubectl explain "pod.spec.$1" || skip "version: this Kubernetes has no $1"; }
 
 @test "containers that run together, and init containers before them" {
   needs 400 "containers: [$(asks a 300Mi), $(asks b 100Mi)]" "initContainers: [$(asks i 350Mi)]"

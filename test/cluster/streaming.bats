@@ -60,7 +60,7 @@ works() {
 }
 
 @test "the daemons' lists come as streams, and as nothing else" {
-  ! is_older_than 1.34 || skip "this API server has no streaming lists"
+  ! is_older_than 1.34 || skip "version: this API server has no streaming lists"
   since=$(now)
   start_daemon worker
   start_cluster_daemon first
@@ -73,7 +73,7 @@ works() {
 }
 
 @test "the API server's warnings are logged, each once" {
-  ! is_older_than 1.30 || skip "this API server has no policies that warn"
+  ! is_older_than 1.30 || skip "version: this API server has no policies that warn"
   kubectl apply -f - <<END
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy

@@ -100,10 +100,7 @@ no_volume_but() { [ "$(kubectl get pv -o name)" = "persistentvolume/$1" ]; }
 }
 
 @test "a second pod does not get a ReadWriteOncePod volume while the first has it, and gets it then" {
-  if version_is_old; then
-    ! claim_yaml once 320Mi flexlocal | sed 's/ReadWriteOnce\b/ReadWriteOncePod/' | kubectl apply -f - || false
-    return
-  fi
+  ! version_is_old || skip "version: Kubernetes 1.20 has no ReadWriteOncePod"
   claim_yaml once 320Mi flexlocal | sed 's/\[ReadWriteOnce\]/[ReadWriteOncePod]/' | kubectl apply -f -
   make_pod first "$(claim_volume once)"
   wait_until pod_is_ready first
@@ -122,10 +119,7 @@ no_volume_but() { [ "$(kubectl get pv -o name)" = "persistentvolume/$1" ]; }
 
 @test "a volume that a pod brings with it is made, and goes with the pod" {
   local template='ephemeral: {volumeClaimTemplate: {spec: {storageClassName: flexlocal, accessModes: [ReadWriteOnce], resources: {requests: {storage: 320Mi}}}}}'
-  if version_is_old; then
-    ! make_pod brings "$template" || false # 1.20 has them behind a gate
-    return
-  fi
+  ! version_is_old || skip "version: Kubernetes 1.20 has them behind a gate"
   make_pod brings "$template"
   wait_until pod_is_ready brings
   volume=$(volume_of brings-v)
