@@ -224,6 +224,10 @@ soak: all $(OUT)/engine-call $(OUT)/node-simulator $(killers) $(BUILD)/setup-lab
 matrix: all $(BUILD)/image.tar $(BUILD)/setup-lab  ## tiers cluster and e2e on Kubernetes 1.37, 1.35 and 1.20
 	scripts/matrix $(OUT)
 
+.PHONY: portability
+portability: $(BUILD)/setup-lab  ## build and check-unit with g++ and clang++ on Debian 12 and 13, in chroots
+	test/portability/run $(BUILD)
+
 .PHONY: conformance
 conformance: all $(BUILD)/image.tar $(BUILD)/setup-lab $(BUILD)/setup-conformance  ## Kubernetes' own storage suite, for each backend: hours
 	test/conformance/run $(OUT)
