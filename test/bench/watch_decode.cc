@@ -109,7 +109,8 @@ void measure(const char* name, int one_in, int rounds) {
   double ours_sum = 0;
   double other_sum = 0;
   for (int round = -2; round < rounds; ++round) {
-    const double ours = nanoseconds_of([&] { take_in(stream, kLines / one_in); });
+    const double ours =
+        nanoseconds_of([&] { take_in(stream, kLines / static_cast<std::size_t>(one_in)); });
     const double other = nanoseconds_of([&] { make_trees(stream); });
     if (round < 0) continue;  // not counted
     std::printf("sample %s %.0f %.0f\n", name, ours, other);

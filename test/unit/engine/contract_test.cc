@@ -25,7 +25,8 @@ TEST_CASE("options written by the provisioner read back as the same volume") {
 }
 
 TEST_CASE("a missing option is named") {
-  for (const auto& [key, value] : call_options()) {
+  for (const auto& option : call_options()) {
+    const std::string& key = option.first;
     if (key == "kubernetes.io/fsType" || key == "kubernetes.io/pod.namespace" ||
         key == "flexlocal.io/onDelete")
       continue;

@@ -61,7 +61,8 @@ TEST_CASE("the admission policy knows volumes and Leases by the names that the d
 }
 
 TEST_CASE("the admission policy is about the node daemon's account, and denies") {
-  for (const auto& [name, text] : expressions()) CHECK_MESSAGE(names(text, node_daemon()), name);
+  for (const auto& expression : expressions())
+    CHECK_MESSAGE(names(expression.second, node_daemon()), expression.first);
   std::size_t denying = 0;
   for (const YAML::Node& document : YAML::LoadAllFromFile(kFolder + "admission-policy.yaml")) {
     const YAML::Node& spec = document["spec"];
