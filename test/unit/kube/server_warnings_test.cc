@@ -88,6 +88,9 @@ TEST_CASE("warnings of answers and of watches are logged, those of a watch befor
   lab.tasks.spawn(store(http->stream(watch, sink), ended));
   CHECK(lab.run_until([&] { return lab.log.has("of a watch"); }));
   CHECK_FALSE(ended.has_value());
+  // The watch uses what is declared behind the lab, and ends before that.
+  lab.tasks.cancel();
+  CHECK(lab.run_until([&] { return ended.has_value(); }));
 }
 
 }  // namespace flexlocal::kube::test
