@@ -189,8 +189,9 @@ Status Engine::take_for_one_pod(const MountRequest& request, const MountSource& 
                                 const std::vector<MountEntry>& table, const std::string& folder) {
   const std::string own_uid = pod_uid_of(folder);
   auto holder = find_holder(table, source, folder);
-  if (!holder) {
-    auto elsewhere = find_holder_elsewhere(host_.proc, source, own_uid);
+  const std::string last_uid = holder ? std::string() : pod_names_.last_uid(request.spec.name);
+  if (!last_uid.empty() && last_uid != own_uid) {
+    auto elsewhere = find_holder_elsewhere(host_.proc, source, last_uid);
     if (!elsewhere) return elsewhere.error().context("looking whether another pod has the volume");
     holder = std::move(*elsewhere);
   }

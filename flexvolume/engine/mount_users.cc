@@ -68,11 +68,13 @@ std::optional<std::string> find_user(const std::vector<MountEntry>& table,
   return std::nullopt;
 }
 
-Status visit_users(const std::string& proc, const FindMount& find, const VisitUser& visit) {
+Status visit_users(const std::string& proc, const WantProcess& wants, const FindMount& find,
+                   const VisitUser& visit) {
   const auto all = processes(proc);
   if (!all) return all.error();
   std::map<ino_t, std::optional<std::string>> found;  // by mount namespace
   for (const std::string& number : *all) {
+    if (!wants(number)) continue;
     const std::string process = concat(proc, '/', number);
     const auto space = namespace_of(process);
     if (!space) return space.error();
@@ -98,7 +100,8 @@ Result<std::optional<std::string>> find_user_anywhere(const std::string& proc,
     return Visit::kStop;
   };
   auto visited = visit_users(
-      proc, [&](const std::vector<MountEntry>& table) { return find_user(table, folder); }, note);
+      proc, [](const std::string&) { return true; },
+      [&](const std::vector<MountEntry>& table) { return find_user(table, folder); }, note);
   if (!visited) return visited.error();
   return user;
 }

@@ -28,11 +28,14 @@ std::optional<std::string> find_user(const std::vector<MountEntry>& table,
 using FindMount = std::function<std::optional<std::string>(const std::vector<MountEntry>& table)>;
 enum class Visit { kGoOn, kStop };
 using VisitUser = std::function<Visit(const std::string& process, const std::string& mount_point)>;
+// By its number. False: the process is passed over, and its table is not read.
+using WantProcess = std::function<bool(const std::string& process)>;
 
-// Calls `visit` with every process, by its number, in whose mount namespace `find` finds a mount,
-// until it says kStop. `proc`: where the host's processes are listed. Processes that end meanwhile
+// Calls `visit` with every wanted process in whose mount namespace `find` finds a mount, until it
+// says kStop. `proc`: where the host's processes are listed. Processes that end meanwhile
 // are passed over; one whose table cannot be read is an error, since it proves nothing.
-Status visit_users(const std::string& proc, const FindMount& find, const VisitUser& visit);
+Status visit_users(const std::string& proc, const WantProcess& wants, const FindMount& find,
+                   const VisitUser& visit);
 
 // find_user() in the mount namespaces of all processes. Says where: "/mnt of process 17". Errors as
 // visit_users().

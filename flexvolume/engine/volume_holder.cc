@@ -69,18 +69,20 @@ std::optional<Holder> find_holder(const std::vector<MountEntry>& table, const Mo
 
 Result<std::optional<Holder>> find_holder_elsewhere(const std::string& proc,
                                                     const MountSource& source,
-                                                    const std::string& own_uid) {
+                                                    const std::string& last_uid) {
   std::optional<Holder> holder;
-  const auto judge = [&](const std::string& process, const std::string& mount_point) {
+  const auto is_last = [&](const std::string& process) {
     const auto cgroups = read_file(concat(proc, '/', process, "/cgroup"));
-    const auto uid = cgroups ? find_pod_uid(*cgroups) : std::nullopt;  // it may have ended
-    if (!uid || *uid == own_uid) return Visit::kGoOn;
-    holder = Holder{*uid, concat(printable(mount_point), " of process ", process)};
+    return cgroups && find_pod_uid(*cgroups) == last_uid;  // it may have ended
+  };
+  const auto find = [&](const std::vector<MountEntry>& table) {
+    return find_containers(table, source);
+  };
+  const auto note = [&](const std::string& process, const std::string& mount_point) {
+    holder = Holder{last_uid, concat(printable(mount_point), " of process ", process)};
     return Visit::kStop;
   };
-  auto visited = visit_users(
-      proc, [&](const std::vector<MountEntry>& table) { return find_containers(table, source); },
-      judge);
+  auto visited = visit_users(proc, is_last, find, note);
   if (!visited) return visited.error();
   return holder;
 }

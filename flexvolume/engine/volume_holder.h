@@ -25,14 +25,15 @@ std::string pod_uid_of(std::string_view folder);
 std::optional<Holder> find_holder(const std::vector<MountEntry>& table, const MountSource& source,
                                   std::string_view folder);
 
-// Another pod than `own_uid`, whose container sees the volume although kubelet has no mount of it
-// any more: kubelet unmounts a Lost claim's volume under the running pod, and a mount may have been
-// taken off lazily. Copies of kubelet's own mounts, as a pod has that was given the host's file
-// tree, are no use of the volume. Reads the mount table of every mount namespace. Errors as
-// visit_users().
+// The pod `last_uid`, if a container of it sees the volume although kubelet has no mount of it any
+// more: kubelet unmounts a Lost claim's volume under the running pod, and a mount may have been
+// taken off lazily. Only the pod that had the volume last can have kept it so. The mount tables of
+// others are not read: whoever makes mounts chooses what they show and how long the table is, so
+// a stranger could keep the volume from everybody. Copies of kubelet's own mounts, as a pod has
+// that was given the host's file tree, are no use of the volume. Errors as visit_users().
 Result<std::optional<Holder>> find_holder_elsewhere(const std::string& proc,
                                                     const MountSource& source,
-                                                    const std::string& own_uid);
+                                                    const std::string& last_uid);
 
 // kBusy. `name`: "namespace/name" of the pod that has it; empty when that is not known.
 Error held_by_another(const Holder& holder, const std::string& name);

@@ -208,8 +208,21 @@ TEST_CASE_FIXTURE(OnePod,
   REQUIRE(mount(kSecond).ok());
 }
 
+// Whoever makes a mount chooses what the table calls it.
+TEST_CASE_FIXTURE(OnePod, "no other pod than the one that had it last keeps the next one away") {
+  REQUIRE(mount(kFirst).ok());
+  const std::string source = device();
+  REQUIRE(engine.unmount(folder(kFirst)).ok());
+  have_process("17", concat("0::/kubepods/pod", kOtherClaim, "/abc\n"), "/x", source);
+  have_process("18", concat("0::/kubepods/pod", kOtherClaim, "/abc\n"), "/x", source);
+  fs::remove(fake.folder + "/proc/18/mountinfo");
+  CHECK(mount(kSecond).ok());
+}
+
 TEST_CASE_FIXTURE(OnePod, "a mount table that cannot be read is no proof that nobody has it") {
-  have_process("17", "0::/\n", "/data", "/dev/x");
+  REQUIRE(mount(kSecond).ok());
+  REQUIRE(engine.unmount(folder(kSecond)).ok());
+  have_process("17", concat("0::/kubepods/pod", kSecond, "/abc\n"), "/data", "/dev/x");
   fs::remove(fake.folder + "/proc/17/mountinfo");
   const auto mounted = mount(kFirst);
   REQUIRE_FALSE(mounted.ok());
