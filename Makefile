@@ -28,6 +28,11 @@ override CXXFLAGS += -std=c++20 -pthread -fno-strict-aliasing -Wall -Wextra -Wpe
   -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual -Werror
 override LDFLAGS += -pthread
 
+# g++ collects garbage only above that many KiB: a seventh of its time, and no file takes more.
+ifeq ($(findstring clang,$(compiler)),)
+override CXXFLAGS += --param ggc-min-heapsize=500000
+endif
+
 # make SANITIZE=address,undefined check-unit: objects of their own, so that they never mix.
 ifdef SANITIZE
 OUT := $(BUILD)/sanitize
