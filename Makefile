@@ -164,7 +164,7 @@ $(BUILD)/fuzz/%.o: %.cc test/fuzz/ignorelist $(OUT)/generated/flags $(fuzz_pch) 
 	@echo "  FUZZ $<"
 	@clang++ $(addprefix -include-pch ,$(fuzz_pch)) $(CPPFLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link \
 	  -MMD -MP -c $< -o $@
-$(BUILD)/fuzz/%.h.gch: %.h test/fuzz/ignorelist $(OUT)/generated/flags | $(BUILD)/setup-fuzz
+$(BUILD)/fuzz/flexvolume/precompiled.h.gch: flexvolume/precompiled.h test/fuzz/ignorelist $(OUT)/generated/flags | $(BUILD)/setup-fuzz
 	@mkdir -p $(@D)
 	@echo "  PCH  $<"
 	@clang++ $(CPPFLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -MP -MF $(@:.gch=.d) -MT $@ \
