@@ -28,6 +28,11 @@ override CXXFLAGS += -std=c++20 -pthread -fno-strict-aliasing -Wall -Wextra -Wpe
   -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual -Werror
 override LDFLAGS += -pthread
 
+# g++ collects garbage only above that many KiB: a seventh of its time, and no file takes more.
+ifeq ($(findstring clang,$(compiler)),)
+override CXXFLAGS += --param ggc-min-heapsize=500000
+endif
+
 # make SANITIZE=address,undefined check-unit: objects of their own, so that they never mix.
 ifdef SANITIZE
 OUT := $(BUILD)/sanitize
@@ -159,7 +164,7 @@ $(BUILD)/fuzz/%.o: %.cc test/fuzz/ignorelist $(OUT)/generated/flags $(fuzz_pch) 
 	@echo "  FUZZ $<"
 	@clang++ $(addprefix -include-pch ,$(fuzz_pch)) $(CPPFLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link \
 	  -MMD -MP -c $< -o $@
-$(BUILD)/fuzz/%.h.gch: %.h test/fuzz/ignorelist $(OUT)/generated/flags | $(BUILD)/setup-fuzz
+$(BUILD)/fuzz/flexvolume/precompiled.h.gch: flexvolume/precompiled.h test/fuzz/ignorelist $(OUT)/generated/flags | $(BUILD)/setup-fuzz
 	@mkdir -p $(@D)
 	@echo "  PCH  $<"
 	@clang++ $(CPPFLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -MP -MF $(@:.gch=.d) -MT $@ \

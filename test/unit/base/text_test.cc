@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
+
 namespace flexlocal {
 
 TEST_CASE("pieces of text and numbers are put together") {
