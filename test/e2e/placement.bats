@@ -96,14 +96,14 @@ holds_exactly() {
 }
 
 # wait_for_storage COUNT: as many pods wait, by the scheduler's word for it, and their claims name no
-# node.
+# node. (Behind that word today's schedulers say that preemption would not help.)
 wait_for_storage() {
   [ "$(kubectl get pods,pvc -o json | jq --arg text \
     '0/2 nodes are available: 2 node(s) did not have enough free storage.' '
     INDEX(.items[] | select(.kind == "PersistentVolumeClaim"); .metadata.name) as $claims
     | [.items[] | select(.kind == "Pod" and .status.phase == "Pending" and .spec.nodeName == null)
       | select(any(.status.conditions[];
-          .type == "PodScheduled" and .reason == "Unschedulable" and .message == $text))
+          .type == "PodScheduled" and .reason == "Unschedulable" and (.message | startswith($text))))
       | $claims[.metadata.name] | select(.status.phase == "Pending" and .spec.volumeName == null
           and .metadata.annotations["volume.kubernetes.io/selected-node"] == null)] | length')" = "$1" ]
 }
