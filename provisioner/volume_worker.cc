@@ -80,8 +80,14 @@ bool VolumeWorker::is_retained(const Volume& volume) const {
 }
 
 // An administrator created it again: it is the one that the data lives and dies with. retain() and
-// this are never at work on one volume at once, since they are one key's work.
-Task<Status> VolumeWorker::take_up(const Volume& volume) {
+// this are never at work on one volume at once, since they are one key's work. The server is asked
+// first: a list from its cache may still have the PersistentVolume that retain() let go, and what
+// that unmarks would be an orphan's once the cache has caught up.
+Task<Status> VolumeWorker::take_up(const Volume& known) {
+  const auto latest = co_await fetch(known);
+  if (!latest) co_return latest.error();
+  if (!*latest || !is_retained(**latest)) co_return Status();  // the watch brings what it is now
+  const Volume& volume = **latest;
   const auto spec = stated_spec(volume);
   if (!spec) co_return spec.error();
   const engine::Retained no = engine::Retained::kNo;
@@ -134,7 +140,7 @@ Task<Result<std::optional<Volume>>> VolumeWorker::fetch(const Volume& volume) {
   const std::string path = path_of(volume);
   auto answer = co_await parts_.api.get(path);
   if (!answer && answer.error().code() == ErrorCode::kNotFound) co_return std::optional<Volume>();
-  if (!answer) co_return answer.error().context("reading the PersistentVolume before its removal");
+  if (!answer) co_return answer.error().context("reading the PersistentVolume anew");
   std::optional<Volume> latest = decode_volume(answer->root());
   if (latest && latest->uid != volume.uid) latest.reset();
   co_return latest;

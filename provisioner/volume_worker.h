@@ -27,7 +27,7 @@ class VolumeWorker {
   Task<Status> let_go(const Volume& volume);
   Task<Status> retain(const Volume& volume);
   bool is_retained(const Volume& volume) const;
-  Task<Status> take_up(const Volume& volume);
+  Task<Status> take_up(const Volume& known);
   bool needs_access(const Volume& volume) const;
   Task<Status> record_access(const Volume& volume);
   Task<Status> drop_finalizer(const Volume& volume);

@@ -210,17 +210,33 @@ TEST_CASE_FIXTURE(Fixture, "a volume that no claim ever had, of policy Delete, i
 TEST_CASE_FIXTURE(Fixture, "a retained volume that has a PersistentVolume again is taken up") {
   storage.present.retained = {{name, kCluster}};
   REQUIRE(wait_for(ledger.refresh(true)).ok());
-  know_volume(text("Available"));
+  have_volume(text("Available"));
   CHECK(done());
-  CHECK(journal == Calls{kTakeUp});
-  know_volume(deleting(text("Bound")));
+  CHECK(journal == Calls{kGet, kTakeUp});
+  have_volume(deleting(text("Bound")));
   CHECK(done());
-  CHECK(journal == Calls{kTakeUp});
+  CHECK(journal == Calls{kGet, kTakeUp});
   storage.present.retained = {{name, kOtherUid}};
   REQUIRE(wait_for(ledger.refresh(true)).ok());
-  know_volume(text("Bound"));
+  have_volume(text("Bound"));
   CHECK(done());
-  CHECK(journal == Calls{kTakeUp});
+  CHECK(journal == Calls{kGet, kTakeUp});
+}
+
+TEST_CASE_FIXTURE(Fixture, "what only an old list still has is not taken up, and stays retained") {
+  storage.present.retained = {{name, kCluster}};
+  REQUIRE(wait_for(ledger.refresh(true)).ok());
+  know_volume(text("Bound"));
+  const std::string another = with(text("Bound"), R"("uid":"uid-of-pv")", R"("uid":"another")");
+  for (const Answer& now : std::vector<Answer>{{404, "{}"},
+                                        {200, deleting(text("Bound"))}, {200, another}}) {
+    answers[kGet] = {now};
+    CHECK(done());
+  }
+  CHECK(journal == Calls{kGet, kGet, kGet});
+  answers[kGet] = {{503, "{}"}};
+  CHECK(failure() == ErrorCode::kUnavailable);
+  CHECK(journal.size() == 4);
 }
 
 TEST_CASE_FIXTURE(Fixture,
@@ -283,10 +299,10 @@ TEST_CASE_FIXTURE(Fixture,
   storage.present.retained = {{name, kCluster}};
   storage.present.access = {{name, {kCluster, kUid}}};
   REQUIRE(wait_for(ledger.refresh(true)).ok());
-  know_volume(with(with(text("Bound"), R"("uid":")" + kUid, R"("uid":")" + kOtherUid),
+  have_volume(with(with(text("Bound"), R"("uid":")" + kUid, R"("uid":")" + kOtherUid),
                    R"(["ReadWriteOnce"])", R"(["ReadWriteOncePod"])"));
   CHECK(done());
-  CHECK(journal == Calls{kTakeUp, concat("record ReadWriteOncePod of ", name, " for ", kOtherUid)});
+  CHECK(journal == Calls{kGet, kTakeUp, concat("record ReadWriteOncePod of ", name, " for ", kOtherUid)});
 }
 
 TEST_CASE_FIXTURE(Fixture, "an access mode that cannot be recorded is tried again") {
