@@ -250,10 +250,15 @@ is_gone() { ! kubectl get "$@" && [[ $(kubectl get "$@" 2>&1) == *NotFound* ]]; 
 volume_of() { kubectl get pvc "$1" -o 'jsonpath={.spec.volumeName}'; }
 
 # event_says KIND/NAME REASON TEXT. (jq's `input` fails where there is none, as after a kubectl that
-# failed; of no input at all jq -e says yes.)
+# failed; of no input at all jq -e says yes.) Of a claim or pod that there is, not of one that had its
+# name before.
 event_says() {
-  kubectl get events -A -o json | jq -en --arg name "${1#*/}" --arg reason "$2" --arg text "$3" \
-    'input | any(.items[]; .involvedObject.name == $name and .reason == $reason and (.message | contains($text)))'
+  local uid=''
+  case $1 in pvc/* | pod/*) uid=$(kubectl get "$1" -o 'jsonpath={.metadata.uid}' 2>/dev/null || true) ;; esac
+  kubectl get events -A -o json |
+    jq -en --arg name "${1#*/}" --arg uid "$uid" --arg reason "$2" --arg text "$3" 'input | any(.items[];
+      .involvedObject.name == $name and ($uid == "" or .involvedObject.uid == $uid) and .reason == $reason
+      and (.message | contains($text)))'
 }
 
 # As the plugin would have made it on the node: an LV with the tags of the volume's own options.

@@ -19,7 +19,8 @@ setup() {
 one_line() {
   run env -i timeout 30 "$provisioner" "${@:2}"
   echo "$status: $output"
-  [ "$status" != 0 ] && [ "$status" != 124 ]
+  [ "$status" != 0 ]
+  [ "$status" != 124 ]
   [ "${#lines[@]}" = 1 ]
   [[ $output == *"$1"* ]]
 }

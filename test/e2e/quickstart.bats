@@ -77,6 +77,7 @@ $commands"
 @test "step 5 ends with a pod that has a file system of its own, of the size that it asked for" {
   wait_until follow 5
   [[ $(in_pod writer 'grep " /data " /proc/mounts') == "/dev/mapper/data-pvc--"*" /data xfs rw,"* ]]
+  [ "$(on_node lvs --noheadings --units m -o lv_size "data/$(volume_of data)" | xargs)" = 512.00m ]
   in_pod writer 'echo works >/data/file'
 }
 

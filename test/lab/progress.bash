@@ -4,7 +4,7 @@
 #   progress_mark   prints what changes while there is progress, and only then
 #   show_state      prints what a person would look at when it did not come true
 
-# wait_until COMMAND...: until COMMAND succeeds. Fails once nothing has moved for five minutes, and
+# wait_until COMMAND...: until COMMAND, which must end by itself, succeeds. Fails once nothing has moved for five minutes, and
 # after an hour in any case, with COMMAND's last output and the state. Says each half a minute what it
 # is waiting for.
 wait_until() {

@@ -38,7 +38,8 @@ make_pool() {
   full_folder=$folder
   volume_name 3 && mount_volume "$name"
   expect_failure "its data is 100 % full"
-  [ -z "$(lv_of "$name")" ] && [[ $(<"$records/$name") == *promised* ]]
+  [ -z "$(lv_of "$name")" ]
+  [[ $(<"$records/$name") == *promised* ]]
   expect_unmounted "$folder"
   for folder in "$full_folder" "$kept_folder"; do call unmount "$folder" && expect_success; done
   lvextend -qq -L +300M "$group/tp"
@@ -78,7 +79,8 @@ add_devices() {
   used=$folder
   volume_name 2 && mount_volume "$name"
   expect_failure "its metadata is"
-  [ -z "$(lv_of "$name")" ] && [[ $(<"$records/$name") == *promised* ]]
+  [ -z "$(lv_of "$name")" ]
+  [[ $(<"$records/$name") == *promised* ]]
   [ "$(<"$used/file")" = precious ]
   call unmount "$used" && expect_success
 }

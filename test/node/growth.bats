@@ -35,7 +35,8 @@ size_of() { lvs --noheadings --units m --nosuffix -o lv_size "$group/$name" | se
     expand 640 && expect_success
     echo written >&9
     exec 9>&-
-    [ "$(size_of)" = 640 ] && [ "$(offers)" -gt $((before + 250)) ]
+    [ "$(size_of)" = 640 ]
+    [ "$(offers)" -gt $((before + 250)) ]
     [ "$(<"$folder/file")" = precious ]
     run dd if=/dev/zero of="$folder/full" bs=1M count=700 status=none
     [[ $output == *"No space left on device"* ]]
@@ -63,7 +64,8 @@ size_of() { lvs --noheadings --units m --nosuffix -o lv_size "$group/$name" | se
   before=$(offers)
   expand 5000
   expect_failure "cannot grow volume $name to 4.88 GiB: pool \\\"default\\\" (volume group \\\"$group\\\") has 1.68 GiB free, 4.57 GiB more asked"
-  [ "$(size_of)" = 320 ] && [ "$(offers)" = "$before" ]
+  [ "$(size_of)" = 320 ]
+  [ "$(offers)" = "$before" ]
 }
 
 @test "a thin volume grows within what its pool may promise" {
@@ -119,7 +121,8 @@ size_of() { lvs --noheadings --units m --nosuffix -o lv_size "$group/$name" | se
       [ "$(<"$folder/file")" = precious ]
       configure "$group"
       expand 640 && expect_success
-      [ "$(size_of)" = 640 ] && [ "$(offers)" -gt 500 ]
+      [ "$(size_of)" = 640 ]
+      [ "$(offers)" -gt 500 ]
       [ "$(<"$folder/file")" = precious ]
       forget_volumes
     done

@@ -35,7 +35,8 @@ make_thin_pool() {
   volume_name 1 && mount_volume "$name" && expect_success
   volume_name 2 && mount_volume "$name"
   expect_failure "thin pool $group/tp of 400 MiB may promise 400 MiB (overcommit 1.00), has promised 320 MiB, and 320 MiB more are asked"
-  [ -z "$(lv_of "$name")" ] && [[ $(<"$records/$name") == *promised* ]]
+  [ -z "$(lv_of "$name")" ]
+  [[ $(<"$records/$name") == *promised* ]]
   configure "$group" 'thin-pool = tp' 'overcommit = 1.6'
   call mount "$folder" "$options" && expect_success
 }

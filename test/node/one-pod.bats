@@ -176,7 +176,8 @@ second_waits_for_first() {
     [ "$killed" = 137 ] || break
   done
   echo "# killed with the mount there $had times, without it $free times" >&3
-  [ "$had" -gt 0 ] && [ "$free" -gt 0 ]
+  [ "$had" -gt 0 ]
+  [ "$free" -gt 0 ]
 }
 
 @test "after a reboot the next pod gets the volume, whoever had it before" {

@@ -29,7 +29,8 @@ make_full() {
 
 # Not one byte of it on the same extents, made into a raw volume by somebody else.
 expect_wiped() {
-  [ -z "$(lv_of "$name")" ] && [ ! -e "$records/$name" ]
+  [ -z "$(lv_of "$name")" ]
+  [ ! -e "$records/$name" ]
   lvcreate -qq -y -Zn -Wn -n raw -L 320M "$group"
   [ "$(lvs --noheadings -o seg_pe_ranges "$group/raw" | xargs)" = "$first_extent" ]
   if grep -q -a -m 1 "$secret" "/dev/$group/raw"; then fail "the pattern can be read"; fi
@@ -90,7 +91,8 @@ remove() {
   make_full onDelete=none
   configure "$group" '[tool]' 'blkdiscard = /bin/false'
   remove
-  [ "$calls" = 1 ] && [ -z "$(lv_of "$name")" ]
+  [ "$calls" = 1 ]
+  [ -z "$(lv_of "$name")" ]
 }
 
 @test "a thin volume's blocks are not shown to the next one" {
