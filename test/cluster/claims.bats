@@ -131,7 +131,11 @@ older_record() {
   eventually 30 claim_is data Bound
   kubectl patch pvc data -p '{"spec": {"volumeAttributesClassName": "gold"}}'
   eventually 10 pod_is_on data small
+  # The daemon has seen the change once it has seen what came after it.
+  make_claim after 300Mi
+  eventually 30 claim_is after Bound
   claim_is data Bound
+  ! event_says pvc/data ProvisioningFailed "" || false
 }
 
 @test "data sources of every kind are refused in words" {

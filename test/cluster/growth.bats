@@ -179,6 +179,7 @@ ask_slowly() {
   eventually 30 test -e "$work/worker/held-lvextend"
   make_claim other 1100Mi growing
   eventually 30 event_says pvc/other ProvisioningFailed "no room on node worker"
+  claim_is other Pending
   rm "$work/worker/hold-lvextend"
   eventually 30 lv_is 1024
 }

@@ -10,6 +10,9 @@ node='node-1'
 . "$root/test/lab/progress.bash"
 . "$root/test/lab/api.bash"
 
+# No single call takes longer, or it hangs.
+kubectl() { timeout 900 kubectl "$@"; }
+
 # Of pods, claims, volumes and events what says how far things are, without times and counts: what is
 # tried again and again with the same words does not move.
 progress_mark() {
@@ -70,7 +73,7 @@ stop_cluster() {
 
 on_node() { "$root/test/lab/node" exec "$work" "$node" -- "$@"; }
 
-# in_pod POD SCRIPT: in the pod's first container, ten minutes at most.
+# in_pod POD SCRIPT: in the pod's first container.
 #
 # The lab's kubelet collects dead containers every few seconds, and sometimes one that it is only
 # just starting: another takes its place at once. What had no container to run in is tried again.
@@ -78,7 +81,7 @@ in_pod() {
   local tries status errors=$work/in-pod-errors
   for ((tries = 0; tries < 30; tries++)); do
     status=0
-    timeout 600 kubectl exec "$1" -- sh -c "$2" 2>"$errors" || status=$?
+    kubectl exec "$1" -- sh -c "$2" 2>"$errors" || status=$?
     grep -qE 'container not found|CONTAINER_EXITED|no running task found' "$errors" || break
     kubectl wait --for=condition=Ready "pod/$1" --timeout=5s >/dev/null 2>&1 || true
   done

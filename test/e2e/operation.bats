@@ -51,8 +51,10 @@ END
   wait_until pod_is_ready steady
   # busybox's sleep, so that each line is a write of its own; what fails is kept.
   in_pod steady '(while :; do date +%s >>/data/lines && sync /data/lines || echo "failed: $?" >>/data/failed; sleep 1; done) >/dev/null 2>&1 &'
-  wait_until writes_on
+  wait_until in_pod steady 'test -e /data/lines'
+  writes_on
   mounted_as >"$work/mounted"
+  [ -s "$work/mounted" ]
 }
 
 # The volume's mount in the pod's folder of kubelet's, by the kernel's own number.
@@ -63,9 +65,11 @@ writes_on() {
   local before
   [ "$(kubectl get pod steady -o 'jsonpath={.status.containerStatuses[0].restartCount}')" = 0 ]
   before=$(in_pod steady 'wc -l </data/lines')
-  until [ "$(in_pod steady 'wc -l </data/lines')" -gt "$before" ]; do in_pod steady 'sleep 1'; done
+  wait_until has_more_lines_than "$before"
   ! in_pod steady 'test -e /data/failed'
 }
+
+has_more_lines_than() { [ "$(in_pod steady 'wc -l </data/lines')" -gt "$1" ]; }
 
 restart_kubelet() {
   on_node bash -c 'pid=$(pidof kubelet) && cp /proc/$pid/cmdline /run/kubelet.cmdline && kill "$pid" &&

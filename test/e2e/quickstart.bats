@@ -30,6 +30,11 @@ step() {
     { code = 0 }' "$root/README.md"
 }
 
+# node_pod_is PHASE: the installation's pod on the node.
+node_pod_is() {
+  [ "$(kubectl -n flexlocal-system get pods -l app.kubernetes.io/component=node -o 'jsonpath={.items[*].status.phase}')" = "$1" ]
+}
+
 # follow NUMBER [BLOCK]: runs it where it says; one that is not there is a failure.
 follow() {
   local commands
@@ -49,6 +54,8 @@ $commands"
   kubectl apply -k "$root/examples/install"
   plugin=/usr/libexec/kubernetes/kubelet-plugins/volume/exec/flexlocal.io~flexlocal/flexlocal
   wait_until on_node test -x "$plugin"
+  wait_until node_pod_is Running
+  ! daemons_are_ready 1 || false
   run follow 4
   [ "$status" != 0 ]
   [[ $output == *"node.conf"* ]]

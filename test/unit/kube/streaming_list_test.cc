@@ -235,6 +235,14 @@ TEST_CASE_FIXTURE(Fixture, "an ordinary watch in a stream's place is recognised"
   CHECK(log.has("has no streaming lists"));
 }
 
+TEST_CASE_FIXTURE(Fixture, "an ordinary watch that brings nothing of ours is recognised as well") {
+  replies = {stream({event("ADDED", object("x", 3, "them.io"))}, Reply::End::kOrderly),
+             body(page({object("a", 1)}, 10))};
+  start({"\"us.io\""});
+  REQUIRE(run_until([&] { return synced(); }));
+  CHECK(log.has("has no streaming lists"));
+}
+
 TEST_CASE_FIXTURE(Fixture, "a server that is busy or broken is asked for the stream again") {
   SUBCASE("throttled") { replies = {body("{}", 429)}; }
   SUBCASE("throttled in the stream") {

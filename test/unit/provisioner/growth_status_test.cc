@@ -21,6 +21,23 @@ Claim failed_claim() {
 
 }  // namespace
 
+TEST_CASE("a status says what is only if nothing of an earlier growth is left in it") {
+  Claim claim = failed_claim();
+  CHECK(says_failed(claim, "1Gi", kGiB));
+  CHECK_FALSE(says_failed(claim, "2Gi", kGiB));
+  CHECK_FALSE(says_failed(claim, "1Gi", kTwo));
+  claim.resize_status = "NodeResizePending";
+  CHECK_FALSE(says_failed(claim, "1Gi", kGiB));
+  claim.file_system_pending = true;
+  CHECK_FALSE(says_pending(claim, "1Gi"));  // and that it failed
+  claim.resize_error.clear();
+  CHECK(says_pending(claim, "1Gi"));
+  CHECK(says_pending(claim, "1024Mi"));
+  CHECK_FALSE(says_pending(claim, "2Gi"));
+  claim.file_system_pending = false;
+  CHECK_FALSE(says_pending(claim, "1Gi"));
+}
+
 TEST_CASE_FIXTURE(GrowthLab, "a growth that is done leaves nothing of it in the claim's status") {
   know_volume(raised_volume());
   Claim claim = marked_claim("2Gi");
