@@ -61,6 +61,7 @@ void Reflector::listed(std::string_view continue_token, std::string_view version
   continue_ = continue_token;
   from_start_ = false;
   if (!continue_.empty()) return;
+  if (by_stream_) has_streamed_ = true;
   listing_ = false;
   synced_ = true;
   version_ = version;
@@ -156,9 +157,11 @@ void Reflector::list_anew() {
   continue_.clear();
 }
 
+// One that has streamed a list before has them: this one was broken off, at its end or in silence.
 void Reflector::give_up_streams() {
-  streams_ = false;
   by_stream_ = false;
+  if (has_streamed_) return fail();
+  streams_ = false;
 }
 
 }  // namespace flexlocal::kube

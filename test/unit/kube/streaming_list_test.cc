@@ -284,6 +284,16 @@ TEST_CASE("a stream that cannot be had for long is replaced by a plain list, thi
     CHECK(reflector.next().kind == Kind::kStream);
     reflector.stream_ended(milliseconds(3));
   }
+  SUBCASE("a stream was broken off where there had been a whole one") {
+    CHECK(reflector.next().kind == Kind::kStream);
+    reflector.listed("", "9");
+    CHECK(reflector.next().kind == Kind::kWatch);
+    reflector.watch_failed(Error(ErrorCode::kGone, "old"));
+    CHECK(reflector.next().kind == Kind::kStream);
+    SUBCASE("in silence") { reflector.stream_silent(); }
+    SUBCASE("by its end") { reflector.stream_ended(options.shortest_watch); }
+    SUBCASE("by an answer of another server") { fail(ErrorCode::kInvalid); }
+  }
   const ReflectorStep step = reflector.next();
   CHECK(step.kind == Kind::kListFromStart);
   CHECK(step.wait >= milliseconds(1));
