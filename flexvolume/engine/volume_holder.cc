@@ -88,10 +88,12 @@ Result<std::optional<Holder>> find_holder_elsewhere(const std::string& proc,
 }
 
 Error held_by_another(const Holder& holder, const std::string& name) {
+  // The first words are those of kubelet's own refusal, for volumes that it can tell apart.
   return Error(
       ErrorCode::kBusy,
-      concat("the volume is ReadWriteOncePod, and pod ", name, name.empty() ? "" : " ", "(uid ",
-             printable(holder.pod_uid, 60), ") has it at ", holder.place,
+      concat("volume uses the ReadWriteOncePod access mode and is already in use by another pod: ",
+             name, name.empty() ? "" : " ", "(uid ", printable(holder.pod_uid, 60), ") has it at ",
+             holder.place,
              "; this pod gets it as soon as that mount is gone: delete that pod or wait for its "
              "end, and if it has ended already, see what still uses that mount and unmount it"));
 }

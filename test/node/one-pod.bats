@@ -48,7 +48,7 @@ leaves() {
 }
 
 expect_refused_for() {
-  expect_failure "the volume is ReadWriteOncePod, and pod $1 has it at "
+  expect_failure "volume uses the ReadWriteOncePod access mode and is already in use by another pod: $1 has it at "
   expect_unmounted "$folder"
 }
 
@@ -141,7 +141,7 @@ second_waits_for_first() {
     wait "${pids[0]}" && loser=$second winner=$first || loser=$first winner=$second
     wait "${pids[1]}" || true
     [[ $(<"/run/answer-$winner") == *Success* ]]
-    [[ $(<"/run/answer-$loser") == *"is ReadWriteOncePod, and pod shop/web-0 (uid $winner) has it"* ]]
+    [[ $(<"/run/answer-$loser") == *"in use by another pod: shop/web-0 (uid $winner) has it"* ]]
     [ "$(mounts_of_pods)" = 1 ]
     leaves "$winner"
     asks "$loser" && expect_success

@@ -81,12 +81,13 @@ struct OnePod {
 
 TEST_CASE_FIXTURE(OnePod, "a second pod is refused in words that name the first, then gets it") {
   REQUIRE(mount(kFirst).ok());
-  refuses(kSecond, concat("the volume is ReadWriteOncePod, and pod shop/web-0 (uid ", kFirst,
-                          ") has it at ", folder(kFirst),
+  refuses(kSecond, concat("volume uses the ReadWriteOncePod access mode and is already in use by "
+                          "another pod: shop/web-0 (uid ",
+                          kFirst, ") has it at ", folder(kFirst),
                           "; this pod gets it as soon as that mount is gone: delete that pod"));
   REQUIRE(engine.unmount(folder(kFirst)).ok());
   REQUIRE(mount(kSecond, "web-1").ok());
-  refuses(kFirst, concat("pod shop/web-1 (uid ", kSecond, ") has it"));
+  refuses(kFirst, concat("shop/web-1 (uid ", kSecond, ") has it"));
 }
 
 TEST_CASE_FIXTURE(OnePod, "the same pod mounts as often as kubelet asks") {
@@ -155,11 +156,11 @@ TEST_CASE_FIXTURE(OnePod, "a pod's name that is not known, or is of an earlier p
   REQUIRE(mount(kFirst).ok());
   const std::string note = concat(fake.folder, "/locks/pod-names/", spec.name.text());
   std::ofstream(note) << kSecond << "\nshop/other\n";
-  refuses(kSecond, concat("and pod (uid ", kFirst, ") has it"));
+  refuses(kSecond, concat("another pod: (uid ", kFirst, ") has it"));
   fs::remove(note);
-  refuses(kSecond, concat("and pod (uid ", kFirst, ") has it"));
+  refuses(kSecond, concat("another pod: (uid ", kFirst, ") has it"));
   std::ofstream(note) << kFirst << "\nshop/a\x1b[31m\n";
-  refuses(kSecond, concat("and pod shop/a?[31m (uid ", kFirst, ")"));
+  refuses(kSecond, concat("another pod: shop/a?[31m (uid ", kFirst, ")"));
 }
 
 TEST_CASE_FIXTURE(OnePod, "the pod's name is forgotten with the volume") {
@@ -186,7 +187,7 @@ TEST_CASE_FIXTURE(OnePod, "a container that sees the volume without kubelet's mo
   REQUIRE(engine.unmount(folder(kFirst)).ok());
   have_process("17", concat("4:memory:/\n0::/kubepods/burstable/pod", kFirst, "/abc\n"), "/data",
                source);
-  refuses(kSecond, concat("pod shop/web-0 (uid ", kFirst, ") has it at /data of process 17"));
+  refuses(kSecond, concat("shop/web-0 (uid ", kFirst, ") has it at /data of process 17"));
   CHECK(mount(kFirst).ok());
   REQUIRE(engine.unmount(folder(kFirst)).ok());
   fs::remove_all(fake.folder + "/proc/17");
