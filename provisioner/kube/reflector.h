@@ -107,8 +107,8 @@ class Reflector {
   // The objects of a stream did not come to their end: it failed, ended in order, or nothing was
   // heard for `stall`. A server that could not be reached, or asked to be spared, is asked for a
   // stream again after a wait, at most `most_streams` times. Any other answer means that it has no
-  // streaming lists, and streams() is false from then on; but of one that has streamed a list before,
-  // that a plain one is asked for this once. The answers of servers without them:
+  // streaming lists, and streams() is false from then on; but of one that has streamed a list
+  // before, that a plain one is asked for this once. The answers of servers without them:
   //   WatchList off, and 1.19 to 1.26: 422, for they take no resourceVersionMatch of a watch.
   //   Before 1.19: an ordinary watch, as they know none of the parameters. It brings a bookmark
   //     that does not end the objects, or ends or falls silent without one.

@@ -58,6 +58,7 @@ END
 }
 
 # The volume's mount in the pod's folder of kubelet's, by the kernel's own number.
+# shellcheck disable=SC2016 # awk's
 mounted_as() { on_node awk -v name="$(volume_of steady)" '$5 ~ "/pods/.*/volumes/.*" name "$" { print $1, $3, $5 }' /proc/1/mountinfo; }
 
 # Lines are added now, none has failed, and it is the container that began.
@@ -71,6 +72,7 @@ writes_on() {
 
 has_more_lines_than() { [ "$(in_pod steady 'wc -l </data/lines')" -gt "$1" ]; }
 
+# shellcheck disable=SC2016 # for the node's shell
 restart_kubelet() {
   on_node bash -c 'pid=$(pidof kubelet) && cp /proc/$pid/cmdline /run/kubelet.cmdline && kill "$pid" &&
     while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
@@ -149,6 +151,7 @@ no_volume_but() { [ "$(kubectl get pv -o name)" = "persistentvolume/$1" ]; }
 }
 
 # What the kernel holds of the pod's limits.
+# shellcheck disable=SC2016 # for the node's shell
 io_max() {
   on_node sh -c 'cat "$(find /sys/fs/cgroup -type d -name "*pod$1" | head -n 1)/io.max"' sh \
     "$(kubectl get pod "$1" -o 'jsonpath={.metadata.uid}')"

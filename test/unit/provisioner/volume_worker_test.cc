@@ -228,8 +228,8 @@ TEST_CASE_FIXTURE(Fixture, "what only an old list still has is not taken up, and
   REQUIRE(wait_for(ledger.refresh(true)).ok());
   know_volume(text("Bound"));
   const std::string another = with(text("Bound"), R"("uid":"uid-of-pv")", R"("uid":"another")");
-  for (const Answer& now : std::vector<Answer>{{404, "{}"},
-                                        {200, deleting(text("Bound"))}, {200, another}}) {
+  for (const Answer& now :
+       std::vector<Answer>{{404, "{}"}, {200, deleting(text("Bound"))}, {200, another}}) {
     answers[kGet] = {now};
     CHECK(done());
   }
@@ -302,7 +302,8 @@ TEST_CASE_FIXTURE(Fixture,
   have_volume(with(with(text("Bound"), R"("uid":")" + kUid, R"("uid":")" + kOtherUid),
                    R"(["ReadWriteOnce"])", R"(["ReadWriteOncePod"])"));
   CHECK(done());
-  CHECK(journal == Calls{kGet, kTakeUp, concat("record ReadWriteOncePod of ", name, " for ", kOtherUid)});
+  CHECK(journal ==
+        Calls{kGet, kTakeUp, concat("record ReadWriteOncePod of ", name, " for ", kOtherUid)});
 }
 
 TEST_CASE_FIXTURE(Fixture, "an access mode that cannot be recorded is tried again") {
