@@ -278,5 +278,5 @@ told_twice() {
 }
 
 @test "nothing that the daemons asked for was forbidden" {
-  nothing_forbidden
+  nothing_forbidden none
 }

@@ -168,13 +168,13 @@ kill_daemon() {
   stop_processes "$work" "$1"
 }
 
-# nothing_forbidden [RESOURCE]: fails with what the daemons asked for and were forbidden, but for what
+# nothing_forbidden RESOURCE|none: fails with what the daemons asked for and were forbidden, but for what
 # a test made them ask without the right; also when they asked for nothing at all.
 # An API server that is not ready yet forbids what it has not read the roles of: that is not judged.
 nothing_forbidden() {
   local denied
   touch "$work/cluster/unready"
-  denied=$(jq -n -r --arg but "${1:-}" --rawfile unready "$work/cluster/unready" '
+  denied=$(jq -n -r --arg but "$1" --rawfile unready "$work/cluster/unready" '
     [$unready | split("\n")[] | select(. != "") | split(" ")] as $times
     | reduce (inputs | select((.user.username | startswith("system:serviceaccount:flexlocal-system:"))
         and .responseStatus.code != null)) as $answer ({asked: 0, denied: []};
@@ -213,6 +213,7 @@ END
 }
 
 # strictest_mode: sets `mode` to ReadWriteOncePod where the API server knows it; 1.20 does not.
+# shellcheck disable=SC2034 # the caller's
 strictest_mode() {
   mode=ReadWriteOncePod
   kubectl create --dry-run=server -f - <<END || mode=ReadWriteOnce

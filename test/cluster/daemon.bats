@@ -64,6 +64,6 @@ one_line() {
 }
 
 @test "nothing that the daemon asked for was forbidden" {
-  nothing_forbidden
+  nothing_forbidden none
   grep -q 'system:serviceaccount:flexlocal-system:flexlocal-node' "$work/cluster/audit.log"
 }

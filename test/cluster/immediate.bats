@@ -55,5 +55,5 @@ teardown() {
 }
 
 @test "nothing that the daemons asked for was forbidden" {
-  nothing_forbidden
+  nothing_forbidden none
 }

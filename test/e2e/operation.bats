@@ -157,6 +157,7 @@ io_max() {
     "$(kubectl get pod "$1" -o 'jsonpath={.metadata.uid}')"
 }
 
+# shellcheck disable=SC2016 # for the pod's shell
 seconds_to_write() {
   in_pod "$1" 'start=$(date +%s); dd if=/dev/zero of=/data/fill bs=1M count=24 conv=fsync 2>/dev/null; echo $(($(date +%s) - start))'
 }

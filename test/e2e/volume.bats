@@ -198,6 +198,7 @@ is_larger_than() { [ "$(in_pod "$1" 'df -m /data | tail -n 1' | awk '{ print $(N
 
 # What lies behind its end makes another file of a program. The next tests unmount and mount with it;
 # the node's daemon puts the image's own back in its place when it starts anew.
+# shellcheck disable=SC2016 # for the node's shell
 @test "another version of the program takes over while volumes are mounted" {
   on_node sh -c 'set -e
     folder=/usr/libexec/kubernetes/kubelet-plugins/volume/exec
