@@ -1,6 +1,8 @@
 # shellcheck shell=bash
 # Kubernetes 1.20.2 from Debian's source package: test/lab/kubernetes sources it, and calls
 # build_from_source in the folder to fill. It takes some minutes, and 3 GB of disk while it runs.
+# Errors end it (set -e); $lab and debian_apt_options are its caller's.
+# shellcheck disable=SC2154,SC2164
 
 source_version=1.20.2
 source_programs=(kube-apiserver kube-controller-manager kube-scheduler kubelet kubectl)
