@@ -127,7 +127,7 @@ older_record() {
 
 @test "on a claim that is bound volume attributes do no harm" {
   [[ $(kubectl explain pvc.spec) == *volumeAttributesClassName* ]] || skip "version: this Kubernetes has none"
-  make_claim data 512Mi
+  make_claim data 320Mi
   eventually 30 claim_is data Bound
   kubectl patch pvc data -p '{"spec": {"volumeAttributesClassName": "gold"}}'
   eventually 10 pod_is_on data small
@@ -136,6 +136,8 @@ older_record() {
   eventually 30 claim_is after Bound
   claim_is data Bound
   ! event_says pvc/data ProvisioningFailed "" || false
+  delete_claim after
+  eventually 30 is_gone pvc after
 }
 
 @test "data sources of every kind are refused in words" {
