@@ -105,21 +105,63 @@ no_volume_but() { [ "$(kubectl get pv -o name)" = "persistentvolume/$1" ]; }
   writes_on
 }
 
-@test "a second pod does not get a ReadWriteOncePod volume while the first has it, and gets it then" {
+@test "a second pod does not get a ReadWriteOncePod volume while the first has it" {
   ! version_is_old || skip "version: Kubernetes 1.20 has no ReadWriteOncePod"
   claim_yaml once 320Mi flexlocal | sed 's/\[ReadWriteOnce\]/[ReadWriteOncePod]/' | kubectl apply -f -
   make_pod first "$(claim_volume once)"
   wait_until pod_is_ready first
-  in_pod first 'echo first >/data/file; sync'
   # The scheduler would hold it back: it names its node itself.
   make_pod second "$(claim_volume once)" "nodeName: $node"
   wait_until event_says second 'default/first'
+  in_pod first 'echo first >/data/file; sync'
   ! pod_is_ready second || false
-  in_pod first 'echo still >>/data/file; sync'
-  kubectl delete pod first
-  wait_until pod_is_ready second
-  [ "$(in_pod second 'cat /data/file')" = $'first\nstill' ]
-  kubectl delete pod second
+}
+
+# end_container POD: its process is killed, and kubelet starts another.
+end_container() {
+  local uid
+  uid=$(kubectl get pod "$1" -o 'jsonpath={.metadata.uid}')
+  # shellcheck disable=SC2016 # for the node's shell
+  on_node bash -c 'for process in $(pgrep -x sleep); do
+    ! grep -q "pod$1" "/proc/$process/cgroup" || kill -KILL "$process"
+  done' bash "$uid"
+}
+
+container_of() { kubectl get pod "$1" -o 'jsonpath={.status.containerStatuses[0].containerID}'; }
+
+has_other_container_than() { [ "$(container_of "$1")" != "$2" ] && pod_is_ready "$1"; }
+
+@test "the first comes back to it when its container or kubelet starts again, and the second still waits" {
+  ! version_is_old || skip "version: Kubernetes 1.20 has no ReadWriteOncePod"
+  local before
+  before=$(container_of first)
+  end_container first
+  wait_until has_other_container_than first "$before"
+  in_pod first 'echo container >>/data/file; sync'
+  restart_kubelet
+  # A pod that starts shows that the new kubelet has looked at what is mounted before.
+  make_pod after "emptyDir: {}"
+  wait_until pod_is_ready after
+  in_pod first 'echo kubelet >>/data/file; sync'
+  ! pod_is_ready second || false
+  kubectl delete pod after second
+}
+
+# What sleeps there hears no SIGTERM. It marks each second that it still has the volume. The one that
+# waits is a new pod: kubelet tries again later and later.
+@test "a first that is ending keeps it to its last moment, and only then another gets it, with its data" {
+  ! version_is_old || skip "version: Kubernetes 1.20 has no ReadWriteOncePod"
+  in_pod first '(while :; do date +%s >/data/beat; sleep 1; done) >/dev/null 2>&1 &'
+  kubectl delete pod first --grace-period=30 --wait=false
+  make_pod third "$(claim_volume once)" "nodeName: $node"
+  wait_until event_says third 'default/first'
+  wait_until in_pod first "[ \$(cat /data/beat) -ge $(in_pod first 'date +%s') ]"
+  ! pod_is_ready third || false
+  wait_until pod_is_ready third
+  [ "$(in_pod third 'cat /data/file')" = $'first\ncontainer\nkubelet' ]
+  # shellcheck disable=SC2016 # for the pod's shell
+  in_pod third 'beat=$(cat /data/beat); sleep 3; [ "$beat" = "$(cat /data/beat)" ]'
+  kubectl delete pod third
   kubectl delete pvc once
 }
 

@@ -4,13 +4,14 @@
 #   progress_mark   prints what changes while there is progress, and only then
 #   show_state      prints what a person would look at when it did not come true
 
-# wait_until COMMAND...: until COMMAND, which must end by itself, succeeds. Fails once nothing has moved for five minutes, and
-# after an hour in any case, with COMMAND's last output and the state. Says each half a minute what it
-# is waiting for.
+# wait_until COMMAND...: until COMMAND, which must end by itself, succeeds. Fails once nothing has moved
+# for five minutes, and after an hour in any case, with COMMAND's last output and the state. Says each
+# half a minute what it is waiting for. After the first seconds it looks once a second: each look starts
+# programs, and takes the time of those that are waited for.
 wait_until() {
   local began=$SECONDS moved=$SECONDS looked=$SECONDS told=$SECONDS mark last='' reason=''
   until "$@" >"${work:?}/last" 2>&1; do
-    if ((SECONDS - looked >= 5)); then
+    if ((SECONDS - looked >= 10)); then
       looked=$SECONDS mark=$(progress_mark 2>/dev/null || true)
       [ "$mark" = "$last" ] || last=$mark moved=$SECONDS
     fi
@@ -29,7 +30,7 @@ wait_until() {
       told=$SECONDS
       tell_waiting "$((SECONDS - began)) s, last change $((SECONDS - moved)) s ago" "$@"
     fi
-    sleep 0.2
+    if ((SECONDS - began < 3)); then sleep 0.2; else sleep 1; fi
   done
 }
 
