@@ -187,7 +187,7 @@ is_larger_than() { [ "$(in_pod "$1" 'df -m /data | tail -n 1' | awk '{ print $(N
 
 @test "writing past the size is ENOSPC, and the neighbour does not notice" {
   in_pod store-0 'echo precious >/data/file; sync'
-  before=$(in_pod writer 'df -k /data | tail -n 1')
+  before=$(in_pod writer 'sync; df -k /data | tail -n 1')
   run in_pod store-0 'dd if=/dev/zero of=/data/fill bs=1M count=600'
   [ "$status" != 0 ]
   [[ $output == *"No space left on device"* ]]
