@@ -11,7 +11,7 @@ setup_file() {
   start_control_plane
   export KUBECONFIG PATH
   cp "$FLEXLOCAL" "$work/flexlocal"
-  power_on --disk 3G --file "$work/flexlocal"
+  power_on --disk 3G --file "$work/flexlocal" --file "$root/test/lab/systemctl"
   write_node_conf
 }
 
@@ -23,6 +23,8 @@ teardown_file() {
 setup() {
   . "$BATS_TEST_DIRNAME/cluster.bash"
 }
+
+needs_read_write_once_pod() { ! version_is_old || skip "version: Kubernetes 1.20 has no ReadWriteOncePod"; }
 
 version_is_old() { [ "$(cluster_version "$work/cluster")" = 1.20 ]; }
 
@@ -72,12 +74,11 @@ writes_on() {
 
 has_more_lines_than() { [ "$(in_pod steady 'wc -l </data/lines')" -gt "$1" ]; }
 
-# shellcheck disable=SC2016 # for the node's shell
 restart_kubelet() {
-  on_node bash -c 'pid=$(pidof kubelet) && cp /proc/$pid/cmdline /run/kubelet.cmdline && kill "$pid" &&
-    while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
-    mapfile -d "" -t words </run/kubelet.cmdline
-    setsid "${words[@]}" </dev/null >>/var/log/kubelet.log 2>&1 &'
+  local before
+  before=$(on_node pidof kubelet)
+  on_node bash /run/lab/files/systemctl restart kubelet
+  [ "$(on_node pidof kubelet)" != "$before" ]
 }
 
 # A pod that starts shows that the new kubelet has looked at what is mounted before.
@@ -106,7 +107,7 @@ no_volume_but() { [ "$(kubectl get pv -o name)" = "persistentvolume/$1" ]; }
 }
 
 @test "a second pod does not get a ReadWriteOncePod volume while the first has it" {
-  ! version_is_old || skip "version: Kubernetes 1.20 has no ReadWriteOncePod"
+  needs_read_write_once_pod
   claim_yaml once 320Mi flexlocal | sed 's/\[ReadWriteOnce\]/[ReadWriteOncePod]/' | kubectl apply -f -
   make_pod first "$(claim_volume once)"
   wait_until pod_is_ready first
@@ -132,35 +133,53 @@ container_of() { kubectl get pod "$1" -o 'jsonpath={.status.containerStatuses[0]
 has_other_container_than() { [ "$(container_of "$1")" != "$2" ] && pod_is_ready "$1"; }
 
 @test "the first comes back to it when its container or kubelet starts again, and the second still waits" {
-  ! version_is_old || skip "version: Kubernetes 1.20 has no ReadWriteOncePod"
+  needs_read_write_once_pod
   local before
   before=$(container_of first)
   end_container first
   wait_until has_other_container_than first "$before"
   in_pod first 'echo container >>/data/file; sync'
+  # kubelet tries one that it refused later and later, but a new pod at once.
+  make_pod second-after-container "$(claim_volume once)" "nodeName: $node"
+  wait_until event_says second-after-container 'default/first'
+  before=$(refusals second)
   restart_kubelet
-  # A pod that starts shows that the new kubelet has looked at what is mounted before.
-  make_pod after "emptyDir: {}"
-  wait_until pod_is_ready after
+  # The new kubelet tries all of them.
+  make_pod second-after-kubelet "$(claim_volume once)" "nodeName: $node"
+  wait_until event_says second-after-kubelet 'default/first'
+  wait_until has_more_refusals_than second "$before"
   in_pod first 'echo kubelet >>/data/file; sync'
-  ! pod_is_ready second || false
-  kubectl delete pod after second
+  for pod in second second-after-container second-after-kubelet; do
+    ! pod_is_ready $pod || false
+  done
+  kubectl delete pod second second-after-container second-after-kubelet
 }
+
+# refusals POD: how often an event on it named the first.
+refusals() {
+  kubectl get events -o json | jq --arg name "$1" '[.items[] |
+    select(.involvedObject.name == $name and (.message | contains("default/first"))) | .count // 1] | add // 0'
+}
+
+has_more_refusals_than() { [ "$(refusals "$1")" -gt "$2" ]; }
 
 # What sleeps there hears no SIGTERM. It marks each second that it still has the volume. The one that
 # waits is a new pod: kubelet tries again later and later.
 @test "a first that is ending keeps it to its last moment, and only then another gets it, with its data" {
-  ! version_is_old || skip "version: Kubernetes 1.20 has no ReadWriteOncePod"
+  needs_read_write_once_pod
   in_pod first '(while :; do date +%s >/data/beat; sleep 1; done) >/dev/null 2>&1 &'
-  kubectl delete pod first --grace-period=30 --wait=false
+  kubectl delete pod first --grace-period=600 --wait=false
   make_pod third "$(claim_volume once)" "nodeName: $node"
   wait_until event_says third 'default/first'
   wait_until in_pod first "[ \$(cat /data/beat) -ge $(in_pod first 'date +%s') ]"
   ! pod_is_ready third || false
+  kubectl delete pod first --grace-period=2 --wait=false
   wait_until pod_is_ready third
   [ "$(in_pod third 'cat /data/file')" = $'first\ncontainer\nkubelet' ]
-  # shellcheck disable=SC2016 # for the pod's shell
-  in_pod third 'beat=$(cat /data/beat); sleep 3; [ "$beat" = "$(cat /data/beat)" ]'
+  started=$(date -d "$(kubectl get pod third -o 'jsonpath={.status.containerStatuses[0].state.running.startedAt}')" +%s)
+  # Whoever still wrote would have marked these seconds.
+  wait_until in_pod third "[ \$(date +%s) -ge $((started + 3)) ]"
+  [ "$(in_pod third 'cat /data/beat')" -le "$started" ]
   kubectl delete pod third
   kubectl delete pvc once
 }
