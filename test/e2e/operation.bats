@@ -163,7 +163,8 @@ refusals() {
 
 has_more_refusals_than() { [ "$(refusals "$1")" -gt "$2" ]; }
 
-# What sleeps there hears no SIGTERM. It marks each second that it still has the volume. The one that
+# What sleeps there hears no SIGTERM, and has time enough: it ends when it has been looked at. It marks
+# each second that it still has the volume. The one that
 # waits is a new pod: kubelet tries again later and later.
 @test "a first that is ending keeps it to its last moment, and only then another gets it, with its data" {
   needs_read_write_once_pod
@@ -173,7 +174,7 @@ has_more_refusals_than() { [ "$(refusals "$1")" -gt "$2" ]; }
   wait_until event_says third 'default/first'
   wait_until in_pod first "[ \$(cat /data/beat) -ge $(in_pod first 'date +%s') ]"
   ! pod_is_ready third || false
-  kubectl delete pod first --grace-period=2 --wait=false
+  end_container first
   wait_until pod_is_ready third
   [ "$(in_pod third 'cat /data/file')" = $'first\ncontainer\nkubelet' ]
   started=$(date -d "$(kubectl get pod third -o 'jsonpath={.status.containerStatuses[0].state.running.startedAt}')" +%s)
