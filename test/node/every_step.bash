@@ -292,7 +292,8 @@ forget_volume() {
   elif [ -e "$records/$name" ]; then
     # The next one lies in the same place, and must not be found complete there.
     device_of "$name"
-    [ -b "$device" ] && head -c 1M /dev/zero >"$device"
+    [ -b "$device" ] || fail "$device is no device"
+    head -c 1M /dev/zero >"$device"
     lvremove -qq -f "$group/$name"
   fi
 }
