@@ -53,6 +53,16 @@ stop_processes() {
   done
 }
 
+# end_jobs: asks all that this shell runs in the background to end, and waits until it has.
+end_jobs() {
+  local running
+  running=$(jobs -pr)
+  # shellcheck disable=SC2086 # one word each
+  [ -z "$running" ] || kill $running 2>/dev/null || true
+  # A signal ends `wait`, too.
+  while [ -n "$(jobs -pr)" ]; do wait || true; done
+}
+
 # await SECONDS WHAT DIR NAME COMMAND...: until COMMAND succeeds; gives up when
 # the time is over or the server NAME has died, and shows its log's end.
 await() {
