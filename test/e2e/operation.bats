@@ -134,7 +134,7 @@ has_other_container_than() { [ "$(container_of "$1")" != "$2" ] && pod_is_ready 
 
 @test "the first comes back to it when its container or kubelet starts again, and the second still waits" {
   needs_read_write_once_pod
-  local before
+  local before pod
   before=$(container_of first)
   end_container first
   wait_until has_other_container_than first "$before"
@@ -164,10 +164,11 @@ refusals() {
 has_more_refusals_than() { [ "$(refusals "$1")" -gt "$2" ]; }
 
 # What sleeps there hears no SIGTERM, and has time enough: it ends when it has been looked at. It marks
-# each second that it still has the volume. The one that
-# waits is a new pod: kubelet tries again later and later.
+# each second that it still has the volume. The one that waits is a new pod: kubelet tries again later
+# and later.
 @test "a first that is ending keeps it to its last moment, and only then another gets it, with its data" {
   needs_read_write_once_pod
+  local started
   in_pod first '(while :; do date +%s >/data/beat; sleep 1; done) >/dev/null 2>&1 &'
   kubectl delete pod first --grace-period=600 --wait=false
   make_pod third "$(claim_volume once)" "nodeName: $node"
