@@ -29,6 +29,7 @@ std::string uuid_text(std::string_view raw) {
 }
 
 constexpr std::string_view kBlockDevices = "/sys/dev/block/";
+constexpr std::uint64_t kSectorBytes = 512;  // of its size, whatever the disk's own are
 
 Result<std::string> device_number(const std::string& path) {
   struct stat status {};
@@ -67,6 +68,22 @@ Result<std::string> KernelDevices::mapper_uuid(const std::string& path) {
     return uuid.error();
   }
   return std::string(trim(*uuid));
+}
+
+Result<MapperState> KernelDevices::mapper_state(const std::string& path) {
+  const auto number = device_number(root_ + path);
+  if (!number) return number.error();
+  const std::string folder = concat(kBlockDevices, *number);
+  const auto suspended = read_file(concat(folder, "/dm/suspended"), kKiB);
+  if (!suspended && suspended.error().code() == ErrorCode::kNotFound)
+    return Error(ErrorCode::kDenied, concat(path, " is not a device-mapper device"));
+  if (!suspended) return suspended.error();
+  const auto sectors = read_file(concat(folder, "/size"), kKiB);
+  if (!sectors) return sectors.error();
+  unsigned long long count = 0;
+  if (!parse_number(trim(*sectors), kMostBytes.count() / kSectorBytes, count))
+    return Error(ErrorCode::kCorrupt, concat(folder, "/size is no count of sectors"));
+  return MapperState{Bytes(count * kSectorBytes), trim(*suspended) != "0"};
 }
 
 Result<std::string> KernelDevices::disk_number(const std::string& path) {

@@ -27,6 +27,12 @@ enum class Content {
 inline constexpr std::size_t kSuperblockBytes = 2048;
 Content classify_superblock(std::string_view start, FsType type, std::string_view uuid);
 
+// What the kernel has of a device-mapper device, whatever LVM's metadata say.
+struct MapperState {
+  Bytes size;
+  bool suspended = false;  // whoever reads or writes it waits
+};
+
 // The interface to devices, so that a test can stand in for them.
 class Devices {
  public:
@@ -34,6 +40,8 @@ class Devices {
   // device-mapper's uuid of the device node. kNotFound when the node is not there, kDenied when
   // it is no device-mapper device.
   virtual Result<std::string> mapper_uuid(const std::string& path) = 0;
+  // As for mapper_uuid (Documentation/ABI/testing/sysfs-block-dm). It does not touch the device.
+  virtual Result<MapperState> mapper_state(const std::string& path) = 0;
   // Fewer bytes than asked at the device's end, none behind it.
   virtual Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) = 0;
   // "253:4", major and minor of the disk that the device node is, or is a partition of: the kernel
@@ -46,6 +54,7 @@ class KernelDevices final : public Devices {
   // `root`: the folder under which the host's /dev is seen.
   explicit KernelDevices(std::string root = {}) : root_(std::move(root)) {}
   Result<std::string> mapper_uuid(const std::string& path) override;
+  Result<MapperState> mapper_state(const std::string& path) override;
   Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) override;
   Result<std::string> disk_number(const std::string& path) override;
 

@@ -159,21 +159,32 @@ Result<std::vector<Space>> LvBackend::spaces(const NodeConfig& config,
     }
     const std::string thin_id = space_id(Backend::kThin, name, pool);
     if (thin_id.empty() || known(thin_id) != spaces.end()) continue;
-    const auto thin = lvm_.thin_pool(group->name, pool.thin_pool);
-    if (!thin && thin.error().code() != ErrorCode::kNotFound &&
-        thin.error().code() != ErrorCode::kUnavailable)
-      return thin.error();
-    if (!thin) continue;
-    const Bytes all = promisable(*thin, pool);
-    const bool open = check_promise(*thin, pool, Bytes(0)).ok();
-    spaces.push_back({thin_id,
-                      all,
-                      open ? all - thin->promised : Bytes(0),
-                      group->extent,
-                      {},
-                      Space::ThinUse{thin->data_percent, thin->metadata_percent}});
+    auto thin = thin_space(pool, thin_id, group->extent);
+    if (!thin) return thin.error();
+    if (*thin) spaces.push_back(std::move(**thin));
   }
   return spaces;
+}
+
+Result<std::optional<Space>> LvBackend::thin_space(const Pool& pool, const std::string& id,
+                                                   Bytes extent) {
+  auto thin = lvm_.thin_pool(pool.volume_group, pool.thin_pool);
+  // An empty pool that a killed command took down (see check_thin_room) would have no room for
+  // ever, and so never get the volume for which it is made active. One with volumes may be down for
+  // a repair.
+  if (thin && !thin->active && thin->promised == Bytes(0) &&
+      lvm_.activate_thin_pool(pool.volume_group, pool.thin_pool).ok())
+    thin = lvm_.thin_pool(pool.volume_group, pool.thin_pool);
+  if (!thin && thin.error().code() != ErrorCode::kNotFound) return thin.error();
+  if (!thin || !thin->active) return std::optional<Space>();
+  const Bytes all = promisable(*thin, pool);
+  const bool open = check_promise(*thin, pool, Bytes(0)).ok();
+  return std::optional(Space{id,
+                             all,
+                             open ? all - thin->promised : Bytes(0),
+                             extent,
+                             {},
+                             Space::ThinUse{thin->data_percent, thin->metadata_percent}});
 }
 
 Status LvBackend::settle(const Inventory& inventory) {

@@ -31,6 +31,8 @@ class LvBackend final : public VolumeBackend {
   LvParts lv_parts();
   Result<std::vector<Space>> spaces(const NodeConfig& config,
                                     const std::vector<VolumeGroup>& groups);
+  // Nothing when there is no such pool, or nobody knows how full it is.
+  Result<std::optional<Space>> thin_space(const Pool& pool, const std::string& id, Bytes extent);
   Result<std::optional<LogicalVolume>> find_or_prove_gone(const VolumeSpec& spec,
                                                           const std::string& group);
   Result<Removal> forget(const VolumeName& name);

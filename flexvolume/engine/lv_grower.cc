@@ -74,8 +74,21 @@ Result<LogicalVolume> LvGrower::find(const Record& record) const {
   return std::move(**found);
 }
 
+Status LvGrower::finish_extension(const LogicalVolume& volume) {
+  const auto device = parts_.devices.mapper_state(device_path(volume.group, volume.name));
+  // One that is not active becomes so with all its size.
+  if (!device && device.error().code() == ErrorCode::kNotFound) return {};
+  if (!device) return device.error();
+  if (device->size >= volume.size && !device->suspended) return {};
+  const auto lock = lock_volume_group(parts_.locks, volume.group);
+  if (!lock) return lock.error();
+  if (auto refreshed = parts_.lvm.refresh(volume); !refreshed) return refreshed;
+  parts_.log.info("completed what a killed lvextend began", {{"volume", volume.name}});
+  return {};
+}
+
 Status LvGrower::extend(const LogicalVolume& volume, Bytes size) {
-  if (volume.size >= size) return {};
+  if (volume.size >= size) return finish_extension(volume);
   const auto lock = lock_volume_group(parts_.locks, volume.group);
   if (!lock) return lock.error();
   const std::string doing = concat("cannot grow volume ", volume.name, " to ", to_string(size));

@@ -23,6 +23,8 @@ class LvGrower {
   Result<Record> load_record() const;
   Result<LogicalVolume> find(const Record& record) const;
   Status extend(const LogicalVolume& volume, Bytes size);
+  // Of an LV that is as large as it shall be, by LVM's metadata.
+  Status finish_extension(const LogicalVolume& volume);
 
   LvParts parts_;
   const VolumeSpec& spec_;

@@ -27,6 +27,16 @@ Error lack_on_disks(Lvm& lvm, const std::string& name, const Pool& pool, Bytes s
              " disks have any, enough for ", to_string(most), ", ", to_string(size), " asked"));
 }
 
+// LVM takes a new pool down before it makes the first volume in it (lib/metadata/thin_manip.c,
+// check_new_thin_pool): what was killed there must find it again.
+Result<ThinPool> active_thin_pool(Lvm& lvm, const Pool& pool) {
+  auto thin = lvm.thin_pool(pool.volume_group, pool.thin_pool);
+  if (!thin || thin->active) return thin;
+  const auto activated = lvm.activate_thin_pool(pool.volume_group, pool.thin_pool);
+  if (!activated) return activated.error();
+  return lvm.thin_pool(pool.volume_group, pool.thin_pool);
+}
+
 }  // namespace
 
 Status check_thin_room(Lvm& lvm, const std::string& pool_name, const Pool& pool, Bytes more) {
@@ -34,7 +44,7 @@ Status check_thin_room(Lvm& lvm, const std::string& pool_name, const Pool& pool,
     return Error(ErrorCode::kInvalid,
                  concat("pool \"", pool_name,
                         "\" has no thin-pool in node.conf, so that it has no thin volumes"));
-  const auto thin = lvm.thin_pool(pool.volume_group, pool.thin_pool);
+  const auto thin = active_thin_pool(lvm, pool);
   if (!thin) return thin.error().context(concat("pool \"", pool_name, '"'));
   auto room = check_promise(*thin, pool, more);
   if (!room) return room.error().context(concat("pool \"", pool_name, '"'));

@@ -22,7 +22,7 @@ struct LvParts {
 };
 
 // kNoSpace or kInvalid when the thin pool cannot promise `more`, kInvalid also when node.conf names
-// none for the pool. The lock of the volume group is held, so that two calls do not promise the
+// none for the pool. A pool that is not active is made so, as LVM itself does for a new volume. The lock of the volume group is held, so that two calls do not promise the
 // same.
 Status check_thin_room(Lvm& lvm, const std::string& pool_name, const Pool& pool, Bytes more);
 

@@ -77,10 +77,13 @@ Status LvRemover::check_device(const LogicalVolume& volume, const std::string& d
 Result<Removal> LvRemover::wipe(Record record, const VolumeSpec& spec,
                                 const LogicalVolume& volume) {
   const std::string device = device_path(volume.group, volume.name);
-  if (auto checked = check_device(volume, device); !checked) return checked.error();
-  if (!volume.thin_pool.empty()) {
-    // The pool zeroes a block before any volume sees it, and a discard gives it back to the pool.
-    if (auto discarded = discard(device); !discarded)
+  const bool thin = !volume.thin_pool.empty();
+  const auto checked = check_device(volume, device);
+  if (!checked && (!thin || checked.error().code() == ErrorCode::kCorrupt)) return checked.error();
+  if (thin) {
+    // The pool zeroes a block before any volume sees it, and a discard gives it back to the pool. A
+    // volume that cannot become active is removed all the same (see VolumeMaker::activate).
+    if (auto discarded = checked ? discard(device) : checked; !discarded)
       parts_.log.warning("thin volume is removed without a discard",
                          {{"volume", volume.name}, {"error", discarded.error().message()}});
     return Removal{};

@@ -126,20 +126,21 @@ Status Lvm::create(const Pool& pool, const VolumeSpec& spec, std::string_view at
 Status Lvm::extend(const LogicalVolume& volume, Bytes size) {
   // lvextend takes no --select: that the name is still this volume's is up to the caller, who holds
   // the locks of volume and group.
-  const auto done = run("lvextend", {"--yes", "--quiet", "--size", concat(size.count(), 'b'), "--",
-                                     concat(volume.group, '/', volume.name)});
-  return done ? Status() : done.error();
+  return run_on(volume, "lvextend",
+                {"--yes", "--quiet", "--size", concat(size.count(), 'b'), "--",
+                 concat(volume.group, '/', volume.name)});
 }
 
 Status Lvm::activate(const LogicalVolume& volume) { return change(volume, {"-a", "y"}); }
 
+Status Lvm::refresh(const LogicalVolume& volume) { return change(volume, {"--refresh"}); }
+
 Status Lvm::remove(const LogicalVolume& volume) {
   // By uuid, so that an LV which took the name since it was looked at is left alone. One --yes
   // answers "do you really want to remove an active volume"; an open one is refused all the same.
-  const auto done =
-      run("lvremove", {"--yes", "--quiet", "--select", by_uuid(volume), "--", volume.group},
-          kRemoveDeadline);
-  return done ? Status() : done.error();
+  return run_on(volume, "lvremove",
+                {"--yes", "--quiet", "--select", by_uuid(volume), "--", volume.group},
+                kRemoveDeadline);
 }
 
 Status Lvm::tag(const LogicalVolume& volume, std::string_view state) {
@@ -157,8 +158,41 @@ Status Lvm::tag_retained(const LogicalVolume& volume, Retained retained) {
 Status Lvm::change(const LogicalVolume& volume, std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "--quiet");
   arguments.insert(arguments.end(), {"--select", by_uuid(volume), "--", volume.group});
-  const auto done = run("lvchange", std::move(arguments));
+  return run_on(volume, "lvchange", std::move(arguments));
+}
+
+Status Lvm::activate_thin_pool(std::string_view group, std::string_view name) {
+  const auto cleared = clear_remains(group, name);
+  if (!cleared) return cleared.error();
+  const auto done = run("lvchange", {"--quiet", "-a", "y", "--", concat(group, '/', name)});
   return done ? Status() : done.error();
+}
+
+Status Lvm::run_on(const LogicalVolume& volume, std::string_view tool,
+                   std::vector<std::string> arguments, std::chrono::milliseconds deadline) {
+  auto done = run(tool, arguments, deadline);
+  if (done) return {};
+  if (volume.thin_pool.empty()) return done.error();
+  const auto cleared = clear_remains(volume.group, volume.thin_pool);
+  if (!cleared) return done.error().context(cleared.error().message());
+  if (*cleared) done = run(tool, std::move(arguments), deadline);
+  return done ? Status() : done.error();
+}
+
+// A command that is killed while it activates or deactivates a pool leaves the devices of its data
+// or metadata without the pool's own on them. LVM never activates a pool that has such devices
+// (lib/activate/activate.c, lv_component_is_active), and does not take them away with the pool.
+// An administrator's are read-only there, and a pool in use has its components open: both are left
+// alone.
+Result<bool> Lvm::clear_remains(std::string_view group, std::string_view thin_pool) {
+  const auto report = this->report("lvs", kComponentColumns, {"-a", "--", std::string(group)});
+  if (!report) return report.error();
+  const auto idle = parse_idle_components(*report, thin_pool);
+  if (!idle) return idle.error();
+  // One that another call cleared or took into use since then is refused: what is run next tells.
+  for (const std::string& component : *idle)
+    static_cast<void>(run("lvchange", {"--quiet", "-a", "n", "--", concat(group, '/', component)}));
+  return !idle->empty();
 }
 
 }  // namespace flexlocal::engine

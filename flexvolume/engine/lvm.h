@@ -42,6 +42,10 @@ class Lvm {
   // kNotFound when the group has no thin pool of that name.
   Result<ThinPool> thin_pool(std::string_view group, std::string_view name);
 
+  // Makes the pool active, also where a killed command of LVM's left parts of it active, with which
+  // LVM refuses that for ever. Idempotent.
+  Status activate_thin_pool(std::string_view group, std::string_view name);
+
   // An active LV of the spec's backend, laid out as the pool says. LVM wipes the start of a thick
   // one and any signature it finds (-W y -Z y); a thin one has nothing on it.
   Status create(const Pool& pool, const VolumeSpec& spec, std::string_view attempt);
@@ -50,6 +54,10 @@ class Lvm {
   Status extend(const LogicalVolume& volume, Bytes size);
 
   Status activate(const LogicalVolume& volume);
+
+  // Makes the active LV's device what LVM's metadata say, and lets its I/O go on: an lvextend that
+  // was killed has committed the one and not done the other.
+  Status refresh(const LogicalVolume& volume);
 
   // Removes the LV with this uuid, whatever its name is by now. An LV that is not there any more
   // is success; one that is open fails.
@@ -64,6 +72,12 @@ class Lvm {
  private:
   Status tag(const LogicalVolume& volume, std::string_view state);
   Status change(const LogicalVolume& volume, std::vector<std::string> arguments);
+  // run(), and once more where remains of its thin pool's activation were in the way.
+  Status run_on(const LogicalVolume& volume, std::string_view tool,
+                std::vector<std::string> arguments,
+                std::chrono::milliseconds deadline = std::chrono::seconds(45));
+  // Whether there was something to clear.
+  Result<bool> clear_remains(std::string_view group, std::string_view thin_pool);
   Result<std::string> report(std::string_view tool, std::string_view columns,
                              std::vector<std::string> more);
   Result<std::string> run(std::string_view tool, std::vector<std::string> arguments,

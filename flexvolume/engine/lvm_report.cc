@@ -73,13 +73,35 @@ Result<ThinRow> parse_thin_row(JsonView row) {
                  *metadata};
 }
 
-Result<ThinPool> pool_of(const ThinRow& found) {
-  if (!found.data_percent || !found.metadata_percent)
-    return Error(ErrorCode::kUnavailable,
-                 concat("LVM does not say how full the thin pool \"", printable(found.name, 80),
-                        "\" is; is it active?"));
-  return ThinPool{found.size, *found.data_percent, *found.metadata_percent, found.zeroing,
-                  Bytes(0)};
+ThinPool pool_of(const ThinRow& found) {
+  return {.size = found.size,
+          .active = found.data_percent && found.metadata_percent,
+          .data_percent = found.data_percent.value_or(0),
+          .metadata_percent = found.metadata_percent.value_or(0),
+          .zeroing = found.zeroing,
+          .promised = Bytes(0)};
+}
+
+// A name as it is told to LVM, which reports hidden volumes in brackets.
+std::string_view without_brackets(std::string_view name) {
+  if (!name.starts_with('[') || !name.ends_with(']')) return name;
+  return name.substr(1, name.size() - 2);
+}
+
+struct ComponentRow {
+  std::string name;
+  std::string data;
+  std::string metadata;
+  bool idle = false;
+};
+
+Result<ComponentRow> parse_component(JsonView row) {
+  const auto name = [&](std::string_view column) {
+    return std::string(without_brackets(row[column].text()));
+  };
+  return ComponentRow{name("lv_name"), name("data_lv"), name("metadata_lv"),
+                      row["lv_active"].text() == "active" && row["lv_device_open"].text().empty() &&
+                          row["lv_permissions"].text() == "writeable"};
 }
 
 Result<Bytes> parse_disk(JsonView row) { return bytes_in(row, "pv_free"); }
@@ -106,6 +128,20 @@ Result<Inventory> parse_inventory(std::string_view report) {
   std::copy_if(volumes->begin(), volumes->end(), std::back_inserter(inventory.volumes),
                [](const LogicalVolume& volume) { return volume.ownership.has_value(); });
   return inventory;
+}
+
+Result<std::vector<std::string>> parse_idle_components(std::string_view report,
+                                                       std::string_view pool) {
+  const auto rows = parse_rows<ComponentRow>(report, "lv", parse_component);
+  if (!rows) return rows.error();
+  const auto found = std::find_if(rows->begin(), rows->end(),
+                                  [&](const ComponentRow& row) { return row.name == pool; });
+  std::vector<std::string> idle;
+  if (found == rows->end()) return idle;
+  for (const ComponentRow& row : *rows)
+    if (row.idle && (row.name == found->data || row.name == found->metadata))
+      idle.push_back(row.name);
+  return idle;
 }
 
 Result<std::vector<Bytes>> parse_disks(std::string_view report) {

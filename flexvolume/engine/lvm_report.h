@@ -20,6 +20,8 @@ inline constexpr std::string_view kVolumeOnlyColumns =
     "lv_name,lv_uuid,lv_size,lv_tags,lv_device_open,lv_active,pool_lv";
 inline constexpr std::string_view kThinPoolColumns =
     "lv_name,lv_size,pool_lv,data_percent,metadata_percent,zero";
+inline constexpr std::string_view kComponentColumns =
+    "lv_name,data_lv,metadata_lv,lv_active,lv_device_open,lv_permissions";
 inline constexpr std::string_view kDiskColumns = "vg_name,pv_name,pv_free";
 
 struct VolumeGroup {
@@ -44,6 +46,7 @@ struct LogicalVolume {
 // A thin pool and what was promised of it, by whomever.
 struct ThinPool {
   Bytes size;
+  bool active = false;  // else nobody knows how full it is: the percents are 0
   unsigned data_percent = 0;      // rounded up
   unsigned metadata_percent = 0;  // rounded up
   bool zeroing = false;           // blocks are zeroed before a volume sees them
@@ -84,6 +87,10 @@ Result<std::vector<VolumeGroup>> parse_volume_groups(std::string_view report);
 Result<std::vector<LogicalVolume>> parse_logical_volumes(std::string_view report);
 // Of `lvs` with a thin pool and its volumes: kNotFound when there is no such pool.
 Result<ThinPool> parse_thin_pool(std::string_view report, std::string_view name);
+// Of `lvs -a` with a group's volumes: those components of the thin pool (the volumes of its data and
+// of its metadata) that are active, writable and not open.
+Result<std::vector<std::string>> parse_idle_components(std::string_view report,
+                                                       std::string_view pool);
 // Of `vgs` with a row for each disk: what is free there.
 Result<std::vector<Bytes>> parse_disks(std::string_view report);
 // Of `vgs` with columns of both: a row for each volume, none for a group that has no volume.

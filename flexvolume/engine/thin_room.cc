@@ -21,6 +21,12 @@ Bytes promisable(const ThinPool& thin, const Pool& pool) {
 
 Status check_promise(const ThinPool& thin, const Pool& pool, Bytes more) {
   const std::string name = concat(pool.volume_group, '/', pool.thin_pool);
+  if (!thin.active)
+    return Error(ErrorCode::kUnavailable,
+                 concat("thin pool ", name,
+                        " is not active, so that LVM does not say how full it is; see `lvchange -a "
+                        "y ",
+                        name, '`'));
   if (!thin.zeroing)
     return Error(ErrorCode::kInvalid,
                  concat("thin pool ", name,

@@ -15,7 +15,8 @@ Bytes promisable(const ThinPool& thin, const Pool& pool);
 
 // Whether `more` bytes can be promised. kNoSpace, with figures, when the sum of the volumes, the
 // data or the metadata would be too much; kInvalid, with the command that helps, when the pool does
-// not zero new blocks: a volume could then show what another one held.
+// not zero new blocks: a volume could then show what another one held; kUnavailable when it is not
+// active.
 Status check_promise(const ThinPool& thin, const Pool& pool, Bytes more);
 
 }  // namespace flexlocal::engine

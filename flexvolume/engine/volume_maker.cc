@@ -204,7 +204,13 @@ Status VolumeMaker::activate() {
   now_.activated = true;
   now_.node = NodeState::kUnknown;
   // An LV that is known only by its record is looked up before this step, so it is here.
-  return parts_.lvm.activate(*found_);
+  const auto activated = parts_.lvm.activate(*found_);
+  // LVM commits a thin volume before it tells the pool of it; killed between, it leaves one that
+  // never becomes active, since only another volume's lvcreate tells the pool of both. This attempt
+  // of ours never got as far as a device, so that nothing can have been written to it.
+  const bool untold = !found_->thin_pool.empty() && now_.record == RecordState::kIntent &&
+                      now_.same_attempt && !now_.tagged_ready;
+  return !activated && untold ? remove_own() : activated;
 }
 
 Status VolumeMaker::probe() {

@@ -108,6 +108,28 @@ size_of() { lvs --noheadings --units m --nosuffix -o lv_size "$group/$name" | se
   [ "$(size_of)" = 320 ]
 }
 
+@test "invariant 2: an lvextend that was killed when it had committed is completed" {
+  for suspended in no yes; do
+    volume_name 1 && mount_volume "$name" && expect_success
+    echo precious >"$folder/file"
+    device_of "$name"
+    table=$(dmsetup table "$device")
+    lvextend -qq -L 640M "$group/$name"
+    # The device as it was: this is what the kill leaves.
+    dmsetup suspend "$device"
+    dmsetup load "$device" --table "$table"
+    dmsetup resume "$device"
+    [ "$(offers)" -lt 320 ]
+    [ "$suspended" = no ] || dmsetup suspend --nolockfs "$device"
+    expand 640 && expect_success
+    [ "$(size_of)" = 640 ]
+    [ "$(offers)" -gt 500 ] || fail "it says success, and the pod sees $(offers) MiB"
+    echo works >"$folder/more"
+    [ "$(<"$folder/file")" = precious ]
+    forget_volumes
+  done
+}
+
 @test "invariant 2: killed around lvextend or xfs_growfs, the same call again completes it" {
   for tool in lvextend xfs_growfs; do
     # shellcheck disable=SC2016 # expanded by the wrapper

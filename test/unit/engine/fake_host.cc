@@ -245,6 +245,12 @@ Result<std::string> FakeHost::mapper_uuid(const std::string& path) {
   return other_device.empty() ? concat("LVM-vg", volume->uuid) : other_device;
 }
 
+Result<MapperState> FakeHost::mapper_state(const std::string& path) {
+  const FakeVolume* volume = at_device(path);
+  if (volume == nullptr) return Error(ErrorCode::kNotFound, "no such device");
+  return MapperState{Bytes(volume->size)};
+}
+
 Result<std::string> FakeHost::read(const std::string& path, Bytes offset, std::size_t bytes) {
   const FakeVolume* volume = at_device(path);
   if (volume == nullptr) return Error(ErrorCode::kNotFound, "no such device");

@@ -9,7 +9,7 @@ Pool pool(unsigned percent) {
   return {.volume_group = "data", .thin_pool = "tp", .overcommit_percent = percent};
 }
 Bytes gib(std::uint64_t count) { return Bytes(count * kGiB.count()); }
-ThinPool thin(std::uint64_t promised) { return {gib(10), 10, 5, true, gib(promised)}; }
+ThinPool thin(std::uint64_t promised) { return {gib(10), true, 10, 5, true, gib(promised)}; }
 
 TEST_CASE("promises add up to the pool's size times its overcommit, to the byte") {
   CHECK(check_promise(thin(4), pool(100), gib(6)).ok());

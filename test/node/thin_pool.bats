@@ -1,0 +1,147 @@
+# A thin pool that is not active: what a killed command of LVM's leaves of one is cleared, what an
+# administrator did is left alone.
+
+setup_file() {
+  export group=thin
+  "$BATS_TEST_DIRNAME/../lab/guest-disk" "$group" 1G >/dev/null
+}
+
+setup() {
+  . "$BATS_TEST_DIRNAME/volume.bash"
+  make_pool
+  configure "$group" 'thin-pool = tp'
+  backend=thin
+}
+
+teardown() {
+  unmount_pods
+  clear_remains
+  forget_volumes
+}
+
+make_pool() { lvcreate -qq -y --type thin-pool -L 500M -n tp "$group"; }
+
+# Without them LVM removes the pool; of one in use it refuses.
+clear_remains() {
+  local part
+  for part in tmeta tdata; do
+    [ ! -e "/dev/mapper/$group-tp_$part" ] || lvchange -qq -an "$group/tp_$part" 2>/dev/null || true
+  done
+}
+
+# leave_remains PART...: the pool as a kill leaves it that hits LVM while it takes the pool up or
+# down: nothing of it is active but the devices of these components, by the names, uuids and tables
+# that LVM gave them.
+leave_remains() {
+  local part
+  declare -A table uuid
+  for part in "$@"; do
+    table[$part]=$(dmsetup table "$group-tp_$part")
+    uuid[$part]=$(dmsetup info -c --noheadings -o uuid "$group-tp_$part")
+  done
+  lvchange -qq -an "$group"
+  for part in "$@"; do
+    dmsetup create "$group-tp_$part" --uuid "${uuid[$part]}" --table "${table[$part]}"
+  done
+  run lvchange -ay "$group/tp"
+  [[ $status != 0 && $output == *"is prohibited while logical volume"* ]] ||
+    fail "LVM takes no offence at the remains: nothing is tested: $output"
+}
+
+# A mounted volume with data, which is unmounted again.
+have_volume() {
+  volume_name 1 && mount_volume "$name" && expect_success
+  echo precious >"$folder/file"
+  call unmount "$folder" && expect_success
+}
+
+# As the node daemon does: again until it is done.
+remove_volume() {
+  for ((tries = 0; tries < 20; tries++)); do
+    engine_call remove "$options" && expect_success
+    [[ $answer == *'"done":false'* ]] || break
+  done
+  [ -z "$(lv_of "$name")" ] || fail "it is still there: $(lvs "$group")"
+  [ ! -e "$records/$name" ] || fail "removed, and its record is there: $(<"$records/$name")"
+}
+
+@test "remains of an activation do not keep a first volume from being made" {
+  leave_remains tmeta tdata
+  volume_name 1 && mount_volume "$name" && expect_success
+  echo works >"$folder/file"
+}
+
+@test "remains of one component alone are cleared as well" {
+  leave_remains tdata
+  volume_name 1 && mount_volume "$name" && expect_success
+}
+
+@test "nor a volume from being mounted with its data" {
+  have_volume
+  leave_remains tmeta tdata
+  call mount "$folder" "$options" && expect_success
+  [ "$(<"$folder/file")" = precious ]
+}
+
+@test "nor from growing" {
+  have_volume
+  leave_remains tmeta
+  engine_call grow "$options" $((400 << 20)) && expect_success
+  [ "$(lvs --noheadings --units m --nosuffix -o lv_size "$group/$name" | xargs)" = 400.00 ]
+}
+
+@test "nor from being removed" {
+  have_volume
+  leave_remains tmeta tdata
+  remove_volume
+}
+
+@test "an empty pool that is not active has room all the same; one with volumes stays down" {
+  leave_remains tmeta tdata
+  engine_call inventory && expect_success
+  [[ $answer == *"\"thin:$group/tp\""* ]] || fail "no room in the pool: $answer"
+  have_volume
+  lvchange -qq -an "$group"
+  engine_call inventory && expect_success
+  [[ $answer != *'"id":"thin:'* ]] || fail "it is not active, and its room is offered: $answer"
+  [ -z "$(lvs --noheadings -o lv_active "$group/tp" | xargs)" ] || fail "inventory made it active"
+}
+
+@test "metadata that an administrator looks at is left alone, and the call says what is in the way" {
+  have_volume
+  lvchange -qq -an "$group"
+  lvchange -qq -y -ay "$group/tp_tmeta"
+  call mount "$folder" "$options"
+  expect_failure "is prohibited while logical volume $group/tp_tmeta is active"
+  expect_unmounted "$folder"
+  [ -b "/dev/mapper/$group-tp_tmeta" ] || fail "it was taken from the administrator"
+  lvchange -qq -an "$group/tp_tmeta"
+  call mount "$folder" "$options" && expect_success
+  [ "$(<"$folder/file")" = precious ]
+}
+
+# killed_mount MILLISECONDS: a pool's first mount that is killed then, tools and all.
+killed_mount() {
+  volume_name 1 && folder_for "$name" && options_for "$name"
+  status=0
+  "${plugin%/*}/kill-after" $(($1 * 1000)) --with-tools -- "$plugin" mount "$folder" "$options" \
+    >/run/killed 2>&1 || status=$?
+  [ "$status" = 137 ] || [[ $(</run/killed) == *'"status":"Success"'* ]] ||
+    fail "neither killed nor a success: $status $(</run/killed)"
+}
+
+@test "a pool's first volume is made, or removed, after a kill at any instant" {
+  local at
+  # LVM is at work between the first of these instants and the last.
+  for ((at = 100; at <= 600; at += 25)); do
+    killed_mount "$at"
+    if [ $((at % 50)) = 0 ]; then
+      unmount_pods
+      remove_volume
+      options_for "$name"
+    fi
+    call mount "$folder" "$options" && expect_success
+    forget_volumes
+    make_pool
+  done
+}
