@@ -214,6 +214,7 @@ expect_tags() {
 # device-mapper's own view: a device for each volume on LVM, no other, and none suspended.
 expect_devices() {
   local file name device names='' count=0 on_lvm content
+  local -A size_of=()
   select_on_lvm "$@"
   for file in /sys/block/dm-*/dm/name; do
     [ -e "$file" ] || continue
@@ -224,13 +225,15 @@ expect_devices() {
     # LVM takes a new pool's own device down for its first volume, and a kill there leaves it so.
     [ "$name" != "$group-tp" ] || continue
     names+=" $name " count=$((count + 1))
+    slurp "${file%dm/name}size"
+    size_of[$name]=${content%$'\n'}
   done
   for name in "${on_lvm[@]}"; do
     device_of "$name"
     [[ $names == *" ${device##*/} "* ]] || fail "no device of $name:$names"
-    file=$(realpath "$device")
-    slurp "/sys/block/${file##*/}/size"
-    [ "$content" -ge $((lv_mebibytes_of[$name] * 2048)) ] || fail "$name's device is smaller than it"
+    # In sectors of 512 bytes.
+    [ "${size_of[${device##*/}]}" = $((lv_mebibytes_of[$name] * 2048)) ] ||
+      fail "the device of $name has ${size_of[${device##*/}]} sectors"
   done
   [ "$count" = $((${#on_lvm[@]} * devices_each + ${#own_devices[@]})) ] || fail "devices:$names"
 }
