@@ -172,22 +172,22 @@ Status Lvm::run_on(const LogicalVolume& volume, std::string_view tool,
                    std::vector<std::string> arguments, std::chrono::milliseconds deadline) {
   auto done = run(tool, arguments, deadline);
   if (done) return {};
-  if (volume.thin_pool.empty()) return done.error();
-  const auto cleared = clear_remains(volume.group, volume.thin_pool);
+  const auto cleared =
+      clear_remains(volume.group, volume.thin_pool.empty() ? volume.name : volume.thin_pool);
   if (!cleared) return done.error().context(cleared.error().message());
   if (*cleared) done = run(tool, std::move(arguments), deadline);
   return done ? Status() : done.error();
 }
 
-// A command that is killed while it activates or deactivates a pool leaves the devices of its data
-// or metadata without the pool's own on them. LVM never activates a pool that has such devices
-// (lib/activate/activate.c, lv_component_is_active), and does not take them away with the pool.
-// An administrator's are read-only there, and a pool in use has its components open: both are left
-// alone.
-Result<bool> Lvm::clear_remains(std::string_view group, std::string_view thin_pool) {
+// A command that is killed while it activates or deactivates a thin pool or a mirror leaves devices
+// of its components without its own on them. LVM never activates what has such components
+// (lib/activate/activate.c, lv_component_is_active), and does not take them away with it. Those that
+// an administrator made active are read-only, and what is in use has its components open: both are
+// left alone.
+Result<bool> Lvm::clear_remains(std::string_view group, std::string_view name) {
   const auto report = this->report("lvs", kComponentColumns, {"-a", "--", std::string(group)});
   if (!report) return report.error();
-  const auto idle = parse_idle_components(*report, thin_pool);
+  const auto idle = parse_idle_components(*report, name);
   if (!idle) return idle.error();
   // One that another call cleared or took into use since then is refused: what is run next tells.
   for (const std::string& component : *idle)

@@ -42,8 +42,7 @@ class Lvm {
   // kNotFound when the group has no thin pool of that name.
   Result<ThinPool> thin_pool(std::string_view group, std::string_view name);
 
-  // Makes the pool active, also where a killed command of LVM's left parts of it active, with which
-  // LVM refuses that for ever. Idempotent.
+  // Makes the pool active, also where remains of a killed command are in the way. Idempotent.
   Status activate_thin_pool(std::string_view group, std::string_view name);
 
   // An active LV of the spec's backend, laid out as the pool says. LVM wipes the start of a thick
@@ -72,12 +71,12 @@ class Lvm {
  private:
   Status tag(const LogicalVolume& volume, std::string_view state);
   Status change(const LogicalVolume& volume, std::vector<std::string> arguments);
-  // run(), and once more where remains of its thin pool's activation were in the way.
+  // run(), and once more where remains of its activation, or of its thin pool's, were in the way.
   Status run_on(const LogicalVolume& volume, std::string_view tool,
                 std::vector<std::string> arguments,
                 std::chrono::milliseconds deadline = std::chrono::seconds(45));
   // Whether there was something to clear.
-  Result<bool> clear_remains(std::string_view group, std::string_view thin_pool);
+  Result<bool> clear_remains(std::string_view group, std::string_view name);
   Result<std::string> report(std::string_view tool, std::string_view columns,
                              std::vector<std::string> more);
   Result<std::string> run(std::string_view tool, std::vector<std::string> arguments,

@@ -90,16 +90,13 @@ std::string_view without_brackets(std::string_view name) {
 
 struct ComponentRow {
   std::string name;
-  std::string data;
-  std::string metadata;
+  std::string parent;
   bool idle = false;
 };
 
 Result<ComponentRow> parse_component(JsonView row) {
-  const auto name = [&](std::string_view column) {
-    return std::string(without_brackets(row[column].text()));
-  };
-  return ComponentRow{name("lv_name"), name("data_lv"), name("metadata_lv"),
+  return ComponentRow{std::string(without_brackets(row["lv_name"].text())),
+                      std::string(without_brackets(row["lv_parent"].text())),
                       row["lv_active"].text() == "active" && row["lv_device_open"].text().empty() &&
                           row["lv_permissions"].text() == "writeable"};
 }
@@ -131,16 +128,17 @@ Result<Inventory> parse_inventory(std::string_view report) {
 }
 
 Result<std::vector<std::string>> parse_idle_components(std::string_view report,
-                                                       std::string_view pool) {
+                                                       std::string_view volume) {
   const auto rows = parse_rows<ComponentRow>(report, "lv", parse_component);
   if (!rows) return rows.error();
-  const auto found = std::find_if(rows->begin(), rows->end(),
-                                  [&](const ComponentRow& row) { return row.name == pool; });
   std::vector<std::string> idle;
-  if (found == rows->end()) return idle;
-  for (const ComponentRow& row : *rows)
-    if (row.idle && (row.name == found->data || row.name == found->metadata))
-      idle.push_back(row.name);
+  std::vector<std::string> within = {std::string(volume)};
+  for (std::size_t at = 0; at < within.size() && at <= rows->size(); ++at)
+    for (const ComponentRow& row : *rows) {
+      if (row.parent != within[at]) continue;
+      within.push_back(row.name);
+      if (row.idle) idle.push_back(row.name);
+    }
   return idle;
 }
 

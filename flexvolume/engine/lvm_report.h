@@ -21,7 +21,7 @@ inline constexpr std::string_view kVolumeOnlyColumns =
 inline constexpr std::string_view kThinPoolColumns =
     "lv_name,lv_size,pool_lv,data_percent,metadata_percent,zero";
 inline constexpr std::string_view kComponentColumns =
-    "lv_name,data_lv,metadata_lv,lv_active,lv_device_open,lv_permissions";
+    "lv_name,lv_parent,lv_active,lv_device_open,lv_permissions";
 inline constexpr std::string_view kDiskColumns = "vg_name,pv_name,pv_free";
 
 struct VolumeGroup {
@@ -87,10 +87,11 @@ Result<std::vector<VolumeGroup>> parse_volume_groups(std::string_view report);
 Result<std::vector<LogicalVolume>> parse_logical_volumes(std::string_view report);
 // Of `lvs` with a thin pool and its volumes: kNotFound when there is no such pool.
 Result<ThinPool> parse_thin_pool(std::string_view report, std::string_view name);
-// Of `lvs -a` with a group's volumes: those components of the thin pool (the volumes of its data and
-// of its metadata) that are active, writable and not open.
+// Of `lvs -a` with a group's volumes: those hidden ones that the volume is made of (a thin pool's
+// data and metadata, a mirror's images), and those that these are made of, which are active,
+// writable and not open.
 Result<std::vector<std::string>> parse_idle_components(std::string_view report,
-                                                       std::string_view pool);
+                                                       std::string_view volume);
 // Of `vgs` with a row for each disk: what is free there.
 Result<std::vector<Bytes>> parse_disks(std::string_view report);
 // Of `vgs` with columns of both: a row for each volume, none for a group that has no volume.

@@ -1,13 +1,16 @@
-# A thin pool that is not active: what a killed command of LVM's leaves of one is cleared, what an
-# administrator did is left alone.
+# What a killed command of LVM's leaves active, so that LVM never activates the rest, is cleared. What
+# an administrator did is left alone.
 
 setup_file() {
-  export group=thin
+  export group=remains
   "$BATS_TEST_DIRNAME/../lab/guest-disk" "$group" 1G >/dev/null
+  "$BATS_TEST_DIRNAME/../lab/guest-disk" "$group-2" 1G >/dev/null
+  vgmerge -qq "$group" "$group-2"
 }
 
 setup() {
   . "$BATS_TEST_DIRNAME/volume.bash"
+  remains=()
   make_pool
   configure "$group" 'thin-pool = tp'
   backend=thin
@@ -21,29 +24,31 @@ teardown() {
 
 make_pool() { lvcreate -qq -y --type thin-pool -L 500M -n tp "$group"; }
 
-# Without them LVM removes the pool; of one in use it refuses.
+# With remains of it LVM does not remove a volume; of one in use it refuses.
 clear_remains() {
-  local part
-  for part in tmeta tdata; do
-    [ ! -e "/dev/mapper/$group-tp_$part" ] || lvchange -qq -an "$group/tp_$part" 2>/dev/null || true
+  local component
+  for component in "${remains[@]}"; do
+    lvchange -qq -an "$group/$component" 2>/dev/null || true
   done
 }
 
-# leave_remains PART...: the pool as a kill leaves it that hits LVM while it takes the pool up or
-# down: nothing of it is active but the devices of these components, by the names, uuids and tables
-# that LVM gave them.
+# leave_remains LV COMPONENT...: what a kill leaves that hits LVM while it takes the LV up or down:
+# nothing is active but the devices of these components, by the names, uuids and tables that LVM
+# gave them.
 leave_remains() {
-  local part
+  local lv=$1 device
   declare -A table uuid
-  for part in "$@"; do
-    table[$part]=$(dmsetup table "$group-tp_$part")
-    uuid[$part]=$(dmsetup info -c --noheadings -o uuid "$group-tp_$part")
+  shift
+  remains=("$@")
+  for device in "${remains[@]//-/--}"; do
+    table[$device]=$(dmsetup table "$group-$device")
+    uuid[$device]=$(dmsetup info -c --noheadings -o uuid "$group-$device")
   done
   lvchange -qq -an "$group"
-  for part in "$@"; do
-    dmsetup create "$group-tp_$part" --uuid "${uuid[$part]}" --table "${table[$part]}"
+  for device in "${remains[@]//-/--}"; do
+    dmsetup create "$group-$device" --uuid "${uuid[$device]}" --table "${table[$device]}"
   done
-  run lvchange -ay "$group/tp"
+  run lvchange -ay "$group/$lv"
   [[ $status != 0 && $output == *"is prohibited while logical volume"* ]] ||
     fail "LVM takes no offence at the remains: nothing is tested: $output"
 }
@@ -65,39 +70,39 @@ remove_volume() {
   [ ! -e "$records/$name" ] || fail "removed, and its record is there: $(<"$records/$name")"
 }
 
-@test "remains of an activation do not keep a first volume from being made" {
-  leave_remains tmeta tdata
+@test "remains of a thin pool do not keep a first volume from being made" {
+  leave_remains tp tp_tmeta tp_tdata
   volume_name 1 && mount_volume "$name" && expect_success
   echo works >"$folder/file"
 }
 
 @test "remains of one component alone are cleared as well" {
-  leave_remains tdata
+  leave_remains tp tp_tdata
   volume_name 1 && mount_volume "$name" && expect_success
 }
 
-@test "nor a volume from being mounted with its data" {
+@test "remains do not keep a volume from being mounted with its data" {
   have_volume
-  leave_remains tmeta tdata
+  leave_remains tp tp_tmeta tp_tdata
   call mount "$folder" "$options" && expect_success
   [ "$(<"$folder/file")" = precious ]
 }
 
-@test "nor from growing" {
+@test "remains do not keep a volume from growing" {
   have_volume
-  leave_remains tmeta
+  leave_remains tp tp_tmeta
   engine_call grow "$options" $((400 << 20)) && expect_success
   [ "$(lvs --noheadings --units m --nosuffix -o lv_size "$group/$name" | xargs)" = 400.00 ]
 }
 
-@test "nor from being removed" {
+@test "remains do not keep a volume from being removed" {
   have_volume
-  leave_remains tmeta tdata
+  leave_remains tp tp_tmeta tp_tdata
   remove_volume
 }
 
 @test "an empty pool that is not active has room all the same; one with volumes stays down" {
-  leave_remains tmeta tdata
+  leave_remains tp tp_tmeta tp_tdata
   engine_call inventory && expect_success
   [[ $answer == *"\"thin:$group/tp\""* ]] || fail "no room in the pool: $answer"
   have_volume
@@ -118,6 +123,23 @@ remove_volume() {
   lvchange -qq -an "$group/tp_tmeta"
   call mount "$folder" "$options" && expect_success
   [ "$(<"$folder/file")" = precious ]
+}
+
+@test "remains of a mirror do not keep it from being mounted, grown and removed" {
+  configure "$group" 'layout = raid1'
+  backend=lvm
+  have_volume
+  leave_remains "$name" "${name}_rimage_0" "${name}_rmeta_1"
+  call mount "$folder" "$options" && expect_success
+  [ "$(<"$folder/file")" = precious ]
+  call unmount "$folder" && expect_success
+  leave_remains "$name" "${name}_rimage_1"
+  engine_call grow "$options" $((400 << 20)) && expect_success
+  call mount "$folder" "$options" && expect_success
+  [ "$(<"$folder/file")" = precious ]
+  call unmount "$folder" && expect_success
+  leave_remains "$name" "${name}_rmeta_0"
+  remove_volume
 }
 
 # killed_mount MILLISECONDS: a pool's first mount that is killed then, tools and all.
