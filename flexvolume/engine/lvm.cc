@@ -181,9 +181,9 @@ Status Lvm::run_on(const LogicalVolume& volume, std::string_view tool,
 
 // A command that is killed while it activates or deactivates a thin pool or a mirror leaves devices
 // of its components without its own on them. LVM never activates what has such components
-// (lib/activate/activate.c, lv_component_is_active), and does not take them away with it. Those that
-// an administrator made active are read-only, and what is in use has its components open: both are
-// left alone.
+// (lib/activate/activate.c, lv_component_is_active), and does not take them away with it. Those
+// that an administrator made active are read-only, and what is in use has its components open: both
+// are left alone.
 Result<bool> Lvm::clear_remains(std::string_view group, std::string_view name) {
   const auto report = this->report("lvs", kComponentColumns, {"-a", "--", std::string(group)});
   if (!report) return report.error();

@@ -46,7 +46,7 @@ struct LogicalVolume {
 // A thin pool and what was promised of it, by whomever.
 struct ThinPool {
   Bytes size;
-  bool active = false;  // else nobody knows how full it is: the percents are 0
+  bool active = false;            // else nobody knows how full it is: the percents are 0
   unsigned data_percent = 0;      // rounded up
   unsigned metadata_percent = 0;  // rounded up
   bool zeroing = false;           // blocks are zeroed before a volume sees them
