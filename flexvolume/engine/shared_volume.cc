@@ -180,17 +180,19 @@ Status SharedVolume::make_file_system(int lock) {
 Status SharedVolume::remove(const SharedLv& volume) {
   const auto group_lock = lock_volume_group(parts_.locks, pool_.volume_group);
   if (!group_lock) return group_lock.error();
-  const auto removed =
-      run("lvremove", {"--yes", "--quiet", "--select", concat("lv_uuid=\"", volume.uuid, '"'), "--",
-                       pool_.volume_group});
-  return removed ? Status() : removed.error();
+  return Lvm(parts_.runner, parts_.tools).remove(as_logical_volume(volume));
 }
 
 Status SharedVolume::activate(const SharedLv& volume) {
-  const auto done =
-      run("lvchange", {"--quiet", "-a", "y", "--select", concat("lv_uuid=\"", volume.uuid, '"'),
-                       "--", pool_.volume_group});
-  return done ? Status() : done.error();
+  return Lvm(parts_.runner, parts_.tools).activate(as_logical_volume(volume));
+}
+
+LogicalVolume SharedVolume::as_logical_volume(const SharedLv& volume) const {
+  LogicalVolume lv;
+  lv.group = pool_.volume_group;
+  lv.name = name_;
+  lv.uuid = volume.uuid;
+  return lv;
 }
 
 // By the program, which runs in the host's mount namespace when a daemon in a pod does this. It

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "flexvolume/base/fd.h"
+#include "flexvolume/engine/lvm_report.h"
 #include "flexvolume/engine/shared_file_system.h"
 #include "flexvolume/engine/volume_backend.h"
 
@@ -50,6 +51,7 @@ class SharedVolume {
   Status make_file_system(int lock);
   Status remove(const SharedLv& volume);
   Status activate(const SharedLv& volume);
+  LogicalVolume as_logical_volume(const SharedLv& volume) const;  // as far as LVM needs to know it
   Status mount(int lock);
   Result<std::string> run(std::string_view tool, std::vector<std::string> arguments,
                           const std::vector<int>& keep = {});

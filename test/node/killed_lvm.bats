@@ -16,8 +16,11 @@ setup() {
   backend=thin
 }
 
+shared=/var/lib/flexlocal/pools/default
+
 teardown() {
   unmount_pods
+  ! mountpoint -q "$shared" || umount "$shared"
   clear_remains
   forget_volumes
 }
@@ -140,6 +143,16 @@ remove_volume() {
   call unmount "$folder" && expect_success
   leave_remains "$name" "${name}_rmeta_0"
   remove_volume
+}
+
+@test "remains of a mirror do not keep the shared file system from being mounted" {
+  configure "$group" 'layout = raid1' 'quota-size = 480Mi'
+  backend=quota more_options=(onDelete=none)
+  have_volume
+  umount "$shared"
+  leave_remains flexlocal-default flexlocal-default_rimage_0
+  call mount "$folder" "$options" && expect_success
+  [ "$(<"$folder/file")" = precious ]
 }
 
 # killed_mount MILLISECONDS: a pool's first mount that is killed then, tools and all.
