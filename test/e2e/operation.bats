@@ -164,16 +164,16 @@ refusals() {
 has_more_refusals_than() { [ "$(refusals "$1")" -gt "$2" ]; }
 
 # What sleeps there hears no SIGTERM, and has time enough: it ends when it has been looked at. It marks
-# each second that it still has the volume. The one that waits is a new pod: kubelet tries again later
-# and later.
+# each second that it still has the volume, by a line more: one that is killed while it writes leaves the
+# lines before. The one that waits is a new pod: kubelet tries again later and later.
 @test "a first that is ending keeps it to its last moment, and only then another gets it, with its data" {
   needs_read_write_once_pod
   local started
-  in_pod first '(while :; do date +%s >/data/beat; sleep 1; done) >/dev/null 2>&1 &'
+  in_pod first '(while :; do date +%s >>/data/beat; sleep 1; done) >/dev/null 2>&1 &'
   kubectl delete pod first --grace-period=600 --wait=false
   make_pod third "$(claim_volume once)" "nodeName: $node"
   wait_until event_says third 'default/first'
-  wait_until in_pod first "[ \$(cat /data/beat) -ge $(in_pod first 'date +%s') ]"
+  wait_until in_pod first "[ \$(tail -n 1 /data/beat) -ge $(in_pod first 'date +%s') ]"
   ! pod_is_ready third || false
   end_container first
   wait_until pod_is_ready third
@@ -181,7 +181,7 @@ has_more_refusals_than() { [ "$(refusals "$1")" -gt "$2" ]; }
   started=$(date -d "$(kubectl get pod third -o 'jsonpath={.status.containerStatuses[0].state.running.startedAt}')" +%s)
   # Whoever still wrote would have marked these seconds.
   wait_until in_pod third "[ \$(date +%s) -ge $((started + 3)) ]"
-  [ "$(in_pod third 'cat /data/beat')" -le "$started" ]
+  [ "$(in_pod third 'tail -n 1 /data/beat')" -le "$started" ]
   kubectl delete pod third
   kubectl delete pvc once
 }
