@@ -169,13 +169,10 @@ Result<std::vector<Space>> LvBackend::spaces(const NodeConfig& config,
 Result<std::optional<Space>> LvBackend::thin_space(const Pool& pool, const std::string& id,
                                                    Bytes extent) {
   auto thin = lvm_.thin_pool(pool.volume_group, pool.thin_pool);
-  // An empty pool that a killed command took down (see check_thin_room) would have no room for
-  // ever, and so never get the volume for which it is made active. One with volumes may be down for
-  // a repair.
-  if (thin && !thin->active && thin->promised == Bytes(0) &&
-      lvm_.activate_thin_pool(pool.volume_group, pool.thin_pool).ok())
-    thin = lvm_.thin_pool(pool.volume_group, pool.thin_pool);
   if (!thin && thin.error().code() != ErrorCode::kNotFound) return thin.error();
+  // An empty pool that is down is made active for its first volume (see check_thin_room), which it
+  // never gets where it has no room to show.
+  if (thin && thin->promised == Bytes(0)) thin->active = true;
   if (!thin || !thin->active) return std::optional<Space>();
   const Bytes all = promisable(*thin, pool);
   const bool open = check_promise(*thin, pool, Bytes(0)).ok();

@@ -28,10 +28,14 @@ Error lack_on_disks(Lvm& lvm, const std::string& name, const Pool& pool, Bytes s
 }
 
 // LVM takes a new pool down before it makes the first volume in it (lib/metadata/thin_manip.c,
-// check_new_thin_pool): what was killed there must find it again.
+// check_new_thin_pool): what was killed there must find it again. One with volumes and no remains
+// of a killed command may be down for a repair.
 Result<ThinPool> active_thin_pool(Lvm& lvm, const Pool& pool) {
   auto thin = lvm.thin_pool(pool.volume_group, pool.thin_pool);
   if (!thin || thin->active) return thin;
+  const auto cleared = lvm.clear_remains(pool.volume_group, pool.thin_pool);
+  if (!cleared) return cleared.error();
+  if (!*cleared && thin->promised != Bytes(0)) return thin;
   const auto activated = lvm.activate_thin_pool(pool.volume_group, pool.thin_pool);
   if (!activated) return activated.error();
   return lvm.thin_pool(pool.volume_group, pool.thin_pool);

@@ -22,8 +22,9 @@ struct LvParts {
 };
 
 // kNoSpace or kInvalid when the thin pool cannot promise `more`, kInvalid also when node.conf names
-// none for the pool. A pool that is not active is made so, as LVM itself does for a new volume. The
-// lock of the volume group is held, so that two calls do not promise the same.
+// none for the pool. A pool that is not active is made so where it is empty, as LVM itself does, or
+// where a killed command left it so. The lock of the volume group is held, so that two calls do not
+// promise the same.
 Status check_thin_room(Lvm& lvm, const std::string& pool_name, const Pool& pool, Bytes more);
 
 // Why the group cannot give what a command of LVM's was refused: kNoSpace with figures where that

@@ -79,10 +79,12 @@ Result<Removal> LvRemover::wipe(Record record, const VolumeSpec& spec,
   const std::string device = device_path(volume.group, volume.name);
   const bool thin = !volume.thin_pool.empty();
   const auto checked = check_device(volume, device);
-  if (!checked && (!thin || checked.error().code() == ErrorCode::kCorrupt)) return checked.error();
+  const bool hopeless = !checked && (checked.error().code() == ErrorCode::kCorrupt ||
+                                     checked.error().code() == ErrorCode::kDeadline);
+  if (!checked && (!thin || hopeless)) return checked.error();
   if (thin) {
     // The pool zeroes a block before any volume sees it, and a discard gives it back to the pool. A
-    // volume that cannot become active is removed all the same (see VolumeMaker::activate).
+    // volume that the pool was never told of is removed all the same (see Lvm::tell_pool).
     if (auto discarded = checked ? discard(device) : checked; !discarded)
       parts_.log.warning("thin volume is removed without a discard",
                          {{"volume", volume.name}, {"error", discarded.error().message()}});

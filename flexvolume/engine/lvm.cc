@@ -138,6 +138,10 @@ Status Lvm::refresh(const LogicalVolume& volume) { return change(volume, {"--ref
 Status Lvm::remove(const LogicalVolume& volume) {
   // By uuid, so that an LV which took the name since it was looked at is left alone. One --yes
   // answers "do you really want to remove an active volume"; an open one is refused all the same.
+  // Of a thin volume it commits that it is gone and fails after that, where its pool cannot be told
+  // (tools/lvremove.c): what fails must have changed nothing.
+  if (!volume.thin_pool.empty())
+    if (auto active = activate_thin_pool(volume.group, volume.thin_pool); !active) return active;
   return run_on(volume, "lvremove",
                 {"--yes", "--quiet", "--select", by_uuid(volume), "--", volume.group},
                 kRemoveDeadline);
@@ -162,18 +166,39 @@ Status Lvm::change(const LogicalVolume& volume, std::vector<std::string> argumen
 }
 
 Status Lvm::activate_thin_pool(std::string_view group, std::string_view name) {
-  const auto cleared = clear_remains(group, name);
-  if (!cleared) return cleared.error();
-  const auto done = run("lvchange", {"--quiet", "-a", "y", "--", concat(group, '/', name)});
-  return done ? Status() : done.error();
+  return run_above(group, name, "lvchange", {"--quiet", "-a", "y", "--", concat(group, '/', name)});
+}
+
+Status Lvm::tell_pool(const LogicalVolume& volume) {
+  const auto report =
+      this->report("lvs", kThinIdColumn, {"--select", by_uuid(volume), "--", volume.group});
+  if (!report) return report.error();
+  const auto id = parse_thin_id(*report);
+  if (!id) return id.error();
+  if (auto active = activate_thin_pool(volume.group, volume.thin_pool); !active) return active;
+  // The layer below the pool's own device takes messages (lib/activate/dev_manager.c); by its name,
+  // since a killed command may have left it without a node in /dev. LVM's metadata still say that
+  // this message is due, and LVM takes the answer that there is such a volume for a success
+  // (libdm/libdm-deptree.c, _thin_pool_node_message).
+  const std::string pool = concat(device_path(volume.group, volume.thin_pool), "-tpool");
+  const auto told = run(
+      "dmsetup", {"message", pool.substr(pool.rfind('/') + 1), "0", concat("create_thin ", *id)});
+  return told ? Status() : told.error();
 }
 
 Status Lvm::run_on(const LogicalVolume& volume, std::string_view tool,
                    std::vector<std::string> arguments, std::chrono::milliseconds deadline) {
+  return run_above(volume.group, volume.thin_pool.empty() ? volume.name : volume.thin_pool, tool,
+                   std::move(arguments), deadline);
+}
+
+Status Lvm::run_above(std::string_view group, std::string_view name, std::string_view tool,
+                      std::vector<std::string> arguments, std::chrono::milliseconds deadline) {
   auto done = run(tool, arguments, deadline);
   if (done) return {};
-  const auto cleared =
-      clear_remains(volume.group, volume.thin_pool.empty() ? volume.name : volume.thin_pool);
+  // What kept this one for its whole deadline would keep the next one as long.
+  if (done.error().code() == ErrorCode::kDeadline) return done.error();
+  const auto cleared = clear_remains(group, name);
   if (!cleared) return done.error().context(cleared.error().message());
   if (*cleared) done = run(tool, std::move(arguments), deadline);
   return done ? Status() : done.error();

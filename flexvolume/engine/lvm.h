@@ -45,6 +45,16 @@ class Lvm {
   // Makes the pool active, also where remains of a killed command are in the way. Idempotent.
   Status activate_thin_pool(std::string_view group, std::string_view name);
 
+  // Takes away what a killed command left active of the volume's, or thin pool's, components, so
+  // that the whole can become active. Whether there was something.
+  Result<bool> clear_remains(std::string_view group, std::string_view name);
+
+  // LVM commits a new thin volume before it tells the pool; killed between, it leaves one that
+  // never becomes active. This tells the pool (Documentation/admin-guide/device-mapper/
+  // thin-provisioning.rst, create_thin), which makes an empty volume. kFailed, and nothing is
+  // changed, where the pool has this volume already.
+  Status tell_pool(const LogicalVolume& volume);
+
   // An active LV of the spec's backend, laid out as the pool says. LVM wipes the start of a thick
   // one and any signature it finds (-W y -Z y); a thin one has nothing on it.
   Status create(const Pool& pool, const VolumeSpec& spec, std::string_view attempt);
@@ -59,7 +69,7 @@ class Lvm {
   Status refresh(const LogicalVolume& volume);
 
   // Removes the LV with this uuid, whatever its name is by now. An LV that is not there any more
-  // is success; one that is open fails.
+  // is success; one that is open fails, and a thin one whose pool cannot become active.
   Status remove(const LogicalVolume& volume);
 
   // Puts the one state into the tags and takes the others out. Idempotent.
@@ -71,12 +81,14 @@ class Lvm {
  private:
   Status tag(const LogicalVolume& volume, std::string_view state);
   Status change(const LogicalVolume& volume, std::vector<std::string> arguments);
-  // run(), and once more where remains of its activation, or of its thin pool's, were in the way.
+  // run_above() the volume itself, or its thin pool.
   Status run_on(const LogicalVolume& volume, std::string_view tool,
                 std::vector<std::string> arguments,
                 std::chrono::milliseconds deadline = std::chrono::seconds(45));
-  // Whether there was something to clear.
-  Result<bool> clear_remains(std::string_view group, std::string_view name);
+  // run(), and once more where remains below that volume or thin pool were in the way.
+  Status run_above(std::string_view group, std::string_view name, std::string_view tool,
+                   std::vector<std::string> arguments,
+                   std::chrono::milliseconds deadline = std::chrono::seconds(45));
   Result<std::string> report(std::string_view tool, std::string_view columns,
                              std::vector<std::string> more);
   Result<std::string> run(std::string_view tool, std::vector<std::string> arguments,

@@ -101,6 +101,8 @@ Result<ComponentRow> parse_component(JsonView row) {
                           row["lv_permissions"].text() == "writeable"};
 }
 
+Result<unsigned> parse_id(JsonView row) { return count_in(row, kThinIdColumn); }
+
 Result<Bytes> parse_disk(JsonView row) { return bytes_in(row, "pv_free"); }
 
 }  // namespace
@@ -140,6 +142,13 @@ Result<std::vector<std::string>> parse_idle_components(std::string_view report,
       if (row.idle) idle.push_back(row.name);
     }
   return idle;
+}
+
+Result<unsigned> parse_thin_id(std::string_view report) {
+  const auto ids = parse_rows<unsigned>(report, "lv", parse_id);
+  if (!ids) return ids.error();
+  if (ids->empty()) return Error(ErrorCode::kNotFound, "the thin volume is gone");
+  return ids->front();
 }
 
 Result<std::vector<Bytes>> parse_disks(std::string_view report) {

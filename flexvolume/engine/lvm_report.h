@@ -22,6 +22,7 @@ inline constexpr std::string_view kThinPoolColumns =
     "lv_name,lv_size,pool_lv,data_percent,metadata_percent,zero";
 inline constexpr std::string_view kComponentColumns =
     "lv_name,lv_parent,lv_active,lv_device_open,lv_permissions";
+inline constexpr std::string_view kThinIdColumn = "thin_id";
 inline constexpr std::string_view kDiskColumns = "vg_name,pv_name,pv_free";
 
 struct VolumeGroup {
@@ -92,6 +93,8 @@ Result<ThinPool> parse_thin_pool(std::string_view report, std::string_view name)
 // writable and not open.
 Result<std::vector<std::string>> parse_idle_components(std::string_view report,
                                                        std::string_view volume);
+// Of `lvs` with one thin volume: the pool's number for it. kNotFound when there is no such volume.
+Result<unsigned> parse_thin_id(std::string_view report);
 // Of `vgs` with a row for each disk: what is free there.
 Result<std::vector<Bytes>> parse_disks(std::string_view report);
 // Of `vgs` with columns of both: a row for each volume, none for a group that has no volume.

@@ -9,8 +9,9 @@
 namespace flexlocal::engine {
 namespace {
 
-constexpr std::array<Tool, 14> kTools = {{{"blkdiscard", "util-linux"},
+constexpr std::array<Tool, 15> kTools = {{{"blkdiscard", "util-linux"},
                                           {"blkid", "util-linux"},
+                                          {"dmsetup", "dmsetup"},
                                           {"lvchange", "lvm2"},
                                           {"lvcreate", "lvm2"},
                                           {"lvextend", "lvm2"},

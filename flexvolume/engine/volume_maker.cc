@@ -205,12 +205,20 @@ Status VolumeMaker::activate() {
   now_.node = NodeState::kUnknown;
   // An LV that is known only by its record is looked up before this step, so it is here.
   const auto activated = parts_.lvm.activate(*found_);
-  // LVM commits a thin volume before it tells the pool of it; killed between, it leaves one that
-  // never becomes active, since only another volume's lvcreate tells the pool of both. This attempt
-  // of ours never got as far as a device, so that nothing can have been written to it.
-  const bool untold = !found_->thin_pool.empty() && now_.record == RecordState::kIntent &&
-                      now_.same_attempt && !now_.tagged_ready;
-  return !activated && untold ? remove_own() : activated;
+  if (activated || activated.error().code() == ErrorCode::kDeadline || !may_be_untold())
+    return activated;
+  if (auto told = parts_.lvm.tell_pool(*found_); !told)
+    return activated.error().context(told.error().message());
+  parts_.log.info("told the thin pool of the volume that a killed call began",
+                  {{"volume", spec_.name.text()}});
+  return parts_.lvm.activate(*found_);
+}
+
+// Nothing was written to a volume of which no more than the intent is recorded, so that an empty
+// one is what it was to be; see Lvm::tell_pool.
+bool VolumeMaker::may_be_untold() const {
+  return !found_->thin_pool.empty() && now_.record == RecordState::kIntent && now_.same_attempt &&
+         !now_.tagged_ready;
 }
 
 Status VolumeMaker::probe() {

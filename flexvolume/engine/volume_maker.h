@@ -34,6 +34,7 @@ class VolumeMaker {
   void take_over(LogicalVolume volume);
   Status check_node();
   Status activate();
+  bool may_be_untold() const;
   Status probe();
   Status confirm();
   Status format();

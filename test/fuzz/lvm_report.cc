@@ -46,6 +46,11 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
                 "a pool is there, or not, or not active, or the report is corrupt");
   fuzz::require(!pool || pool->size <= kMostBytes, "a size fits 63 bits");
   (void)fuzz::taken(engine::parse_disks(report));
+  (void)fuzz::taken(engine::parse_idle_components(report, "tp"));
+  const auto id = engine::parse_thin_id(report);
+  fuzz::require(id.ok() || id.error().code() == ErrorCode::kCorrupt ||
+                    id.error().code() == ErrorCode::kNotFound,
+                "a thin volume has a number, or is gone, or the report is corrupt");
   const auto inventory = engine::parse_inventory(report);
   if (!fuzz::taken(inventory)) return 0;
   std::for_each(inventory->groups.begin(), inventory->groups.end(), fuzz::check_group);

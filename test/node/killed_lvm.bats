@@ -155,6 +155,86 @@ remove_volume() {
   [ "$(<"$folder/file")" = precious ]
 }
 
+# make_untold: as a kill leaves it that hits lvcreate when it has committed the volume and not told the pool
+# (a message that is due stands in LVM's metadata); the record says no more than that it was begun.
+make_untold() {
+  local id transaction at=/run/untold
+  id=$(lvs --noheadings -o thin_id "$group/$name" | xargs)
+  lvchange -qq -an "$group/$name"
+  transaction=$(dmsetup status "$group-tp-tpool" | cut -d' ' -f4)
+  dmsetup message "$group-tp-tpool" 0 "delete $id"
+  dmsetup message "$group-tp-tpool" 0 "set_transaction_id $transaction $((transaction - 1))"
+  vgcfgbackup -qq -f "$at" "$group"
+  sed -i "s/^\(\t*\)zero_new_blocks = 1/&\nmessage1 {\ncreate = \"$name\"\n}/" "$at"
+  vgcfgrestore -qq --force -y -f "$at" "$group" 2>/dev/null
+  only_begun
+  run lvchange -ay "$group/$name"
+  [[ $status != 0 && $output == *'No data available'* ]] || fail "LVM activates it: nothing is tested: $output"
+}
+
+# only_begun: the record of the volume, and its tags, are those of a call that has begun to make it.
+only_begun() {
+  lvchange -qq --addtag flexlocal.io/state=new --deltag flexlocal.io/state=ready "$group/$name"
+  sed -i 's/"state":"ready"/"state":"intent"/' "$records/$name"
+}
+
+@test "a volume that the pool was never told of is made all the same" {
+  volume_name 1 && mount_volume "$name" && expect_success
+  call unmount "$folder" && expect_success
+  make_untold
+  call mount "$folder" "$options" && expect_success
+  echo works >"$folder/file"
+  # LVM goes on from there.
+  lvcreate -qq -y -V 64M --thinpool tp -n other "$group"
+  lvremove -qq -y "$group/other"
+  [ "$(<"$folder/file")" = works ]
+}
+
+@test "a volume that the pool was never told of is removed" {
+  volume_name 1 && mount_volume "$name" && expect_success
+  call unmount "$folder" && expect_success
+  make_untold
+  remove_volume
+}
+
+@test "data behind an outdated record outlive an activation that fails" {
+  have_volume
+  only_begun
+  lvchange -qq -an "$group/$name"
+  # shellcheck disable=SC2016 # for the wrapper's shell
+  wrap_tool lvchange '[[ " $* " != *" -a y --select "* ]] || exit 5; exec "$tool" "$@"'
+  configure "$group" 'thin-pool = tp' '[tool]' 'lvchange = /run/wrapped-lvchange'
+  call mount "$folder" "$options"
+  expect_failure 'File exists'
+  configure "$group" 'thin-pool = tp'
+  call mount "$folder" "$options" && expect_success
+  [ "$(<"$folder/file")" = precious ]
+}
+
+@test "while an administrator looks at the pool's metadata nothing in it is removed" {
+  local on_delete
+  for on_delete in none discard; do
+    more_options=("onDelete=$on_delete")
+    have_volume
+    lvchange -qq -an "$group"
+    lvchange -qq -y -ay "$group/tp_tmeta"
+    engine_call remove "$options"
+    [[ $status = 1 && $answer == *"is prohibited while logical volume $group/tp_tmeta is active"* ]] ||
+      fail "$answer"
+    [ -n "$(lv_of "$name")" ] || fail "it failed, and the volume is gone"
+    lvchange -qq -an "$group/tp_tmeta"
+    remove_volume
+  done
+}
+
+@test "a pool with volumes that an administrator took down is not brought up for a new one" {
+  have_volume
+  lvchange -qq -an "$group"
+  volume_name 2 && mount_volume "$name"
+  expect_failure "$group/tp is not active"
+  [ -z "$(lvs --noheadings -o lv_active "$group/tp" | xargs)" ] || fail "the pool is active"
+}
+
 # killed_mount MILLISECONDS: a pool's first mount that is killed then, tools and all.
 killed_mount() {
   volume_name 1 && folder_for "$name" && options_for "$name"

@@ -44,6 +44,39 @@ TEST_CASE("lvs: a volume of ours, a stranger's, and the device's uuid as device-
   CHECK_FALSE((*volumes)[1].open);
 }
 
+TEST_CASE("lvs -a: the components that are active though nobody uses them, at every depth") {
+  const auto row = [](std::string_view name, std::string_view parent, std::string_view state) {
+    return concat(R"({"lv_name":"[)", name, R"(]","lv_parent":"[)", parent, R"(]",)", state, '}');
+  };
+  constexpr std::string_view kIdle =
+      R"("lv_active":"active","lv_device_open":"","lv_permissions":"writeable")";
+  constexpr std::string_view kOpen =
+      R"("lv_active":"active","lv_device_open":"open","lv_permissions":"writeable")";
+  constexpr std::string_view kDown =
+      R"("lv_active":"","lv_device_open":"unknown","lv_permissions":"writeable")";
+  constexpr std::string_view kByPerson =
+      R"("lv_active":"active","lv_device_open":"","lv_permissions":"read-only-override")";
+  const auto idle = [&](std::initializer_list<std::string> rows) {
+    const std::vector<std::string> all(rows);
+    return parse_idle_components(concat(R"({"report":[{"lv":[)", join(all, ","), "]}]}"), "tp");
+  };
+  CHECK(*idle({row("tp_tdata", "tp", kOpen), row("tp_tdata_rimage_0", "tp_tdata", kIdle),
+               row("tp_tmeta", "tp", kIdle), row("other_tmeta", "other", kIdle)}) ==
+        std::vector<std::string>{"tp_tmeta", "tp_tdata_rimage_0"});
+  CHECK(idle({row("tp_tdata", "tp", kDown), row("tp_tmeta", "tp", kByPerson)})->empty());
+  CHECK(idle({row("tp", "tp", kIdle)}).ok());  // one that is its own parent is no endless walk
+}
+
+TEST_CASE("lvs: a pool's number for a thin volume, or that the volume is gone") {
+  const auto id = [](std::string_view rows) {
+    return parse_thin_id(concat(R"({"report":[{"lv":[)", rows, "]}]}"));
+  };
+  CHECK(*id(R"({"thin_id":"7"})") == 7);
+  CHECK(id("").error().code() == ErrorCode::kNotFound);
+  CHECK(id(R"({"thin_id":""})").error().code() == ErrorCode::kCorrupt);
+  CHECK(id(R"({"thin_id":"1 2"})").error().code() == ErrorCode::kCorrupt);
+}
+
 TEST_CASE("a report that is not one is an error, never an empty list") {
   for (const auto* report :
        {"", "{}", "[]", R"({"report":[]})", R"({"report":[{"vg":[]}]})",
