@@ -204,7 +204,7 @@ Status VolumeMaker::activate() {
   now_.activated = true;
   now_.node = NodeState::kUnknown;
   // An LV that is known only by its record is looked up before this step, so it is here.
-  const auto activated = parts_.lvm.activate(*found_);
+  auto activated = parts_.lvm.activate(*found_);
   if (activated || activated.error().code() == ErrorCode::kDeadline || !may_be_untold())
     return activated;
   if (auto told = parts_.lvm.tell_pool(*found_); !told)
