@@ -172,7 +172,8 @@ Result<std::optional<Space>> LvBackend::thin_space(const Pool& pool, const std::
   if (!thin && thin.error().code() != ErrorCode::kNotFound) return thin.error();
   // An empty pool that is down is made active for its first volume (see check_thin_room), which it
   // never gets where it has no room to show.
-  if (thin && thin->promised == Bytes(0)) thin->active = true;
+  if (thin && thin->promised == Bytes(0) && thin->health.empty() && !thin->skips_activation)
+    thin->active = true;
   if (!thin || !thin->active) return std::optional<Space>();
   const Bytes all = promisable(*thin, pool);
   const bool open = check_promise(*thin, pool, Bytes(0)).ok();

@@ -138,13 +138,26 @@ Status Lvm::refresh(const LogicalVolume& volume) { return change(volume, {"--ref
 Status Lvm::remove(const LogicalVolume& volume) {
   // By uuid, so that an LV which took the name since it was looked at is left alone. One --yes
   // answers "do you really want to remove an active volume"; an open one is refused all the same.
-  // Of a thin volume it commits that it is gone and fails after that, where its pool cannot be told
-  // (tools/lvremove.c): what fails must have changed nothing.
   if (!volume.thin_pool.empty())
-    if (auto active = activate_thin_pool(volume.group, volume.thin_pool); !active) return active;
+    if (auto ready = ready_for_removal(volume); !ready) return ready;
   return run_on(volume, "lvremove",
                 {"--yes", "--quiet", "--select", by_uuid(volume), "--", volume.group},
                 kRemoveDeadline);
+}
+
+// lvremove commits that a thin volume is gone, and fails after that where the pool cannot be told
+// (lib/metadata/thin_manip.c, update_thin_pool_lv): what fails must have changed nothing.
+Status Lvm::ready_for_removal(const LogicalVolume& volume) {
+  auto active = activate_thin_pool(volume.group, volume.thin_pool);
+  if (!active) return active;
+  const auto pool = thin_pool(volume.group, volume.thin_pool);
+  if (!pool) return pool.error();
+  // A pool without free data blocks can be told; removal is what gives it some.
+  if (pool->active && (pool->health.empty() || pool->health == "out_of_data")) return {};
+  return Error(ErrorCode::kUnavailable, concat("thin pool ", volume.group, '/', volume.thin_pool,
+                                               " is ", pool->active ? pool->health : "not active",
+                                               ", so that nothing in it is removed; see `lvs -o "
+                                               "+lv_health_status,lv_skip_activation`"));
 }
 
 Status Lvm::tag(const LogicalVolume& volume, std::string_view state) {

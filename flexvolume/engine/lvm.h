@@ -69,7 +69,7 @@ class Lvm {
   Status refresh(const LogicalVolume& volume);
 
   // Removes the LV with this uuid, whatever its name is by now. An LV that is not there any more
-  // is success; one that is open fails, and a thin one whose pool cannot become active.
+  // is success; one that is open fails, and a thin one whose pool is down or takes no changes.
   Status remove(const LogicalVolume& volume);
 
   // Puts the one state into the tags and takes the others out. Idempotent.
@@ -79,6 +79,7 @@ class Lvm {
   Status tag_retained(const LogicalVolume& volume, Retained retained);
 
  private:
+  Status ready_for_removal(const LogicalVolume& volume);
   Status tag(const LogicalVolume& volume, std::string_view state);
   Status change(const LogicalVolume& volume, std::vector<std::string> arguments);
   // run_above() the volume itself, or its thin pool.

@@ -43,7 +43,10 @@ Result<LogicalVolume> parse_volume(JsonView row) {
   // and then lv_active is empty; without device-mapper both are "unknown".
   const bool has_device = !row["lv_active"].text().empty();
   volume.open = has_device && !row["lv_device_open"].text().empty();
-  volume.thin_pool = row["pool_lv"].text();
+  // A cached volume names the pool of its cache there.
+  const auto layout = split(row["lv_layout"].text(), ',');
+  if (std::find(layout.begin(), layout.end(), "thin") != layout.end())
+    volume.thin_pool = row["pool_lv"].text();
   volume.ownership = parse_tags(split(row["lv_tags"].text(), ','));
   return volume;
 }
@@ -56,6 +59,8 @@ struct ThinRow {
   bool zeroing = false;
   std::optional<unsigned> data_percent;
   std::optional<unsigned> metadata_percent;
+  std::string health;
+  bool skips_activation = false;
 };
 
 Result<ThinRow> parse_thin_row(JsonView row) {
@@ -70,7 +75,9 @@ Result<ThinRow> parse_thin_row(JsonView row) {
                  *size,
                  !row["zero"].text().empty(),
                  *data,
-                 *metadata};
+                 *metadata,
+                 std::string(row["lv_health_status"].text()),
+                 !row["lv_skip_activation"].text().empty()};
 }
 
 ThinPool pool_of(const ThinRow& found) {
@@ -79,7 +86,9 @@ ThinPool pool_of(const ThinRow& found) {
           .data_percent = found.data_percent.value_or(0),
           .metadata_percent = found.metadata_percent.value_or(0),
           .zeroing = found.zeroing,
-          .promised = Bytes(0)};
+          .promised = Bytes(0),
+          .health = found.health,
+          .skips_activation = found.skips_activation};
 }
 
 // A name as it is told to LVM, which reports hidden volumes in brackets.

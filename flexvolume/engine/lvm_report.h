@@ -17,9 +17,10 @@ namespace flexlocal::engine {
 // The columns that the parsers need.
 inline constexpr std::string_view kGroupColumns = "vg_name,vg_uuid,vg_size,vg_free,vg_extent_size";
 inline constexpr std::string_view kVolumeOnlyColumns =
-    "lv_name,lv_uuid,lv_size,lv_tags,lv_device_open,lv_active,pool_lv";
+    "lv_name,lv_uuid,lv_size,lv_tags,lv_device_open,lv_active,lv_layout,pool_lv";
 inline constexpr std::string_view kThinPoolColumns =
-    "lv_name,lv_size,pool_lv,data_percent,metadata_percent,zero";
+    "lv_name,lv_size,pool_lv,data_percent,metadata_percent,zero,lv_health_status,lv_skip_"
+    "activation";
 inline constexpr std::string_view kComponentColumns =
     "lv_name,lv_parent,lv_active,lv_device_open,lv_permissions";
 inline constexpr std::string_view kThinIdColumn = "thin_id";
@@ -40,7 +41,7 @@ struct LogicalVolume {
   Bytes size;
   bool open = false;  // somebody has the device open: a mount, most often
   bool active = false;
-  std::string thin_pool;               // of a thin volume
+  std::string thin_pool;               // of a thin volume; a cache's pool is none
   std::optional<Ownership> ownership;  // nothing: a stranger's
 };
 
@@ -52,6 +53,8 @@ struct ThinPool {
   unsigned metadata_percent = 0;  // rounded up
   bool zeroing = false;           // blocks are zeroed before a volume sees them
   Bytes promised;                 // the sum of its volumes' sizes
+  std::string health{};           // in LVM's words (man lvs, lv_health_status); empty: good
+  bool skips_activation = false;  // a plain activation passes it over (man lvchange, -K)
 };
 
 // A volume that is to be made here and is not yet, see promised_record().

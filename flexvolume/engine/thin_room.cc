@@ -24,8 +24,8 @@ Status check_promise(const ThinPool& thin, const Pool& pool, Bytes more) {
   if (!thin.active)
     return Error(ErrorCode::kUnavailable,
                  concat("thin pool ", name,
-                        " is not active, so that LVM does not say how full it is; see `lvchange -a "
-                        "y ",
+                        " is not active, so that LVM does not say how full it is; see `lvchange -K "
+                        "-a y ",
                         name, '`'));
   if (!thin.zeroing)
     return Error(ErrorCode::kInvalid,

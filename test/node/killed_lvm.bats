@@ -182,6 +182,7 @@ only_begun() {
   volume_name 1 && mount_volume "$name" && expect_success
   call unmount "$folder" && expect_success
   make_untold
+  lvchange -qq -an "$group"
   call mount "$folder" "$options" && expect_success
   echo works >"$folder/file"
   # LVM goes on from there.
@@ -211,6 +212,18 @@ only_begun() {
   [ "$(<"$folder/file")" = precious ]
 }
 
+@test "a volume that had data is not made anew where its pool has lost it" {
+  local id
+  have_volume
+  id=$(lvs --noheadings -o thin_id "$group/$name" | xargs)
+  lvchange -qq -an "$group/$name"
+  dmsetup message "$group-tp-tpool" 0 "delete $id"
+  call mount "$folder" "$options"
+  expect_failure 'No data available'
+  # The pool takes this from one that has no such volume only.
+  dmsetup message "$group-tp-tpool" 0 "create_thin $id"
+}
+
 @test "while an administrator looks at the pool's metadata nothing in it is removed" {
   local on_delete
   for on_delete in none discard; do
@@ -225,6 +238,36 @@ only_begun() {
     lvchange -qq -an "$group/tp_tmeta"
     remove_volume
   done
+}
+
+@test "nothing is removed from a pool that is to stay down, nor from one that takes no changes" {
+  local pool=$group-tp-tpool table
+  more_options=(onDelete=none)
+  have_volume
+  lvchange -qq -an "$group"
+  lvchange -qq -ky "$group/tp"
+  lvchange -qq -y -ay "$group/tp_tmeta"
+  engine_call remove "$options"
+  [[ $status = 1 && $answer == *"thin pool $group/tp is not active"* ]] || fail "$answer"
+  lvchange -qq -an "$group/tp_tmeta"
+  lvchange -qq -kn "$group/tp"
+  # What is active already LVM leaves as it is.
+  lvchange -qq -ay "$group/tp" "$group/$name"
+  table=$(dmsetup table "$pool")
+  dmsetup reload "$pool" --table "${table% 0*} 1 read_only"
+  dmsetup resume "$pool"
+  engine_call remove "$options"
+  [[ $status = 1 && $answer == *"thin pool $group/tp is metadata_read_only"* ]] || fail "$answer $table"
+  lvchange -qq -an "$group"
+  call mount "$folder" "$options" && expect_success
+  [ "$(<"$folder/file")" = precious ]
+}
+
+@test "an empty pool that is to stay down has no room" {
+  lvchange -qq -an "$group"
+  lvchange -qq -ky "$group/tp"
+  engine_call inventory && expect_success
+  [[ $answer != *'"id":"thin:'* ]] || fail "it is to stay down, and its room is offered: $answer"
 }
 
 @test "a pool with volumes that an administrator took down is not brought up for a new one" {

@@ -68,6 +68,17 @@ remove() {
   expect_wiped
 }
 
+@test "onDelete zero on a volume that an administrator gave a cache: it is zeroed, and removed" {
+  make_full onDelete=zero
+  lvcreate -qq -y --type cache-pool -L 64M -n fast "$group"
+  lvconvert -qq -y --type cache --cachepool fast "$group/$name"
+  # shellcheck disable=SC2016 # expanded by the wrapper
+  wrap_tool blkdiscard 'case $* in *zeroout*) exec "$tool" "$@" ;; esac; exit 1'
+  configure "$group" '[tool]' 'blkdiscard = /run/wrapped-blkdiscard'
+  remove
+  expect_wiped
+}
+
 @test "onDelete zero: killed in the middle it goes on, and is never mounted again" {
   make_full onDelete=zero
   # shellcheck disable=SC2016

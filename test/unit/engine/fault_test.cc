@@ -93,6 +93,21 @@ TEST_CASE_FIXTURE(Faulty,
 }
 
 TEST_CASE_FIXTURE(Faulty,
+                  "an lvchange that hangs is waited for once, and nothing is run after it") {
+  REQUIRE(mount().ok());
+  fake.mounts.clear();
+  fake.volumes.begin()->second.active = false;
+  fake.hanging = "lvchange";
+  fake.started.clear();
+  const auto mounted = mount();
+  REQUIRE_FALSE(mounted.ok());
+  CHECK(mounted.error().code() == ErrorCode::kDeadline);
+  REQUIRE_FALSE(fake.started.empty());
+  CHECK(fake.started.back() == "lvchange");
+  CHECK(std::count(fake.started.begin(), fake.started.end(), "lvchange") == 1);
+}
+
+TEST_CASE_FIXTURE(Faulty,
                   "what the kernel refuses to mount is not formatted, and a copy is named") {
   REQUIRE(mount().ok());
   fake.mounts.clear();

@@ -67,6 +67,18 @@ TEST_CASE("lvs -a: the components that are active though nobody uses them, at ev
   CHECK(idle({row("tp", "tp", kIdle)}).ok());  // one that is its own parent is no endless walk
 }
 
+TEST_CASE("lvs: a thin volume's pool; a cache's is none") {
+  const auto pool = [](std::string_view layout, std::string_view name) {
+    const auto volumes = parse_logical_volumes(
+        concat(R"({"report":[{"lv":[{"vg_name":"data","lv_name":"v","lv_uuid":"u","lv_size":"1",)",
+               R"("lv_layout":")", layout, R"(","pool_lv":")", name, R"("}]}]})"));
+    return volumes->front().thin_pool;
+  };
+  CHECK(pool("thin,sparse", "tp") == "tp");
+  CHECK(pool("cache", "[fast_cpool]").empty());
+  CHECK(pool("linear", "").empty());
+}
+
 TEST_CASE("lvs: a pool's number for a thin volume, or that the volume is gone") {
   const auto id = [](std::string_view rows) {
     return parse_thin_id(concat(R"({"report":[{"lv":[)", rows, "]}]}"));
