@@ -168,18 +168,13 @@ Result<std::vector<Space>> LvBackend::spaces(const NodeConfig& config,
 
 Result<std::optional<Space>> LvBackend::thin_space(const Pool& pool, const std::string& id,
                                                    Bytes extent) {
-  auto thin = lvm_.thin_pool(pool.volume_group, pool.thin_pool);
+  const auto thin = lvm_.thin_pool(pool.volume_group, pool.thin_pool);
   if (!thin && thin.error().code() != ErrorCode::kNotFound) return thin.error();
-  // An empty pool that is down is made active for its first volume (see check_thin_room), which it
-  // never gets where it has no room to show.
-  if (thin && thin->promised == Bytes(0) && thin->health.empty() && !thin->skips_activation)
-    thin->active = true;
-  if (!thin || !thin->active) return std::optional<Space>();
-  const Bytes all = promisable(*thin, pool);
-  const bool open = check_promise(*thin, pool, Bytes(0)).ok();
+  const auto room = thin ? room_to_report(*thin, pool) : std::nullopt;
+  if (!room) return std::optional<Space>();
   return std::optional(Space{id,
-                             all,
-                             open ? all - thin->promised : Bytes(0),
+                             promisable(*thin, pool),
+                             *room,
                              extent,
                              {},
                              Space::ThinUse{thin->data_percent, thin->metadata_percent}});

@@ -84,7 +84,8 @@ Result<Removal> LvRemover::wipe(Record record, const VolumeSpec& spec,
   if (!checked && (!thin || hopeless)) return checked.error();
   if (thin) {
     // The pool zeroes a block before any volume sees it, and a discard gives it back to the pool. A
-    // volume that the pool was never told of is removed all the same (see Lvm::tell_pool).
+    // volume that the pool was never told of is removed all the same (see
+    // Lvm::send_create_message).
     if (auto discarded = checked ? discard(device) : checked; !discarded)
       parts_.log.warning("thin volume is removed without a discard",
                          {{"volume", volume.name}, {"error", discarded.error().message()}});

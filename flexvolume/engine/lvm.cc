@@ -136,10 +136,10 @@ Status Lvm::activate(const LogicalVolume& volume) { return change(volume, {"-a",
 Status Lvm::refresh(const LogicalVolume& volume) { return change(volume, {"--refresh"}); }
 
 Status Lvm::remove(const LogicalVolume& volume) {
-  // By uuid, so that an LV which took the name since it was looked at is left alone. One --yes
-  // answers "do you really want to remove an active volume"; an open one is refused all the same.
   if (!volume.thin_pool.empty())
     if (auto ready = ready_for_removal(volume); !ready) return ready;
+  // By uuid, so that an LV which took the name since it was looked at is left alone. One --yes
+  // answers "do you really want to remove an active volume"; an open one is refused all the same.
   return run_on(volume, "lvremove",
                 {"--yes", "--quiet", "--select", by_uuid(volume), "--", volume.group},
                 kRemoveDeadline);
@@ -182,7 +182,7 @@ Status Lvm::activate_thin_pool(std::string_view group, std::string_view name) {
   return run_above(group, name, "lvchange", {"--quiet", "-a", "y", "--", concat(group, '/', name)});
 }
 
-Status Lvm::tell_pool(const LogicalVolume& volume) {
+Status Lvm::send_create_message(const LogicalVolume& volume) {
   const auto report =
       this->report("lvs", kThinIdColumn, {"--select", by_uuid(volume), "--", volume.group});
   if (!report) return report.error();
@@ -194,9 +194,9 @@ Status Lvm::tell_pool(const LogicalVolume& volume) {
   // this message is due, and LVM takes the answer that there is such a volume for a success
   // (libdm/libdm-deptree.c, _thin_pool_node_message).
   const std::string pool = concat(device_path(volume.group, volume.thin_pool), "-tpool");
-  const auto told = run(
+  const auto sent = run(
       "dmsetup", {"message", pool.substr(pool.rfind('/') + 1), "0", concat("create_thin ", *id)});
-  return told ? Status() : told.error();
+  return sent ? Status() : sent.error();
 }
 
 Status Lvm::run_on(const LogicalVolume& volume, std::string_view tool,

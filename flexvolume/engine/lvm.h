@@ -50,10 +50,10 @@ class Lvm {
   Result<bool> clear_remains(std::string_view group, std::string_view name);
 
   // LVM commits a new thin volume before it tells the pool; killed between, it leaves one that
-  // never becomes active. This tells the pool (Documentation/admin-guide/device-mapper/
-  // thin-provisioning.rst, create_thin), which makes an empty volume. kFailed, and nothing is
-  // changed, where the pool has this volume already.
-  Status tell_pool(const LogicalVolume& volume);
+  // never becomes active. This sends the pool LVM's message (create_thin, in
+  // Documentation/admin-guide/device-mapper/thin-provisioning.rst), which makes an empty volume.
+  // kFailed, and nothing is changed, where the pool has this volume already.
+  Status send_create_message(const LogicalVolume& volume);
 
   // An active LV of the spec's backend, laid out as the pool says. LVM wipes the start of a thick
   // one and any signature it finds (-W y -Z y); a thin one has nothing on it.

@@ -55,6 +55,11 @@ struct ThinPool {
   Bytes promised;                 // the sum of its volumes' sizes
   std::string health{};           // in LVM's words (man lvs, lv_health_status); empty: good
   bool skips_activation = false;  // a plain activation passes it over (man lvchange, -K)
+
+  // An empty pool that is down and that the mount of its first volume makes active.
+  bool waits_for_first_volume() const {
+    return !active && promised == Bytes(0) && health.empty() && !skips_activation;
+  }
 };
 
 // A volume that is to be made here and is not yet, see promised_record().

@@ -1,6 +1,8 @@
 // Whether a thin pool may promise more: LVM itself never says no.
 #pragma once
 
+#include <optional>
+
 #include "flexvolume/engine/lvm_report.h"
 #include "flexvolume/engine/node_config.h"
 
@@ -18,5 +20,10 @@ Bytes promisable(const ThinPool& thin, const Pool& pool);
 // not zero new blocks: a volume could then show what another one held; kUnavailable when it is not
 // active.
 Status check_promise(const ThinPool& thin, const Pool& pool, Bytes more);
+
+// What a node reports as the pool's room, 0 when check_promise would refuse any volume. Nothing for
+// a pool that is down, unless it only waits for its first volume: that one never comes where no
+// room is shown.
+std::optional<Bytes> room_to_report(const ThinPool& thin, const Pool& pool);
 
 }  // namespace flexlocal::engine

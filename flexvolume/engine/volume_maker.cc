@@ -207,15 +207,15 @@ Status VolumeMaker::activate() {
   auto activated = parts_.lvm.activate(*found_);
   if (activated || activated.error().code() == ErrorCode::kDeadline || !may_be_untold())
     return activated;
-  if (auto told = parts_.lvm.tell_pool(*found_); !told)
-    return activated.error().context(told.error().message());
+  if (auto sent = parts_.lvm.send_create_message(*found_); !sent)
+    return activated.error().context(sent.error().message());
   parts_.log.info("told the thin pool of the volume that a killed call began",
                   {{"volume", spec_.name.text()}});
   return parts_.lvm.activate(*found_);
 }
 
 // Nothing was written to a volume of which no more than the intent is recorded, so that an empty
-// one is what it was to be; see Lvm::tell_pool.
+// one is what it was to be; see Lvm::send_create_message.
 bool VolumeMaker::may_be_untold() const {
   return !found_->thin_pool.empty() && now_.record == RecordState::kIntent && now_.same_attempt &&
          !now_.tagged_ready;

@@ -46,5 +46,25 @@ TEST_CASE("a pool that shows old blocks is refused before anything else") {
   CHECK(refused.error().message().find("lvchange --zero y data/tp") != std::string::npos);
 }
 
+TEST_CASE("what is reported is what a volume would get") {
+  CHECK(room_to_report(thin(4), pool(150)) == gib(11));
+  ThinPool full = thin(4);
+  full.data_percent = kMostThinPercent;
+  CHECK(room_to_report(full, pool(150)) == Bytes(0));
+}
+
+TEST_CASE("a pool that is down is reported while it only waits for its first volume") {
+  ThinPool down = thin(0);
+  down.active = false;
+  CHECK(room_to_report(down, pool(100)) == gib(10));
+  CHECK(check_promise(down, pool(100), Bytes(0)).error().code() == ErrorCode::kUnavailable);
+  ThinPool used = down, damaged = down, skipped = down;
+  used.promised = gib(1);
+  damaged.health = "partial";
+  skipped.skips_activation = true;
+  for (const ThinPool& other : {used, damaged, skipped})
+    CHECK_FALSE(room_to_report(other, pool(100)).has_value());
+}
+
 }  // namespace
 }  // namespace flexlocal::engine
