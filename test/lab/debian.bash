@@ -35,3 +35,12 @@ debian_apt() {
   debian_apt_options+=(-o "Dir::Etc::sourcelist=$folder/sources.list"
     -o "Dir::Etc::sourceparts=$folder/parts")
 }
+
+# debian_suite FOLDER SUITE: after debian_apt there, has its options and binary.list mean the packages
+# of that suite, and not of the machine's.
+debian_suite() {
+  local own
+  own=$(. /etc/os-release && echo "$VERSION_CODENAME")
+  sed -i "s/ $own\([ /-]\)/ $2\1/" "$1/binary.list"
+  debian_apt_options+=(-o "Dir::Etc::sourcelist=$1/binary.list")
+}
