@@ -37,10 +37,11 @@ debian_apt() {
 }
 
 # debian_suite FOLDER SUITE: after debian_apt there, has its options and binary.list mean the packages
-# of that suite, and not of the machine's.
+# of that suite, and not of the machine's. Its updates stay; what the machine has of other suites,
+# backports say, is not asked for.
 debian_suite() {
   local own
-  own=$(. /etc/os-release && echo "$VERSION_CODENAME")
-  sed -i "s/ $own\([ /-]\)/ $2\1/" "$1/binary.list"
+  own=$(. /etc/os-release && echo "${VERSION_CODENAME:?}")
+  sed -nEi "s/ $own((-security|-updates)?)( |\$)/ $2\1\3/p" "$1/binary.list"
   debian_apt_options+=(-o "Dir::Etc::sourcelist=$1/binary.list")
 }
