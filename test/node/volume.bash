@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034 # what is set here is for the tests
-# What the node tier's tests share: a fresh plugin configuration and how kubelet calls. Starting a
-# process costs 0.1 s in the guest, so bash does itself what it can.
+# What the node tier's tests share: a fresh plugin configuration and how kubelet calls. Starting
+# programs is what costs most in the guest, so bash does itself what it can.
 
 : "${group:?the volume group, set by setup_file}"
 readonly kubelet=/var/lib/kubelet
