@@ -97,7 +97,7 @@ Task<Result<CapacityOwner>> CapacityPublisher::find_owner() {
 // What was removed is known to be free only when the disks have been looked at again.
 Task<Status> CapacityPublisher::know_disks() {
   const auto now = parts_.clock.now();
-  if (parts_.ledger.inventory() || now - disks_asked_ < kBetweenDiskLooks) co_return Status();
+  if (parts_.ledger.is_current() || now - disks_asked_ < kBetweenDiskLooks) co_return Status();
   disks_asked_ = now;
   const Status refreshed = co_await parts_.ledger.refresh(false);
   co_return refreshed;

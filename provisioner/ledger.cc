@@ -32,8 +32,9 @@ Ledger::Ledger(Storage& storage, const engine::NodeConfig& config, kube::Informe
 }
 
 Task<Status> Ledger::refresh(bool anew) {
-  if (!anew && inventory_ && clock_.now() - taken_ < kFresh) co_return Status();
+  if (!anew && is_current() && clock_.now() - taken_ < kFresh) co_return Status();
   const auto asked = clock_.now();
+  const auto forgotten = forgotten_;
   auto inventory = co_await storage_.inventory();
   if (!inventory) {
     trouble_ = inventory.error();
@@ -44,6 +45,7 @@ Task<Status> Ledger::refresh(bool anew) {
   inventory_ = std::move(*inventory);
   accounts_.see(*inventory_);
   taken_ = asked;
+  seen_ = forgotten;
   co_return Status();
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -32,7 +33,11 @@ class Ledger {
   void forget() {
     if (inventory_) outdated_ = std::move(inventory_);
     inventory_.reset();
+    ++forgotten_;
   }
+  // Whether what is known was asked for after all that was forgotten. A look that a removal came
+  // into may still have seen what was removed.
+  bool is_current() const { return inventory_ && seen_ == forgotten_; }
 
   // After a refresh(): room for what the claim asks for, as Accounts::room() has it.
   Result<PoolRoom> room(const Promise& wanted, const std::string& claim) const;
@@ -80,6 +85,7 @@ class Ledger {
   std::optional<engine::Inventory> outdated_;
   std::optional<Error> trouble_;
   Clock::Instant taken_{};
+  std::uint64_t forgotten_ = 0, seen_ = 0;  // how often by now, and when `inventory_` was asked for
   Accounts accounts_;
   // This node's PersistentVolumes, by name: what they say is read when they change, not for every
   // claim that asks for room beside them.

@@ -164,7 +164,7 @@ RankPlacer::Again RankPlacer::enter_line(const std::string& key) {
 Task<Result<RankPlacer::Again>> RankPlacer::consider(const Claim& claim,
                                                      const StorageClass& storage_class,
                                                      Bytes size) {
-  if (!parts_.ledger.inventory()) {
+  if (!parts_.ledger.is_current()) {
     const Status refreshed = co_await parts_.ledger.refresh(false);
     if (!refreshed) co_return refreshed.error().context("looking at this node's disks");
   }

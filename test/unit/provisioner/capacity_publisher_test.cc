@@ -97,6 +97,19 @@ TEST_CASE_FIXTURE(Fixture, "what became free is known when the disks were looked
   CHECK(storage.looks == 2);
 }
 
+TEST_CASE_FIXTURE(Fixture, "what a removal makes free while the disks are looked at is told soon") {
+  storage.free() = kGiB;
+  storage.during_look = [&] {
+    storage.free() = kGiB + kGiB;
+    ledger.forget();
+  };
+  CHECK(look().ok());
+  CHECK(told() == Calls{sizes("1Gi")});
+  manual.advance(seconds(2));
+  CHECK(look().ok());
+  CHECK(told() == Calls{sizes("2Gi")});
+}
+
 TEST_CASE_FIXTURE(Fixture, "a little more is told only to a claim that waits for it, or in time") {
   storage.free() = kGiB;
   CHECK(look().ok());

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "flexvolume/base/text.h"
@@ -33,6 +35,7 @@ class FakeStorage final : public Storage {
   Status settle_status;
   Status limits_status;
   int looks = 0;
+  std::function<void()> during_look;  // happens once, when a look has seen the disks
   // With `hold`, growths wait for `go` before they begin.
   bool hold = false;
   int held = 0;
@@ -44,7 +47,9 @@ class FakeStorage final : public Storage {
   Task<Result<engine::Inventory>> inventory() override {
     ++looks;
     if (!inventory_status) co_return inventory_status.error();
-    co_return present;
+    const engine::Inventory seen = present;
+    if (during_look) std::exchange(during_look, nullptr)();
+    co_return seen;
   }
   Task<Status> promise(const engine::VolumeSpec& spec) override {
     promised_mode = spec.access_mode;

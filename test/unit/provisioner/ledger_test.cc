@@ -41,6 +41,22 @@ TEST_CASE_FIXTURE(Fixture, "the disks are asked once in ten seconds, or anew whe
   CHECK(storage.looks == 4);
 }
 
+TEST_CASE_FIXTURE(Fixture, "a look that a removal came into is not the last one") {
+  storage.free() = kGiB;
+  storage.during_look = [&] {
+    storage.free() = kGiB + kGiB;
+    ledger.forget();
+  };
+  refresh(false);
+  CHECK(free_in("default") == kGiB);  // which is known, and outdated
+  CHECK_FALSE(ledger.is_current());
+  refresh(false);
+  CHECK(free_in("default") == kGiB + kGiB);
+  CHECK(ledger.is_current());
+  refresh(false);
+  CHECK(storage.looks == 2);
+}
+
 TEST_CASE_FIXTURE(Fixture, "before the first look nothing is known, and that is said") {
   CHECK(code_of("default") == ErrorCode::kUnavailable);
   refresh(false);
