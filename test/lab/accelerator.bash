@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # KVM where it runs a kernel, emulation elsewhere: source it, and cache.bash before it.
 
-# qemu_accelerator KERNEL INITRD: prints QEMU's options for processors. INITRD says that the kernel
-# runs, and powers off. What was found is kept until the machine boots again.
-qemu_accelerator() {
+# qemu_command KERNEL INITRD: prints QEMU's path and its options for processors, a word a line. INITRD
+# says that the kernel runs, and powers off. What was found is kept until the machine boots again.
+qemu_command() {
   local root known lock
   root=$(cache_root)
   known=$root/accelerator-kind-$(</proc/sys/kernel/random/boot_id)
@@ -16,21 +16,20 @@ qemu_accelerator() {
   fi
   exec {lock}>&-
   if [ "$(<"$known")" = kvm ]; then
-    echo "-accel kvm -cpu host -smp 2"
+    printf '%s\n' qemu-system-x86_64 -accel kvm -cpu host -smp 2
   else
-    echo "-accel tcg -cpu $emulated"
+    "$(dirname "${BASH_SOURCE[0]}")/emulator" || return
+    printf '%s\n' -accel tcg -cpu "$emulated"
   fi
 }
 
-# Emulation has one processor: a guest with more hangs now and then, all of them busy. Each executes
-# for ever an INT3 that the kernel, patching itself, has taken away again. QEMU 7.2 has kept its
-# translation: one processor may translate code while another writes there. And without CMPXCHG16B:
-# QEMU 7.2 computes its flags from a stale state, and what is left in the other flags makes Linux 6.12
-# panic now and then, when an interrupt comes just behind it in the slab allocator.
-# The others save a fifth of the real processor's time: with ERMS the kernel clears and copies memory
-# by instructions that are emulated byte by byte, SMAP ends a translated block at each access to a
+# Emulation has one processor: with QEMU 7.2 a guest with more hung now and then, all of them busy, each
+# executing for ever an INT3 that the kernel, patching itself, had taken away again. (Newer ones were not
+# tried: a machine with two processors has no third.)
+# What is not emulated saves a fifth of the real processor's time: with ERMS the kernel clears and copies
+# memory by instructions that are emulated byte by byte, SMAP ends a translated block at each access to a
 # program's memory, and LA57 is one more level of every page table.
-emulated=max,cx16=off,erms=off,smap=off,la57=off
+emulated=max,erms=off,smap=off,la57=off
 
 # kernel_runs KERNEL INITRD OPTION...: a /dev/kvm alone proves nothing: there are machines whose KVM
 # ends with an internal error at the kernel's first steps, or never returns.

@@ -15,6 +15,6 @@ eventually() {
       show_state >&2 || true
       return 1
     fi
-    if ((looks++ < 5)); then sleep 0.1; else sleep 0.4; fi
+    if ((++looks <= 5)); then sleep 0.1; elif ((looks <= 15)); then sleep 0.4; else sleep 1; fi
   done
 }
