@@ -67,7 +67,9 @@ Task<Status> GrowthWorker::grow(const Claim& claim, const Volume& volume, const 
   auto made = co_await grow_disks(claim, growth, size);
   parts_.ledger.forget();
   if (!made) {
-    parts_.ledger.release(ticket);  // what was taken all the same, the next look at the disks shows
+    // Until a look at the disks shows what was taken all the same, nobody else gets it.
+    const Status looked = co_await parts_.ledger.refresh(true);
+    if (looked) parts_.ledger.release(ticket);
     auto failed = co_await fail(claim, volume, growth, made.error());
     co_return failed;
   }

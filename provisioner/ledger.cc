@@ -34,18 +34,19 @@ Ledger::Ledger(Storage& storage, const engine::NodeConfig& config, kube::Informe
 Task<Status> Ledger::refresh(bool anew) {
   if (!anew && is_current() && clock_.now() - taken_ < kFresh) co_return Status();
   const auto asked = clock_.now();
-  const auto forgotten = forgotten_;
+  const std::uint64_t look = ++begun_;
   auto inventory = co_await storage_.inventory();
   if (!inventory) {
     trouble_ = inventory.error();
     co_return inventory.error();
   }
   trouble_.reset();
+  if (inventory_ && shown_ > look) co_return Status();  // several looks may be under way
   outdated_.reset();
   inventory_ = std::move(*inventory);
   accounts_.see(*inventory_);
   taken_ = asked;
-  seen_ = forgotten;
+  shown_ = look;
   co_return Status();
 }
 

@@ -33,11 +33,11 @@ class Ledger {
   void forget() {
     if (inventory_) outdated_ = std::move(inventory_);
     inventory_.reset();
-    ++forgotten_;
+    forgotten_ = begun_;
   }
-  // Whether what is known was asked for after all that was forgotten. A look that a removal came
-  // into may still have seen what was removed.
-  bool is_current() const { return inventory_ && seen_ == forgotten_; }
+  // Whether what is known was asked for after all that was removed. A look that a removal came into
+  // may still have seen what was removed.
+  bool is_current() const { return inventory_ && shown_ > forgotten_; }
 
   // After a refresh(): room for what the claim asks for, as Accounts::room() has it.
   Result<PoolRoom> room(const Promise& wanted, const std::string& claim) const;
@@ -85,7 +85,9 @@ class Ledger {
   std::optional<engine::Inventory> outdated_;
   std::optional<Error> trouble_;
   Clock::Instant taken_{};
-  std::uint64_t forgotten_ = 0, seen_ = 0;  // how often by now, and when `inventory_` was asked for
+  // Looks at the disks: how many were begun, which of them `inventory_` is of, and how many of the
+  // first are outdated.
+  std::uint64_t begun_ = 0, shown_ = 0, forgotten_ = 0;
   Accounts accounts_;
   // This node's PersistentVolumes, by name: what they say is read when they change, not for every
   // claim that asks for room beside them.

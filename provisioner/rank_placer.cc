@@ -164,7 +164,8 @@ RankPlacer::Again RankPlacer::enter_line(const std::string& key) {
 Task<Result<RankPlacer::Again>> RankPlacer::consider(const Claim& claim,
                                                      const StorageClass& storage_class,
                                                      Bytes size) {
-  if (!parts_.ledger.is_current()) {
+  // What was known before a removal will do: each claim that waits asks, and take() looks again.
+  if (!parts_.ledger.inventory()) {
     const Status refreshed = co_await parts_.ledger.refresh(false);
     if (!refreshed) co_return refreshed.error().context("looking at this node's disks");
   }

@@ -181,9 +181,9 @@ has_failed() { (($(grep -c "will be tried again.*$volume" "$work/log/worker.log"
   delete_claim data
   eventually 30 event_says "pv/$volume" VolumeFailedDelete "is in use"
   # The daemon stands still while an administrator decides otherwise and the device is closed. Not in
-  # the middle of a try: one that has asked already goes by the answer it got. After four failures
-  # the next try is more than a second away.
-  eventually 30 has_failed 4
+  # the middle of a try: one that has asked already goes by the answer it got. After five failures
+  # the next try is two seconds away.
+  eventually 30 has_failed 5
   kill -STOP "$(process_id "$work" worker)"
   kubectl patch pv "$volume" -p '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'
   rm "$work/worker/open"

@@ -30,6 +30,7 @@ cache_build() {
     }
     [ -d "$entry" ] || _cache_fill "$entry" "${@:3}" >&2
     exec {lock}>&-
+    [ -d "$entry" ] || return 1 # -e is off where this is called in $( )
   fi
   echo "$entry"
 }
@@ -39,7 +40,7 @@ cache_build() {
 _cache_fill() {
   local entry=$1 stage builder status=0
   _cache_sweep "$(basename "$entry")"
-  stage=$(mktemp -d "$(dirname "$entry")/.build-$(basename "$entry").XXXXXX")
+  stage=$(mktemp -d "$(dirname "$entry")/.build-$(basename "$entry").XXXXXX") || return
   set -m
   (
     set -e

@@ -99,11 +99,15 @@ TEST_CASE_FIXTURE(Fixture, "what became free is known when the disks were looked
 
 TEST_CASE_FIXTURE(Fixture, "what a removal makes free while the disks are looked at is told soon") {
   storage.free() = kGiB;
-  storage.during_look = [&] {
-    storage.free() = kGiB + kGiB;
-    ledger.forget();
-  };
-  CHECK(look().ok());
+  storage.hold_look = true;
+  std::optional<Status> looked;
+  tasks.spawn(kube::test::store(publisher.look(), looked));
+  REQUIRE(run_until([&] { return storage.looks > 0; }));
+  storage.free() = kGiB + kGiB;
+  ledger.forget();
+  storage.go.notify_all();
+  REQUIRE(run_until([&] { return looked.has_value(); }));
+  CHECK(looked->ok());
   CHECK(told() == Calls{sizes("1Gi")});
   manual.advance(seconds(2));
   CHECK(look().ok());

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <functional>
 #include <set>
 #include <string>
 #include <utility>
@@ -35,7 +34,7 @@ class FakeStorage final : public Storage {
   Status settle_status;
   Status limits_status;
   int looks = 0;
-  std::function<void()> during_look;  // happens once, when a look has seen the disks
+  bool hold_look = false;  // the next one waits for `go` when it has seen the disks
   // With `hold`, growths wait for `go` before they begin.
   bool hold = false;
   int held = 0;
@@ -48,7 +47,10 @@ class FakeStorage final : public Storage {
     ++looks;
     if (!inventory_status) co_return inventory_status.error();
     const engine::Inventory seen = present;
-    if (during_look) std::exchange(during_look, nullptr)();
+    if (std::exchange(hold_look, false)) {
+      const Status waited = co_await go.wait();
+      if (!waited) co_return waited.error();
+    }
     co_return seen;
   }
   Task<Status> promise(const engine::VolumeSpec& spec) override {

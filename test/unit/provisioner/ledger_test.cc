@@ -7,6 +7,17 @@ namespace {
 
 struct Fixture : NodeLab {
   void refresh(bool anew) { REQUIRE(wait_for(ledger.refresh(anew)).ok()); }
+  // A look that has seen the disks as they are now, and has not said so yet.
+  void hold_look() {
+    storage.hold_look = true;
+    tasks.spawn(kube::test::store(ledger.refresh(true), held_));
+    REQUIRE(run_until([&] { return storage.looks > 0; }));
+  }
+  void end_look() {
+    storage.go.notify_all();
+    REQUIRE(run_until([&] { return held_.has_value(); }));
+    CHECK(held_->ok());
+  }
   static Promise wanted(const std::string& pool) {
     return {"pvc-asking", engine::Backend::kLvm, pool, kGiB};
   }
@@ -20,6 +31,9 @@ struct Fixture : NodeLab {
     REQUIRE_FALSE(room.ok());
     return room.error().code();
   }
+
+ private:
+  std::optional<Status> held_;
 };
 
 }  // namespace
@@ -43,11 +57,10 @@ TEST_CASE_FIXTURE(Fixture, "the disks are asked once in ten seconds, or anew whe
 
 TEST_CASE_FIXTURE(Fixture, "a look that a removal came into is not the last one") {
   storage.free() = kGiB;
-  storage.during_look = [&] {
-    storage.free() = kGiB + kGiB;
-    ledger.forget();
-  };
-  refresh(false);
+  hold_look();
+  storage.free() = kGiB + kGiB;
+  ledger.forget();
+  end_look();
   CHECK(free_in("default") == kGiB);  // which is known, and outdated
   CHECK_FALSE(ledger.is_current());
   refresh(false);
@@ -55,6 +68,16 @@ TEST_CASE_FIXTURE(Fixture, "a look that a removal came into is not the last one"
   CHECK(ledger.is_current());
   refresh(false);
   CHECK(storage.looks == 2);
+}
+
+TEST_CASE_FIXTURE(Fixture, "of two looks at once the one that was begun last counts") {
+  hold_look();
+  storage.free() = kGiB;
+  ledger.forget();
+  refresh(true);
+  end_look();
+  CHECK(free_in("default") == kGiB);
+  CHECK(ledger.is_current());
 }
 
 TEST_CASE_FIXTURE(Fixture, "before the first look nothing is known, and that is said") {
