@@ -191,6 +191,23 @@ TEST_CASE_FIXTURE(GrowthLab, "disks that fail behind a growth are looked at befo
   CHECK(volumes.get(name)->capacity == "1Gi");
 }
 
+TEST_CASE_FIXTURE(GrowthLab,
+                  "a growth that failed keeps its room until a look shows what it took") {
+  const engine::Inventory before = storage.present;
+  storage.after_growth = Error(ErrorCode::kDeadline, "xfs_growfs did not end in time");
+  storage.hold = true;
+  std::optional<Status> worked;
+  tasks.spawn(kube::test::store(worker.work(key), worked));
+  REQUIRE(run_until([&] { return storage.held == 1; }));
+  storage.inventory_status = Error(ErrorCode::kFailed, "vgs failed");
+  storage.go.notify_all();
+  REQUIRE(run_until([&] { return worked.has_value(); }));
+  CHECK(worked->error().code() == ErrorCode::kDeadline);
+  storage.inventory_status = {};
+  storage.present = before;  // what a look says that was begun before the growth
+  CHECK(free_for_others() == kGiB);
+}
+
 TEST_CASE_FIXTURE(GrowthLab, "a claim that goes away meanwhile needs no status") {
   answers[kTell] = {{404, refused("NotFound")}};
   CHECK(work().ok());
