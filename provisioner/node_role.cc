@@ -131,6 +131,7 @@ Task<void> NodeRole::run() {
   controller_.watch(tidy_loop());
   controller_.watch(grant_loop());
   controller_.watch(limits_loop());
+  controller_.watch(resume_loop());
   controller_.watch(promises_.run(options_.tidy_interval));
   controller_.watch(orphans_.run());
   controller_.watch(capacity_.run());
@@ -252,6 +253,16 @@ Task<void> NodeRole::limits_loop() {
     auto refreshed = co_await parts_.storage.refresh_io_limits();
     trouble.look(refreshed, log_, "a pod's I/O is not limited as its class says");
     auto slept = co_await kube::sleep_for(options_.limits_interval);
+    if (!slept) co_return;
+  }
+}
+
+Task<void> NodeRole::resume_loop() {
+  LastingTrouble trouble;
+  for (;;) {
+    auto resumed = co_await parts_.storage.resume_suspended();
+    trouble.look(resumed, log_, "a volume's device stays suspended, so that its pods wait");
+    auto slept = co_await kube::sleep_for(options_.resume_interval);
     if (!slept) co_return;
   }
 }

@@ -30,6 +30,8 @@ struct NodeRoleOptions {
   std::chrono::seconds tidy_interval{60};
   // How often pods' I/O limits are looked after: on cgroup v1 a new container has none until then.
   std::chrono::milliseconds limits_interval{1000};
+  // How often suspended devices are looked for: pods wait for their I/O until then.
+  std::chrono::milliseconds resume_interval{1000};
   GrantFiles grants{};
   // How long a volume must have been without its PersistentVolume before it is called an orphan,
   // and what is done then.
@@ -80,6 +82,7 @@ class NodeRole {
   Task<Status> tidy();
   Task<void> grant_loop();
   Task<void> limits_loop();
+  Task<void> resume_loop();
   Task<void> rounds_loop();
   void enqueue_volumes();
   void enqueue_volume(const std::string& name);

@@ -84,6 +84,13 @@ Task<Status> EngineStorage::settle(const engine::Inventory& inventory) {
   co_return result;
 }
 
+Task<Status> EngineStorage::resume_suspended() {
+  Status result;
+  const std::function<void()> work = [&] { result = engine_.resume_suspended(); };
+  co_await run(work);
+  co_return result;
+}
+
 Task<Status> EngineStorage::refresh_io_limits() {
   Status result;
   const std::function<void()> work = [&] { result = engine_.refresh_io_limits(); };

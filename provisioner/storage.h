@@ -24,6 +24,7 @@ class Storage {
   virtual Task<Result<engine::Removal>> remove(const engine::VolumeSpec& spec) = 0;
   virtual Task<Status> set_retained(const engine::VolumeSpec& spec, engine::Retained retained) = 0;
   virtual Task<Status> settle(const engine::Inventory& inventory) = 0;
+  virtual Task<Status> resume_suspended() = 0;
   virtual Task<Status> refresh_io_limits() = 0;
 };
 
@@ -43,6 +44,7 @@ class EngineStorage final : public Storage {
   Task<Result<engine::Removal>> remove(const engine::VolumeSpec& spec) override;
   Task<Status> set_retained(const engine::VolumeSpec& spec, engine::Retained retained) override;
   Task<Status> settle(const engine::Inventory& inventory) override;
+  Task<Status> resume_suspended() override;
   Task<Status> refresh_io_limits() override;
 
  private:

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 
 #include "flexvolume/base/fd.h"
 #include "flexvolume/base/hex.h"
@@ -29,6 +30,7 @@ std::string uuid_text(std::string_view raw) {
 }
 
 constexpr std::string_view kBlockDevices = "/sys/dev/block/";
+constexpr const char* kDisks = "/sys/block";
 constexpr std::uint64_t kSectorBytes = 512;  // of its size, whatever the disk's own are
 
 Result<std::string> device_number(const std::string& path) {
@@ -84,6 +86,22 @@ Result<MapperState> KernelDevices::mapper_state(const std::string& path) {
   if (!parse_number(trim(*sectors), kMostBytes.count() / kSectorBytes, count))
     return Error(ErrorCode::kCorrupt, concat(folder, "/size is no count of sectors"));
   return MapperState{Bytes(count * kSectorBytes), trim(*suspended) != "0"};
+}
+
+Result<std::vector<std::string>> KernelDevices::suspended() {
+  std::vector<std::string> names;
+  std::error_code failed;
+  for (std::filesystem::directory_iterator disk(kDisks, failed), end; !failed && disk != end;
+       disk.increment(failed)) {
+    const std::string folder = disk->path().native() + "/dm/";
+    const auto suspended = read_file(folder + "suspended", kKiB);
+    // Another kind of disk, or one that is gone by now.
+    if (!suspended || trim(*suspended) == "0") continue;
+    const auto name = read_file(folder + "name", kKiB);
+    if (name) names.emplace_back(trim(*name));
+  }
+  if (failed) return Error::from_errno(failed.value(), concat("looking at ", kDisks));
+  return names;
 }
 
 Result<std::string> KernelDevices::disk_number(const std::string& path) {

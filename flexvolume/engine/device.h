@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "flexvolume/base/bytes.h"
 #include "flexvolume/base/result.h"
@@ -42,6 +43,8 @@ class Devices {
   virtual Result<std::string> mapper_uuid(const std::string& path) = 0;
   // As for mapper_uuid (Documentation/ABI/testing/sysfs-block-dm). It does not touch the device.
   virtual Result<MapperState> mapper_state(const std::string& path) = 0;
+  // device-mapper's names, such as "data-pvc--1", of the devices that are suspended at this moment.
+  virtual Result<std::vector<std::string>> suspended() = 0;
   // Fewer bytes than asked at the device's end, none behind it.
   virtual Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) = 0;
   // "253:4", major and minor of the disk that the device node is, or is a partition of: the kernel
@@ -55,6 +58,7 @@ class KernelDevices final : public Devices {
   explicit KernelDevices(std::string root = {}) : root_(std::move(root)) {}
   Result<std::string> mapper_uuid(const std::string& path) override;
   Result<MapperState> mapper_state(const std::string& path) override;
+  Result<std::vector<std::string>> suspended() override;
   Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) override;
   Result<std::string> disk_number(const std::string& path) override;
 

@@ -210,12 +210,35 @@ Status Engine::unmount(const std::string& folder_path) {
   for (int layer = 0; layer < kMostLayers; ++layer) {
     const auto table = host_.mounter.table();
     if (!table) return table.error();
-    if (mounts_at(*table, folder->path()).empty()) return {};
+    const auto there = mounts_at(*table, folder->path());
+    if (there.empty()) return {};
+    if (auto resumed = resume_below(there.back()); !resumed) return resumed;
     if (auto unmounted = host_.mounter.unmount(folder->through_parent()); !unmounted)
       return unmounted.error().context(folder->path());
   }
   return Error(ErrorCode::kBusy,
                concat("more than ", kMostLayers, " mounts are stacked on ", folder->path()));
+}
+
+// The last unmount of a suspended device may wait for ever, and then nothing can kill it.
+Status Engine::resume_below(const MountEntry& mounted) {
+  const auto is_suspended = [&] {
+    const auto state = host_.devices.mapper_state(mounted.source);
+    return state && state->suspended;  // what is no device-mapper device never is
+  };
+  if (!is_suspended()) return {};
+  Status resumed;
+  if (const auto of_pod = parse_volume_folder(mounted.mount_point)) {
+    const auto record = records_.load(of_pod->volume);
+    if (!record) return record.error();
+    if (*record && !(*record)->device_uuid.empty()) resumed = lv_backend_.resume(**record);
+  }
+  if (!resumed) return resumed;
+  if (!is_suspended()) return {};
+  return Error(ErrorCode::kBusy,
+               concat("device ", printable(mounted.source),
+                      " is suspended, so that its unmount may wait for ever; the node daemon "
+                      "resumes volumes of flexlocal's own, for others see `dmsetup info`"));
 }
 
 Status Engine::grow(const GrowRequest& request) {
@@ -275,6 +298,8 @@ Status Engine::add_records(Inventory& inventory) const {
 }
 
 Status Engine::settle(const Inventory& inventory) { return lv_backend_.settle(inventory); }
+
+Status Engine::resume_suspended() { return lv_backend_.resume_all(config_); }
 
 Status Engine::refresh_io_limits() { return io_limiter_.refresh(); }
 

@@ -80,7 +80,8 @@ class Engine {
   Status mount(const MountRequest& request);
 
   // Unmounts whatever is stacked on the folder. A folder that is not there, or not a mount, is
-  // success: after its restart kubelet asks again for what is long gone.
+  // success: after its restart kubelet asks again for what is long gone. kBusy when the device is
+  // suspended and cannot be resumed: the call could wait for ever.
   Status unmount(const std::string& folder);
 
   // Makes an existing volume offer `size`, under running pods or without any. A volume that offers
@@ -111,6 +112,12 @@ class Engine {
   // host that lost its records gets those of ready volumes back.
   Status settle(const Inventory& inventory);
 
+  // Resumes what of ours is suspended: a killed LVM command leaves a volume, or a thin pool with
+  // all of its volumes, without I/O, and nobody else ends that. Cheap while nothing is, and to be
+  // called every second or so. Volumes without our owner tag are left alone, but for the pools'
+  // thin pools.
+  Status resume_suspended();
+
   // Keeps the I/O limits of mounted volumes on what has appeared in their pods since; cheap, and to
   // be called every second or so: see IoLimiter::refresh.
   Status refresh_io_limits();
@@ -132,6 +139,7 @@ class Engine {
   Status count_refusal(const Status& admitted) const;
   Result<Subject> subject(const VolumeSpec& spec);
   Status add_records(Inventory& inventory) const;
+  Status resume_below(const MountEntry& mounted);
   Status mount_on(const MountRequest& request, const MountSource& source);
   Status take_for_one_pod(const MountRequest& request, const MountSource& source,
                           const std::vector<MountEntry>& table, const std::string& folder);

@@ -5,6 +5,7 @@
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/lv_grower.h"
 #include "flexvolume/engine/lv_remover.h"
+#include "flexvolume/engine/suspension.h"
 #include "flexvolume/engine/thin_room.h"
 #include "flexvolume/engine/volume_lock.h"
 #include "flexvolume/engine/volume_maker.h"
@@ -119,6 +120,14 @@ Result<std::optional<LogicalVolume>> LvBackend::find_or_prove_gone(const VolumeS
                  concat("cannot tell whether ", group, '/', spec.name.text(),
                         " is gone: ", seen.error().message()));
   return std::optional<LogicalVolume>();
+}
+
+Status LvBackend::resume(const Record& record) {
+  return Resumer(lv_parts()).resume(record.volume_group, record.name, record.device_uuid);
+}
+
+Status LvBackend::resume_all(const NodeConfig& config) {
+  return Resumer(lv_parts()).resume_all(config);
 }
 
 Result<Inventory> LvBackend::inventory(const NodeConfig& config) {

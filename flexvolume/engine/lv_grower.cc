@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "flexvolume/base/text.h"
+#include "flexvolume/engine/suspension.h"
 #include "flexvolume/engine/volume_lock.h"
 
 namespace flexlocal::engine {
@@ -15,6 +16,8 @@ Status LvGrower::run(Bytes size) {
   if (!record) return record.error();
   const auto volume = find(*record);
   if (!volume) return volume.error();
+  const auto resumed = Resumer(parts_).resume(volume->group, spec_.name, volume->device_uuid);
+  if (!resumed) return resumed;
   if (auto extended = extend(*volume, size); !extended) return extended;
   const std::string device = device_path(volume->group, volume->name);
   const auto table = parts_.mounter.table();
@@ -79,7 +82,7 @@ Status LvGrower::finish_extension(const LogicalVolume& volume) {
   // One that is not active becomes so with all its size.
   if (!device && device.error().code() == ErrorCode::kNotFound) return {};
   if (!device) return device.error();
-  if (device->size >= volume.size && !device->suspended) return {};
+  if (device->size >= volume.size) return {};
   const auto lock = lock_volume_group(parts_.locks, volume.group);
   if (!lock) return lock.error();
   if (auto refreshed = parts_.lvm.refresh(volume); !refreshed) return refreshed;
@@ -97,6 +100,9 @@ Status LvGrower::extend(const LogicalVolume& volume, Bytes size) {
     if (!room) return room.error().context(doing);
   }
   if (auto extended = parts_.lvm.extend(volume, size); !extended) {
+    // One that was killed for its deadline has resumed nothing.
+    if (auto resumed = Resumer(parts_).resume_locked(volume); !resumed)
+      return extended.error().context(resumed.error().message()).context(doing);
     if (spec_.backend == Backend::kThin) return extended.error().context(doing);
     return explain_lack(parts_.lvm, spec_.pool, pool_, size, volume.size, extended.error())
         .context(doing);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "flexvolume/base/text.h"
+#include "flexvolume/engine/suspension.h"
 #include "flexvolume/engine/volume_lock.h"
 
 namespace flexlocal::engine {
@@ -31,6 +32,8 @@ Result<Removal> LvRemover::run(const VolumeSpec& spec, const LogicalVolume& volu
   if (volume.open)
     return Error(ErrorCode::kBusy, concat("logical volume ", volume.group, '/', volume.name,
                                           " is in use and is not removed yet"));
+  const auto resumed = Resumer(parts_).resume(volume.group, spec.name, volume.device_uuid);
+  if (!resumed) return resumed.error();
   if (spec.on_delete != OnDelete::kNone) {
     auto record = announce(spec, volume);
     if (!record) return record.error();

@@ -88,6 +88,13 @@ Result<std::optional<LogicalVolume>> Lvm::find(std::string_view group, const Vol
   return std::optional<LogicalVolume>();
 }
 
+Result<std::vector<SuspendedVolume>> Lvm::suspended() {
+  const auto report = this->report(
+      "lvs", concat("vg_name,vg_uuid,", kVolumeOnlyColumns, ',', kSuspendedColumn), {});
+  if (!report) return report.error();
+  return parse_suspended(*report);
+}
+
 Result<std::vector<Bytes>> Lvm::disks(std::string_view group) {
   const auto report = this->report("vgs", kDiskColumns, {"--", std::string(group)});
   if (!report) return report.error();
@@ -180,6 +187,11 @@ Status Lvm::change(const LogicalVolume& volume, std::vector<std::string> argumen
 
 Status Lvm::activate_thin_pool(std::string_view group, std::string_view name) {
   return run_above(group, name, "lvchange", {"--quiet", "-a", "y", "--", concat(group, '/', name)});
+}
+
+Status Lvm::refresh_thin_pool(std::string_view group, std::string_view name) {
+  return run_above(group, name, "lvchange",
+                   {"--quiet", "--refresh", "--", concat(group, '/', name)});
 }
 
 Status Lvm::send_create_message(const LogicalVolume& volume) {

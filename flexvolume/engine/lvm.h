@@ -36,6 +36,9 @@ class Lvm {
   // The LVs of that name on all groups.
   Result<std::vector<LogicalVolume>> find_anywhere(const VolumeName& name);
 
+  // Those whose devices are suspended, ours and strangers'.
+  Result<std::vector<SuspendedVolume>> suspended();
+
   // What is free on each disk of the group.
   Result<std::vector<Bytes>> disks(std::string_view group);
 
@@ -67,6 +70,8 @@ class Lvm {
   // Makes the active LV's device what LVM's metadata say, and lets its I/O go on: an lvextend that
   // was killed has committed the one and not done the other.
   Status refresh(const LogicalVolume& volume);
+
+  Status refresh_thin_pool(std::string_view group, std::string_view name);
 
   // Removes the LV with this uuid, whatever its name is by now. An LV that is not there any more
   // is success; one that is open fails, and a thin one whose pool is down or takes no changes.

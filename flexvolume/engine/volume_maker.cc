@@ -7,6 +7,7 @@
 #include "flexvolume/base/hex.h"
 #include "flexvolume/base/lock.h"
 #include "flexvolume/base/text.h"
+#include "flexvolume/engine/suspension.h"
 #include "flexvolume/engine/volume_lock.h"
 
 namespace flexlocal::engine {
@@ -197,7 +198,8 @@ Status VolumeMaker::check_node() {
     return uuid.error();
   else
     now_.node = *uuid == record_.device_uuid ? NodeState::kMatches : NodeState::kDiffers;
-  return {};
+  if (now_.node != NodeState::kMatches) return {};
+  return Resumer(parts_).resume(group_, spec_.name, record_.device_uuid);
 }
 
 Status VolumeMaker::activate() {

@@ -54,6 +54,7 @@ class NoDisks final : public Storage {
     co_return Status();
   }
   Task<Status> settle(const engine::Inventory&) override { co_return Status(); }
+  Task<Status> resume_suspended() override { co_return Status(); }
   Task<Status> refresh_io_limits() override { co_return Status(); }
 
  private:

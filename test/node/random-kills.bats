@@ -17,6 +17,7 @@ setup() {
 }
 
 teardown() {
+  [ -z "${looks:-}" ] || kill "$looks"
   unmount_pods
   forget_shared
   forget_volumes

@@ -18,6 +18,8 @@ kill_at_random() {
   declare -A removed has_data asked
   echo "# seed $2" >&3
   RANDOM=$(($2 % 32768))
+  look_after_devices 3>&- &
+  looks=$!
   read_baseline
   while [ "$killed" -lt "$1" ]; do
     start_calls
@@ -28,6 +30,15 @@ kill_at_random() {
     [ $((rounds % 10)) != 0 ] || echo "# $killed killed in $rounds rounds" >&3
   done
   echo "# $killed calls killed, $unkilled ended by themselves, in $rounds rounds" >&3
+}
+
+# As the node daemon does every second: a killed lvextend leaves its volume suspended, or the thin
+# pool with all volumes, and a call that is in the middle of one then waits for this.
+look_after_devices() {
+  while :; do
+    "${plugin%/*}/engine-call" resume-suspended >/dev/null 2>&1 || true
+    read -r -t 1 <>/run/guest || true
+  done
 }
 
 # pick WORD...: sets `picked` to one of them.

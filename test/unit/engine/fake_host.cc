@@ -108,6 +108,8 @@ Result<CommandOutput> FakeHost::run(const Command& command) {
   started.push_back(command.path.substr(command.path.rfind('/') + 1));
   const int number = static_cast<int>(started.size());
   if (number == kill_before) throw Killed{};
+  if (started.back() == "lvextend" && suspends_on_lvextend)
+    volumes[command.arguments.back()].suspended = true;
   if (started.back() == hanging) {
     if (hangs_after_effect) (void)carry_out(command);
     return Error(ErrorCode::kDeadline, concat(command.path, " did not end and was killed"));
@@ -170,6 +172,7 @@ CommandOutput FakeHost::lvs(std::string_view table, bool with_group) const {
       json.member("vg_size", "10737418240")
           .member("vg_free", concat(group_free))
           .member("vg_extent_size", "4194304");
+    json.member("lv_suspended", volume.suspended ? "suspended" : "");
     json.member("lv_active", volume.active ? "active" : "").end_object();
   }
   json.end_array().end_object().end_array().end_object();
@@ -193,6 +196,7 @@ CommandOutput FakeHost::lvchange(const Command& command) {
     if (volume.uuid != selected_uuid(command)) continue;
     const std::string tag = operand_after(command, "--addtag");
     if (tag.empty()) volume.active = true;
+    if (command.arguments[1] == "--refresh") volume.suspended = false;
     for (std::size_t i = 0; i + 1 < command.arguments.size(); ++i)
       if (command.arguments[i] == "--deltag") std::erase(volume.tags, command.arguments[i + 1]);
     std::erase(volume.tags, tag);
@@ -248,7 +252,16 @@ Result<std::string> FakeHost::mapper_uuid(const std::string& path) {
 Result<MapperState> FakeHost::mapper_state(const std::string& path) {
   const FakeVolume* volume = at_device(path);
   if (volume == nullptr) return Error(ErrorCode::kNotFound, "no such device");
-  return MapperState{Bytes(volume->size)};
+  return MapperState{Bytes(volume->size), volume->suspended};
+}
+
+Result<std::vector<std::string>> FakeHost::suspended() {
+  std::vector<std::string> names;
+  for (const auto& [key, volume] : volumes)
+    if (volume.suspended)
+      names.push_back(
+          device_path(kGroup, key.substr(5)).substr(std::string("/dev/mapper/").size()));
+  return names;
 }
 
 Result<std::string> FakeHost::read(const std::string& path, Bytes offset, std::size_t bytes) {

@@ -23,6 +23,7 @@ struct FakeVolume {
   std::string start = std::string(kSuperblockBytes, '\0');  // what stands on the device
   bool open = false;
   bool active = true;
+  bool suspended = false;
 };
 
 std::string ext4_start(const std::string& uuid);
@@ -41,6 +42,7 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   Result<CommandOutput> run(const Command& command) override;
   Result<std::string> mapper_uuid(const std::string& path) override;
   Result<MapperState> mapper_state(const std::string& path) override;
+  Result<std::vector<std::string>> suspended() override;
   Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) override;
   Result<std::string> disk_number(const std::string& path) override;
   Result<std::vector<MountEntry>> table() override { return mounts; }
@@ -77,6 +79,7 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   // went well and does nothing; what a failing one writes to stderr.
   std::string hanging;
   bool hangs_after_effect = false;
+  bool suspends_on_lvextend = false;  // and leaves it so, as one that is killed
   std::string lying;
   std::string words = "fault asked for by the test";
 

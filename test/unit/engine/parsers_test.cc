@@ -79,6 +79,23 @@ TEST_CASE("lvs: a thin volume's pool; a cache's is none") {
   CHECK(pool("linear", "").empty());
 }
 
+TEST_CASE("lvs: the volumes that are suspended, and which of them are ours") {
+  const auto row = [](std::string_view name, std::string_view suspended, std::string_view tags) {
+    return concat(R"({"vg_name":"data","lv_name":")", name, R"(","lv_uuid":"u","lv_size":"1",)",
+                  R"("lv_suspended":")", suspended, R"(","lv_tags":")", tags, R"("})");
+  };
+  const auto found =
+      parse_suspended(concat(R"({"report":[{"lv":[)", row("works", "", kOwnerTag), ',',
+                             row("ours", "suspended", concat("x,", kOwnerTag)), ',',
+                             row("theirs", "suspended", "flexlocal.io/owner=flexlocal2"), "]}]}"));
+  REQUIRE(found.ok());
+  REQUIRE(found->size() == 2);
+  CHECK(found->front().volume.name == "ours");
+  CHECK(found->front().owned);
+  CHECK(found->back().volume.name == "theirs");
+  CHECK_FALSE(found->back().owned);
+}
+
 TEST_CASE("lvs: a pool's number for a thin volume, or that the volume is gone") {
   const auto id = [](std::string_view rows) {
     return parse_thin_id(concat(R"({"report":[{"lv":[)", rows, "]}]}"));

@@ -33,6 +33,7 @@ class FakeStorage final : public Storage {
   Status access_status;
   Status settle_status;
   Status limits_status;
+  Status resume_status;
   int looks = 0;
   bool hold_look = false;  // the next one waits for `go` when it has seen the disks
   // With `hold`, growths wait for `go` before they begin.
@@ -40,6 +41,7 @@ class FakeStorage final : public Storage {
   int held = 0;
   kube::Condition go;
   int limit_refreshes = 0;
+  int resumptions = 0;
 
   Bytes& free() { return present.spaces.front().free; }
 
@@ -105,6 +107,10 @@ class FakeStorage final : public Storage {
   Task<Status> settle(const engine::Inventory&) override {
     journal_.push_back("settle");
     co_return settle_status;
+  }
+  Task<Status> resume_suspended() override {
+    ++resumptions;
+    co_return resume_status;
   }
   Task<Status> refresh_io_limits() override {
     ++limit_refreshes;

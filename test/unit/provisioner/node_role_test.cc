@@ -100,6 +100,7 @@ struct Fixture : kube::test::Lab {
     options.retry = retry;
     options.tidy_interval = tidy_interval;
     options.limits_interval = std::chrono::milliseconds(1);
+    options.resume_interval = std::chrono::milliseconds(1);
     options.grants = grants;
     options.immediate = immediate;
     options.capacity.namespace_name = "ns";
@@ -154,6 +155,13 @@ TEST_CASE_FIXTURE(Fixture,
   storage.limits_status = Error(ErrorCode::kUnavailable, "no such cgroup");
   start();
   CHECK(run_until([&] { return storage.limit_refreshes >= 3; }));
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture, "suspended devices are looked for again and again, also after trouble") {
+  storage.resume_status = Error(ErrorCode::kDeadline, "lvchange did not end");
+  start();
+  CHECK(run_until([&] { return storage.resumptions >= 3; }));
   CHECK(stop());
 }
 
