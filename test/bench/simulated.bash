@@ -35,8 +35,8 @@ start_cluster() {
   local node
   mkdir -p "$scratch"
   trap stop EXIT
-  trap 'exit 130' INT
-  trap 'exit 143' TERM HUP
+  trap 'trap : INT TERM HUP; exit 130' INT
+  trap 'trap : INT TERM HUP; exit 143' TERM HUP
   "$here/../lab/control-plane" up "$scratch/cluster" --node-grace 3600s >&2
   # shellcheck source=/dev/null
   . "$scratch/cluster/env"
