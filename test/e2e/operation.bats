@@ -96,6 +96,17 @@ restart_kubelet() {
 
 no_volume_but() { [ "$(kubectl get pv -o name)" = "persistentvolume/$1" ]; }
 
+# As a killed lvextend leaves it; test/node/suspended.bats kills one.
+@test "a volume whose device is left suspended works again by itself, and its pod writes on" {
+  local name
+  name=$(volume_of steady)
+  on_node dmsetup suspend "data-${name//-/--}"
+  wait_until nothing_is_suspended
+  writes_on
+}
+
+nothing_is_suspended() { [ "$(on_node dmsetup info -c --noheadings -o suspended | sort -u)" = Active ]; }
+
 @test "the DaemonSet rolls out another image, and what is mounted stays mounted and written" {
   on_node ctr -n k8s.io images tag flexlocal.io/flexlocal:0.1 flexlocal.io/flexlocal:0.2
   kubectl -n flexlocal-system set image daemonset/flexlocal-node install=flexlocal.io/flexlocal:0.2 provisioner=flexlocal.io/flexlocal:0.2
