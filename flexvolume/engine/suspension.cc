@@ -1,7 +1,6 @@
 #include "flexvolume/engine/suspension.h"
 
 #include <algorithm>
-#include <set>
 
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/volume_lock.h"
@@ -15,6 +14,11 @@ using Names = std::vector<std::string>;
 std::string mapper_name(const std::string& group, const std::string& name) {
   const std::string path = device_path(group, name);
   return path.substr(path.rfind('/') + 1);
+}
+
+Error stays_suspended(const std::string& what) {
+  return Error(ErrorCode::kBusy,
+               concat(what, " is suspended, also after `lvchange --refresh`; see `dmsetup info`"));
 }
 
 // Whether one of them is an LV of the pools' groups, or a part of one.
@@ -65,6 +69,9 @@ Status Resumer::refresh(const LogicalVolume& volume) {
   if (auto refreshed = parts_.lvm.refresh(volume); !refreshed)
     return refreshed.error().context(
         concat("the device of ", volume.group, '/', volume.name, " is suspended"));
+  const auto still = is_suspended(volume.group, volume.name);
+  if (!still) return still.error();
+  if (*still) return stays_suspended(concat("the device of ", volume.group, '/', volume.name));
   parts_.log.warning("resumed a device that was left suspended",
                      {{"volume", volume.name}, {"group", volume.group}});
   return {};
@@ -95,31 +102,37 @@ Status Resumer::resume_volumes() {
 // A pool is resumed with its volume. This is for one that was suspended by itself, which LVM does
 // not report: what is suspended then is the layer that its volumes are on.
 Status Resumer::resume_thin_pools(const NodeConfig& config) {
-  const auto names = parts_.devices.suspended();
-  if (!names) return names.error();
-  std::set<std::string> seen;  // two pools of node.conf may share one thin pool
   Status first_failure;
   for (const auto& named : config.pools) {
-    const Pool& pool = named.second;
-    if (pool.thin_pool.empty()) continue;
-    const std::string layer = mapper_name(pool.volume_group, pool.thin_pool) + "-tpool";
-    if (std::find(names->begin(), names->end(), layer) == names->end()) continue;
-    if (!seen.insert(layer).second) continue;
-    const Status resumed = refresh_thin_pool(pool);
+    const Status resumed = resume_thin_pool(named.second);
     if (!resumed && first_failure) first_failure = resumed;
   }
   return first_failure;
 }
 
-Status Resumer::refresh_thin_pool(const Pool& pool) {
+Status Resumer::resume_thin_pool(const Pool& pool) {
+  if (pool.thin_pool.empty()) return {};
+  const std::string name = concat(pool.volume_group, '/', pool.thin_pool);
+  const std::string layer = mapper_name(pool.volume_group, pool.thin_pool) + "-tpool";
+  const auto before = is_among_suspended(layer);
+  if (!before) return before.error();
+  if (!*before) return {};
   const auto lock = lock_volume_group(parts_.locks, pool.volume_group);
   if (!lock) return lock.error();
   if (auto refreshed = parts_.lvm.refresh_thin_pool(pool.volume_group, pool.thin_pool); !refreshed)
-    return refreshed.error().context(
-        concat("thin pool ", pool.volume_group, '/', pool.thin_pool, " is suspended"));
+    return refreshed.error().context(concat("thin pool ", name, " is suspended"));
+  const auto after = is_among_suspended(layer);
+  if (!after) return after.error();
+  if (*after) return stays_suspended(concat("thin pool ", name));
   parts_.log.warning("resumed a thin pool that was left suspended",
                      {{"thin_pool", pool.thin_pool}, {"group", pool.volume_group}});
   return {};
+}
+
+Result<bool> Resumer::is_among_suspended(const std::string& name) const {
+  const auto names = parts_.devices.suspended();
+  if (!names) return names.error();
+  return std::find(names->begin(), names->end(), name) != names->end();
 }
 
 }  // namespace flexlocal::engine

@@ -34,7 +34,8 @@ class Resumer {
   Status refresh(const LogicalVolume& volume);
   Status resume_volumes();
   Status resume_thin_pools(const NodeConfig& config);
-  Status refresh_thin_pool(const Pool& pool);
+  Status resume_thin_pool(const Pool& pool);
+  Result<bool> is_among_suspended(const std::string& name) const;
 
   LvParts parts_;
 };

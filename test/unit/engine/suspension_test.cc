@@ -71,6 +71,13 @@ TEST_CASE_FIXTURE(Fixture, "LVM that says it resumed and did not is not believed
   CHECK(fake.mounts.size() == 1);
 }
 
+TEST_CASE_FIXTURE(Fixture, "the daemon does not say that it resumed what is suspended still") {
+  suspend();
+  fake.lying = "lvchange";
+  CHECK_FALSE(engine.resume_suspended().ok());
+  CHECK_FALSE(fake.logged("resumed a device that was left suspended"));
+}
+
 TEST_CASE_FIXTURE(Fixture, "an unmount of a volume that is not suspended starts no program") {
   REQUIRE(unmount().ok());
   CHECK(fake.started.empty());
