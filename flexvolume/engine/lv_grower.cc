@@ -16,7 +16,7 @@ Status LvGrower::run(Bytes size) {
   if (!record) return record.error();
   const auto volume = find(*record);
   if (!volume) return volume.error();
-  const auto resumed = Resumer(parts_).resume(volume->group, spec_.name, volume->device_uuid);
+  auto resumed = Resumer(parts_).resume(volume->group, spec_.name, volume->device_uuid);
   if (!resumed) return resumed;
   if (auto extended = extend(*volume, size); !extended) return extended;
   const std::string device = device_path(volume->group, volume->name);
