@@ -32,6 +32,7 @@ Task<Status> GrowthWorker::work(const std::string& key) {
                               : plan_growth(*known, named, parts_.node.name, parts_.cluster_id);
   if (!std::holds_alternative<Growth>(plan)) parts_.ledger.release(ticket_of(key));
   if (std::holds_alternative<LeaveAlone>(plan)) co_return Status();
+  if (known == nullptr || named == nullptr) co_return Status();  // a plan is made of both
   const Claim claim = *known;  // the stores may change while we wait
   const Volume volume = *named;
   if (const auto* refusal = std::get_if<Refuse>(&plan)) {

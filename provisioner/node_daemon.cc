@@ -26,7 +26,7 @@ class NodeDaemon {
         mounter_(options_.host_proc.empty() ? "/proc/self/mountinfo"
                                             : options_.host_proc + "/mountinfo"),
         engine_(host(), config_),
-        storage_(process.io(), engine_, options_.worker_threads + 2) {}
+        storage_(process.io(), engine_, options_.worker_threads + 1) {}
 
   Task<Status> serve(kube::Http& http) {
     const auto server = open_status_server(process_.io(), process_.log(), options_.http_endpoint,

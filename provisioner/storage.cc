@@ -7,14 +7,14 @@ namespace flexlocal::provisioner {
 
 namespace asio = boost::asio;
 
-Task<void> EngineStorage::run(const std::function<void()>& work) {
+Task<void> EngineStorage::run_on(asio::thread_pool& threads, const std::function<void()>& work) {
   bool done = false;
   asio::steady_timer finished(io_, asio::steady_timer::time_point::max());
   const auto on_finished = [&] {
     done = true;
     finished.cancel();
   };
-  asio::post(threads_, [this, &work, on_finished] {
+  asio::post(threads, [this, &work, on_finished] {
     work();
     asio::post(io_, on_finished);
   });
@@ -87,7 +87,7 @@ Task<Status> EngineStorage::settle(const engine::Inventory& inventory) {
 Task<Status> EngineStorage::resume_suspended() {
   Status result;
   const std::function<void()> work = [&] { result = engine_.resume_suspended(); };
-  co_await run(work);
+  co_await run_on(resumer_, work);
   co_return result;
 }
 

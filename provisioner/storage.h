@@ -34,7 +34,10 @@ class EngineStorage final : public Storage {
  public:
   EngineStorage(boost::asio::io_context& io, engine::Engine& engine, std::size_t threads)
       : io_(io), engine_(engine), threads_(threads) {}
-  ~EngineStorage() override { threads_.join(); }
+  ~EngineStorage() override {
+    threads_.join();
+    resumer_.join();
+  }
 
   Task<Result<engine::Inventory>> inventory() override;
   Task<Status> promise(const engine::VolumeSpec& spec) override;
@@ -48,11 +51,14 @@ class EngineStorage final : public Storage {
   Task<Status> refresh_io_limits() override;
 
  private:
-  Task<void> run(const std::function<void()>& work);
+  Task<void> run(const std::function<void()>& work) { return run_on(threads_, work); }
+  Task<void> run_on(boost::asio::thread_pool& threads, const std::function<void()>& work);
 
   boost::asio::io_context& io_;
   engine::Engine& engine_;
   boost::asio::thread_pool threads_;
+  // What all others may wait for: never behind them.
+  boost::asio::thread_pool resumer_{1};
 };
 
 }  // namespace flexlocal::provisioner

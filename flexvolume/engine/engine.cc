@@ -1,5 +1,7 @@
 #include "flexvolume/engine/engine.h"
 
+#include <algorithm>
+
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/volume_folder.h"
 #include "flexvolume/engine/volume_holder.h"
@@ -212,7 +214,7 @@ Status Engine::unmount(const std::string& folder_path) {
     if (!table) return table.error();
     const auto there = mounts_at(*table, folder->path());
     if (there.empty()) return {};
-    if (auto resumed = resume_below(there.back()); !resumed) return resumed;
+    if (auto resumed = resume_below(*table, there.back()); !resumed) return resumed;
     if (auto unmounted = host_.mounter.unmount(folder->through_parent()); !unmounted)
       return unmounted.error().context(folder->path());
   }
@@ -220,21 +222,23 @@ Status Engine::unmount(const std::string& folder_path) {
                concat("more than ", kMostLayers, " mounts are stacked on ", folder->path()));
 }
 
-// The last unmount of a suspended device may wait for ever, and then nothing can kill it.
-Status Engine::resume_below(const MountEntry& mounted) {
-  const auto is_suspended = [&] {
-    const auto state = host_.devices.mapper_state(mounted.source);
-    return state && state->suspended;  // what is no device-mapper device never is
-  };
-  if (!is_suspended()) return {};
-  Status resumed;
+// The last unmount of a suspended device may wait for ever, and then nothing can kill it. One that
+// leaves another mount of it does not touch the device.
+Status Engine::resume_below(const std::vector<MountEntry>& table, const MountEntry& mounted) {
+  const auto count = std::count_if(table.begin(), table.end(), [&](const MountEntry& entry) {
+    return entry.device == mounted.device;
+  });
+  if (count > 1) return {};
   if (const auto of_pod = parse_volume_folder(mounted.mount_point)) {
+    // An unmount needs no record: without a whole one, the device is looked at all the same.
     const auto record = records_.load(of_pod->volume);
-    if (!record) return record.error();
-    if (*record && !(*record)->device_uuid.empty()) resumed = lv_backend_.resume(**record);
+    const bool on_lv = record && *record && !(*record)->device_uuid.empty();
+    if (on_lv && mounted.source == device_path((*record)->volume_group, of_pod->volume.text()))
+      if (auto resumed = lv_backend_.resume(**record, config_); !resumed) return resumed;
   }
-  if (!resumed) return resumed;
-  if (!is_suspended()) return {};
+  const auto state = host_.devices.mapper_state(mounted.source);
+  // What is no device-mapper device is never suspended.
+  if (!state || !state->suspended) return {};
   return Error(ErrorCode::kBusy,
                concat("device ", printable(mounted.source),
                       " is suspended, so that its unmount may wait for ever; the node daemon "
@@ -297,7 +301,7 @@ Status Engine::add_records(Inventory& inventory) const {
   return {};
 }
 
-Status Engine::settle(const Inventory& inventory) { return lv_backend_.settle(inventory); }
+Status Engine::settle(const Inventory& inventory) { return lv_backend_.settle(inventory, config_); }
 
 Status Engine::resume_suspended() { return lv_backend_.resume_all(config_); }
 

@@ -109,7 +109,8 @@ class Engine {
   Result<Inventory> inventory();
 
   // Brings records and tags together: `ready` of a record is copied into the LV's tags, and a
-  // host that lost its records gets those of ready volumes back.
+  // host that lost its records gets those of ready volumes back. What killed LVM commands left of
+  // volumes' devices is finished, see suspension.h.
   Status settle(const Inventory& inventory);
 
   // Resumes what of ours is suspended: a killed LVM command leaves a volume, or a thin pool with
@@ -139,7 +140,7 @@ class Engine {
   Status count_refusal(const Status& admitted) const;
   Result<Subject> subject(const VolumeSpec& spec);
   Status add_records(Inventory& inventory) const;
-  Status resume_below(const MountEntry& mounted);
+  Status resume_below(const std::vector<MountEntry>& table, const MountEntry& mounted);
   Status mount_on(const MountRequest& request, const MountSource& source);
   Status take_for_one_pod(const MountRequest& request, const MountSource& source,
                           const std::vector<MountEntry>& table, const std::string& folder);

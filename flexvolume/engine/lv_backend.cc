@@ -68,6 +68,11 @@ Status LvBackend::finish_growth(const VolumeSpec& spec, const std::string& mount
   const auto record = parts_.records.load(spec.name);
   if (!record) return record.error();
   if (!*record || !(*record)->grow_file_system) return {};
+  const auto found = lvm_.find_on((*record)->volume_group, spec.name);
+  if (!found) return found.error();
+  // The file system must not get what only a killed lvextend's table has.
+  if (*found)
+    if (auto mended = Resumer(lv_parts()).mend_size(**found); !mended) return mended;
   const Pool none;
   return LvGrower(lv_parts(), spec, none).grow_file_system(**record, mount_point);
 }
@@ -122,8 +127,18 @@ Result<std::optional<LogicalVolume>> LvBackend::find_or_prove_gone(const VolumeS
   return std::optional<LogicalVolume>();
 }
 
-Status LvBackend::resume(const Record& record) {
-  return Resumer(lv_parts()).resume(record.volume_group, record.name, record.device_uuid);
+Status LvBackend::resume(const Record& record, const NodeConfig& config) {
+  Resumer resumer(lv_parts());
+  if (record.backend != Backend::kThin)
+    return resumer.resume(record.volume_group, record.name, record.device_uuid, {});
+  // Which thin pool it is on, the record does not say.
+  for (const auto& [name, pool] : config.pools) {
+    if (pool.volume_group != record.volume_group || pool.thin_pool.empty()) continue;
+    auto resumed =
+        resumer.resume(record.volume_group, record.name, record.device_uuid, pool.thin_pool);
+    if (!resumed) return resumed;
+  }
+  return {};
 }
 
 Status LvBackend::resume_all(const NodeConfig& config) {
@@ -189,11 +204,13 @@ Result<std::optional<Space>> LvBackend::thin_space(const Pool& pool, const std::
                              Space::ThinUse{thin->data_percent, thin->metadata_percent}});
 }
 
-Status LvBackend::settle(const Inventory& inventory) {
-  Status first_failure;
+Status LvBackend::settle(const Inventory& inventory, const NodeConfig& config) {
+  Resumer resumer(lv_parts());
+  Status first_failure = resumer.finish_all(config);
   for (const LogicalVolume& volume : inventory.volumes) {
     if (!volume.ownership) continue;
     auto settled = settle_volume(volume);
+    if (settled) settled = resumer.mend_size(volume);
     // One volume in trouble must not keep the others from being settled.
     if (!settled && first_failure)
       first_failure = settled.error().context(concat("settling ", volume.group, '/', volume.name));

@@ -25,11 +25,11 @@ class LvBackend final : public VolumeBackend {
   // See Engine::inventory.
   Result<Inventory> inventory(const NodeConfig& config);
   // See Resumer::resume: a recorded volume, before its device is used.
-  Status resume(const Record& record);
+  Status resume(const Record& record, const NodeConfig& config);
   // See Engine::resume_suspended.
   Status resume_all(const NodeConfig& config);
   // See Engine::settle.
-  Status settle(const Inventory& inventory);
+  Status settle(const Inventory& inventory, const NodeConfig& config);
 
  private:
   LvParts lv_parts();

@@ -16,8 +16,6 @@ Status LvGrower::run(Bytes size) {
   if (!record) return record.error();
   const auto volume = find(*record);
   if (!volume) return volume.error();
-  auto resumed = Resumer(parts_).resume(volume->group, spec_.name, volume->device_uuid);
-  if (!resumed) return resumed;
   if (auto extended = extend(*volume, size); !extended) return extended;
   const std::string device = device_path(volume->group, volume->name);
   const auto table = parts_.mounter.table();
@@ -77,38 +75,40 @@ Result<LogicalVolume> LvGrower::find(const Record& record) const {
   return std::move(**found);
 }
 
-Status LvGrower::finish_extension(const LogicalVolume& volume) {
-  const auto device = parts_.devices.mapper_state(device_path(volume.group, volume.name));
-  // One that is not active becomes so with all its size.
-  if (!device && device.error().code() == ErrorCode::kNotFound) return {};
-  if (!device) return device.error();
-  if (device->size >= volume.size) return {};
-  const auto lock = lock_volume_group(parts_.locks, volume.group);
-  if (!lock) return lock.error();
-  if (auto refreshed = parts_.lvm.refresh(volume); !refreshed) return refreshed;
-  parts_.log.info("completed what a killed lvextend began", {{"volume", volume.name}});
-  return {};
-}
-
 Status LvGrower::extend(const LogicalVolume& volume, Bytes size) {
-  if (volume.size >= size) return finish_extension(volume);
   const auto lock = lock_volume_group(parts_.locks, volume.group);
   if (!lock) return lock.error();
+  Resumer resumer(parts_);
+  // Over a table that a killed lvextend left, the next one would take up that, and say nothing.
+  if (auto finished = resumer.finish(volume); !finished) return finished;
+  if (volume.size >= size) return {};
   const std::string doing = concat("cannot grow volume ", volume.name, " to ", to_string(size));
   if (spec_.backend == Backend::kThin) {
     auto room = check_thin_room(parts_.lvm, spec_.pool, pool_, size - volume.size);
     if (!room) return room.error().context(doing);
   }
   if (auto extended = parts_.lvm.extend(volume, size); !extended) {
-    // One that was killed for its deadline has resumed nothing.
-    if (auto resumed = Resumer(parts_).resume_locked(volume); !resumed)
-      return extended.error().context(resumed.error().message()).context(doing);
+    if (auto finished = resumer.finish(volume); !finished)
+      return extended.error().context(finished.error().message()).context(doing);
     if (spec_.backend == Backend::kThin) return extended.error().context(doing);
     return explain_lack(parts_.lvm, spec_.pool, pool_, size, volume.size, extended.error())
         .context(doing);
   }
+  if (auto has = check_device(volume, size); !has) return has.error().context(doing);
   parts_.log.info("logical volume extended", {{"volume", volume.name}, {"size", to_string(size)}});
   return {};
+}
+
+// lvextend is not taken at its word: what a pod gets is what the kernel has.
+Status LvGrower::check_device(const LogicalVolume& volume, Bytes size) {
+  const auto device = parts_.devices.mapper_state(device_path(volume.group, volume.name));
+  // One that is not active becomes so with all its size.
+  if (!device && device.error().code() == ErrorCode::kNotFound) return {};
+  if (!device) return device.error();
+  if (device->size >= size) return {};
+  return Error(ErrorCode::kFailed,
+               concat("lvextend reported success, and the device has ", to_string(device->size),
+                      " still; see `dmsetup info` and the kernel's log"));
 }
 
 }  // namespace flexlocal::engine

@@ -23,8 +23,7 @@ class LvGrower {
   Result<Record> load_record() const;
   Result<LogicalVolume> find(const Record& record) const;
   Status extend(const LogicalVolume& volume, Bytes size);
-  // Of an LV that is as large as it shall be, by LVM's metadata.
-  Status finish_extension(const LogicalVolume& volume);
+  Status check_device(const LogicalVolume& volume, Bytes size);
 
   LvParts parts_;
   const VolumeSpec& spec_;

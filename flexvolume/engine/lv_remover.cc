@@ -32,8 +32,12 @@ Result<Removal> LvRemover::run(const VolumeSpec& spec, const LogicalVolume& volu
   if (volume.open)
     return Error(ErrorCode::kBusy, concat("logical volume ", volume.group, '/', volume.name,
                                           " is in use and is not removed yet"));
-  const auto resumed = Resumer(parts_).resume(volume.group, spec.name, volume.device_uuid);
+  // What is wiped must be this volume's, to the last extent.
+  Resumer resumer(parts_);
+  const auto resumed =
+      resumer.resume(volume.group, spec.name, volume.device_uuid, volume.thin_pool);
   if (!resumed) return resumed.error();
+  if (auto mended = resumer.mend_size(volume); !mended) return mended.error();
   if (spec.on_delete != OnDelete::kNone) {
     auto record = announce(spec, volume);
     if (!record) return record.error();
@@ -89,14 +93,14 @@ Result<Removal> LvRemover::wipe(Record record, const VolumeSpec& spec,
     // The pool zeroes a block before any volume sees it, and a discard gives it back to the pool. A
     // volume that the pool was never told of is removed all the same (see
     // Lvm::send_create_message).
-    if (auto discarded = checked ? discard(device) : checked; !discarded)
+    if (auto discarded = checked ? discard(device, volume.size) : checked; !discarded)
       parts_.log.warning("thin volume is removed without a discard",
                          {{"volume", volume.name}, {"error", discarded.error().message()}});
     return Removal{};
   }
   const bool begun = record.wiped.count() != 0;
   if (spec.on_delete == OnDelete::kDiscard && !begun) {
-    const auto discarded = discard(device);
+    const auto discarded = discard(device, volume.size);
     const auto clean =
         discarded ? reads_as_zeros(device, volume.size) : Result<bool>(discarded.error());
     if (clean && *clean) return Removal{};
@@ -119,8 +123,8 @@ Status LvRemover::blkdiscard(std::vector<std::string> arguments,
 }
 
 // Without --force, blkdiscard opens the device exclusively: a mounted one is refused once more.
-Status LvRemover::discard(const std::string& device) {
-  return blkdiscard({"--", device}, kDiscardDeadline);
+Status LvRemover::discard(const std::string& device, Bytes size) {
+  return blkdiscard({"--length", concat(size.count()), "--", device}, kDiscardDeadline);
 }
 
 Result<bool> LvRemover::reads_as_zeros(const std::string& device, Bytes size) {

@@ -21,7 +21,7 @@ class LvRemover {
   Result<Record> announce(const VolumeSpec& spec, const LogicalVolume& volume);
   Status check_device(const LogicalVolume& volume, const std::string& device);
   Result<Removal> wipe(Record record, const VolumeSpec& spec, const LogicalVolume& volume);
-  Status discard(const std::string& device);
+  Status discard(const std::string& device, Bytes size);
   Result<bool> reads_as_zeros(const std::string& device, Bytes size);
   Result<Removal> zero(Record record, const std::string& device, Bytes size);
   Status blkdiscard(std::vector<std::string> arguments, std::chrono::milliseconds deadline);

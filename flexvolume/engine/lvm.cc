@@ -10,6 +10,9 @@ namespace {
 // Where lvm.conf says issue_discards, the whole volume is discarded: as long as in mkfs.
 constexpr auto kRemoveDeadline = std::chrono::minutes(10);
 
+// LVM reads no suspended disk then (man lvm.conf).
+constexpr std::string_view kPassOverSuspended = "devices/ignore_suspended_devices=1";
+
 std::string by_uuid(const LogicalVolume& volume) { return concat("lv_uuid=\"", volume.uuid, '"'); }
 
 }  // namespace
@@ -88,11 +91,26 @@ Result<std::optional<LogicalVolume>> Lvm::find(std::string_view group, const Vol
   return std::optional<LogicalVolume>();
 }
 
-Result<std::vector<SuspendedVolume>> Lvm::suspended() {
-  const auto report = this->report(
-      "lvs", concat("vg_name,vg_uuid,", kVolumeOnlyColumns, ',', kSuspendedColumn), {});
+Result<std::optional<LogicalVolume>> Lvm::find_on(std::string_view group, const VolumeName& name) {
+  auto volumes = volumes_on(group);
+  if (!volumes) return volumes.error();
+  for (LogicalVolume& volume : *volumes)
+    if (volume.name == name.text()) return std::optional(std::move(volume));
+  return std::optional<LogicalVolume>();
+}
+
+Result<std::vector<LogicalVolume>> Lvm::volumes_on(std::string_view group) {
+  const auto report =
+      this->report("lvs", concat("vg_name,vg_uuid,", kVolumeOnlyColumns),
+                   {"--config", std::string(kPassOverSuspended), "--", std::string(group)});
   if (!report) return report.error();
-  return parse_suspended(*report);
+  return parse_logical_volumes(*report);
+}
+
+Result<std::vector<MapperRow>> Lvm::mapper_rows() {
+  const auto text = run("dmsetup", mapper_rows_arguments());
+  if (!text) return text.error();
+  return parse_mapper_rows(*text);
 }
 
 Result<std::vector<Bytes>> Lvm::disks(std::string_view group) {
@@ -140,7 +158,19 @@ Status Lvm::extend(const LogicalVolume& volume, Bytes size) {
 
 Status Lvm::activate(const LogicalVolume& volume) { return change(volume, {"-a", "y"}); }
 
-Status Lvm::refresh(const LogicalVolume& volume) { return change(volume, {"--refresh"}); }
+Status Lvm::refresh(const LogicalVolume& volume) {
+  return refresh_twice({"--select", by_uuid(volume), "--", volume.group});
+}
+
+Status Lvm::refresh_twice(const std::vector<std::string>& arguments) {
+  std::vector<std::string> all = {"--quiet", "--refresh", "--config",
+                                  std::string(kPassOverSuspended)};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  const auto first = run("lvchange", all);
+  if (!first && first.error().code() == ErrorCode::kDeadline) return first.error();
+  const auto second = run("lvchange", all);
+  return second ? Status() : second.error();
+}
 
 Status Lvm::remove(const LogicalVolume& volume) {
   if (!volume.thin_pool.empty())
@@ -190,8 +220,7 @@ Status Lvm::activate_thin_pool(std::string_view group, std::string_view name) {
 }
 
 Status Lvm::refresh_thin_pool(std::string_view group, std::string_view name) {
-  return run_above(group, name, "lvchange",
-                   {"--quiet", "--refresh", "--", concat(group, '/', name)});
+  return refresh_twice({"--", concat(group, '/', name)});
 }
 
 Status Lvm::send_create_message(const LogicalVolume& volume) {

@@ -9,6 +9,7 @@
 #include "flexvolume/base/program.h"
 #include "flexvolume/base/result.h"
 #include "flexvolume/engine/lvm_report.h"
+#include "flexvolume/engine/mapper_rows.h"
 #include "flexvolume/engine/node_config.h"
 #include "flexvolume/engine/tools.h"
 
@@ -36,8 +37,15 @@ class Lvm {
   // The LVs of that name on all groups.
   Result<std::vector<LogicalVolume>> find_anywhere(const VolumeName& name);
 
-  // Those whose devices are suspended, ours and strangers'.
-  Result<std::vector<SuspendedVolume>> suspended();
+  // The same on one group, and all LVs of one, ours and strangers'. They ask nobody but that group,
+  // and pass over disks that are suspended: neither another group's lock nor a hanging disk keeps
+  // them, and they do not wait for the volume that they are asked about. kFailed when the group is
+  // not there.
+  Result<std::optional<LogicalVolume>> find_on(std::string_view group, const VolumeName& name);
+  Result<std::vector<LogicalVolume>> volumes_on(std::string_view group);
+
+  // All of device-mapper's devices.
+  Result<std::vector<MapperRow>> mapper_rows();
 
   // What is free on each disk of the group.
   Result<std::vector<Bytes>> disks(std::string_view group);
@@ -67,10 +75,12 @@ class Lvm {
 
   Status activate(const LogicalVolume& volume);
 
-  // Makes the active LV's device what LVM's metadata say, and lets its I/O go on: an lvextend that
-  // was killed has committed the one and not done the other.
+  // Makes the active LV's devices what LVM's metadata say, and lets their I/O go on, whatever a
+  // killed command left of them: `lvchange --refresh`, twice, see suspension.h. The first one may
+  // fail on the table that was left.
   Status refresh(const LogicalVolume& volume);
 
+  // The same for a thin pool.
   Status refresh_thin_pool(std::string_view group, std::string_view name);
 
   // Removes the LV with this uuid, whatever its name is by now. An LV that is not there any more
@@ -87,6 +97,7 @@ class Lvm {
   Status ready_for_removal(const LogicalVolume& volume);
   Status tag(const LogicalVolume& volume, std::string_view state);
   Status change(const LogicalVolume& volume, std::vector<std::string> arguments);
+  Status refresh_twice(const std::vector<std::string>& arguments);
   // run_above() the volume itself, or its thin pool.
   Status run_on(const LogicalVolume& volume, std::string_view tool,
                 std::vector<std::string> arguments,

@@ -47,17 +47,10 @@ Result<LogicalVolume> parse_volume(JsonView row) {
   const auto layout = split(row["lv_layout"].text(), ',');
   if (std::find(layout.begin(), layout.end(), "thin") != layout.end())
     volume.thin_pool = row["pool_lv"].text();
-  volume.ownership = parse_tags(split(row["lv_tags"].text(), ','));
-  return volume;
-}
-
-Result<std::optional<SuspendedVolume>> parse_suspended_row(JsonView row) {
-  if (row[kSuspendedColumn].text().empty()) return std::optional<SuspendedVolume>();
-  auto volume = parse_volume(row);
-  if (!volume) return volume.error();
   const auto tags = split(row["lv_tags"].text(), ',');
-  const bool owned = std::find(tags.begin(), tags.end(), kOwnerTag) != tags.end();
-  return std::optional(SuspendedVolume{std::move(*volume), owned});
+  volume.ownership = parse_tags(tags);
+  volume.owned = std::find(tags.begin(), tags.end(), kOwnerTag) != tags.end();
+  return volume;
 }
 
 // A thin pool, or a volume in one.
@@ -131,15 +124,6 @@ Result<std::vector<VolumeGroup>> parse_volume_groups(std::string_view report) {
 
 Result<std::vector<LogicalVolume>> parse_logical_volumes(std::string_view report) {
   return parse_rows<LogicalVolume>(report, "lv", parse_volume);
-}
-
-Result<std::vector<SuspendedVolume>> parse_suspended(std::string_view report) {
-  auto rows = parse_rows<std::optional<SuspendedVolume>>(report, "lv", parse_suspended_row);
-  if (!rows) return rows.error();
-  std::vector<SuspendedVolume> suspended;
-  for (auto& row : *rows)
-    if (row) suspended.push_back(std::move(*row));
-  return suspended;
 }
 
 Result<Inventory> parse_inventory(std::string_view report) {

@@ -18,7 +18,6 @@ namespace flexlocal::engine {
 inline constexpr std::string_view kGroupColumns = "vg_name,vg_uuid,vg_size,vg_free,vg_extent_size";
 inline constexpr std::string_view kVolumeOnlyColumns =
     "lv_name,lv_uuid,lv_size,lv_tags,lv_device_open,lv_active,lv_layout,pool_lv";
-inline constexpr std::string_view kSuspendedColumn = "lv_suspended";
 inline constexpr std::string_view kThinPoolColumns =
     "lv_name,lv_size,pool_lv,data_percent,metadata_percent,zero,lv_health_status,lv_skip_"
     "activation";
@@ -44,12 +43,7 @@ struct LogicalVolume {
   bool active = false;
   std::string thin_pool;               // of a thin volume; a cache's pool is none
   std::optional<Ownership> ownership;  // nothing: a stranger's
-};
-
-// One whose device is suspended: whoever reads or writes it waits.
-struct SuspendedVolume {
-  LogicalVolume volume;
-  bool owned = false;  // it has our owner tag, whatever else it is
+  bool owned = false;  // it has our owner tag, as a pool's shared volume, which is no claim's
 };
 
 // A thin pool and what was promised of it, by whomever.
@@ -101,8 +95,6 @@ struct Inventory {
 // What `vgs` and `lvs` printed with --reportformat json. kCorrupt when it is not that.
 Result<std::vector<VolumeGroup>> parse_volume_groups(std::string_view report);
 Result<std::vector<LogicalVolume>> parse_logical_volumes(std::string_view report);
-// Of `lvs` with kSuspendedColumn as well: those that are.
-Result<std::vector<SuspendedVolume>> parse_suspended(std::string_view report);
 // Of `lvs` with a thin pool and its volumes: kNotFound when there is no such pool.
 Result<ThinPool> parse_thin_pool(std::string_view report, std::string_view name);
 // Of `lvs -a` with a group's volumes: those hidden ones that the volume is made of (a thin pool's

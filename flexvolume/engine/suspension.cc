@@ -1,6 +1,7 @@
 #include "flexvolume/engine/suspension.h"
 
 #include <algorithm>
+#include <set>
 
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/volume_lock.h"
@@ -8,7 +9,7 @@
 namespace flexlocal::engine {
 namespace {
 
-using Names = std::vector<std::string>;
+using Rows = std::vector<MapperRow>;
 
 // As device-mapper calls an LV.
 std::string mapper_name(const std::string& group, const std::string& name) {
@@ -16,123 +17,202 @@ std::string mapper_name(const std::string& group, const std::string& name) {
   return path.substr(path.rfind('/') + 1);
 }
 
-Error stays_suspended(const std::string& what) {
-  return Error(ErrorCode::kBusy,
-               concat(what, " is suspended, also after `lvchange --refresh`; see `dmsetup info`"));
+// Whether device-mapper's name is that of an LV of the group, or of a part of one.
+bool is_in_group(const std::string& name, const std::string& group) {
+  const std::string start = mapper_name(group, "");
+  // Two hyphens are one in the group's own name.
+  return name.starts_with(start) && name.substr(start.size(), 1) != "-";
 }
 
-// Whether one of them is an LV of the pools' groups, or a part of one.
-bool is_any_in_pools(const NodeConfig& config, const Names& names) {
-  return std::any_of(config.pools.begin(), config.pools.end(), [&](const auto& pool) {
-    const std::string start = mapper_name(pool.second.volume_group, "");
-    return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-      // Two hyphens are one in the group's own name.
-      return name.starts_with(start) && name.substr(start.size(), 1) != "-";
-    });
-  });
+// The devices that a thin pool's volumes stand on.
+bool is_below_pool(const std::string& name, const std::string& group, const std::string& pool) {
+  if (pool.empty()) return false;
+  const std::string start = mapper_name(group, pool);
+  return name == start + "-tpool" || name == start + "_tdata" || name == start + "_tmeta";
+}
+
+// These and the pool's own device, which only LVM uses.
+bool is_of_pool(const std::string& name, const std::string& group, const std::string& pool) {
+  return !pool.empty() && (name == mapper_name(group, pool) || is_below_pool(name, group, pool));
+}
+
+// The volume's own device, a mirror's parts of it (_rimage_0), and what is below a thin one.
+bool is_of_volume(const std::string& name, const LogicalVolume& volume) {
+  const std::string own = mapper_name(volume.group, volume.name);
+  return name == own || name.starts_with(own + "_") ||
+         is_below_pool(name, volume.group, volume.thin_pool);
+}
+
+bool is_any_unfinished(const Rows& rows, const auto& is_meant) {
+  return std::any_of(rows.begin(), rows.end(),
+                     [&](const MapperRow& row) { return row.unfinished() && is_meant(row.name); });
+}
+
+std::set<std::string> groups_of(const NodeConfig& config) {
+  std::set<std::string> groups;
+  for (const auto& [name, pool] : config.pools)
+    if (!pool.volume_group.empty()) groups.insert(pool.volume_group);
+  return groups;
+}
+
+Error stays_unfinished(const std::string& what) {
+  return Error(ErrorCode::kBusy,
+               concat("a killed command left ", what,
+                      " suspended or with another table than LVM's metadata say, and `lvchange "
+                      "--refresh` did not mend it; see `dmsetup info -c -o "
+                      "name,suspended,tables_loaded`"));
 }
 
 }  // namespace
 
-Result<bool> Resumer::is_suspended(const std::string& group, const std::string& name) const {
+Result<bool> Resumer::is_suspended(const std::string& group, const std::string& name,
+                                   const std::string& thin_pool) const {
   const auto state = parts_.devices.mapper_state(device_path(group, name));
-  if (state) return state->suspended;
+  if (state && state->suspended) return true;
   // Not active, or not LVM's: whoever uses it finds out.
-  const ErrorCode code = state.error().code();
-  if (code == ErrorCode::kNotFound || code == ErrorCode::kDenied) return false;
-  return state.error();
+  if (!state && state.error().code() != ErrorCode::kNotFound &&
+      state.error().code() != ErrorCode::kDenied)
+    return state.error();
+  if (thin_pool.empty()) return false;
+  const auto names = parts_.devices.suspended();
+  if (!names) return names.error();
+  return std::any_of(names->begin(), names->end(), [&](const std::string& suspended) {
+    return is_below_pool(suspended, group, thin_pool);
+  });
 }
 
 Status Resumer::resume(const std::string& group, const VolumeName& name,
-                       const std::string& device_uuid) {
-  const auto suspended = is_suspended(group, name.text());
+                       const std::string& device_uuid, const std::string& thin_pool) {
+  const auto suspended = is_suspended(group, name.text(), thin_pool);
   if (!suspended) return suspended.error();
   if (!*suspended) return {};
-  const auto found = parts_.lvm.find(group, name);
+  const auto lock = lock_volume_group(parts_.locks, group);
+  if (!lock) return lock.error();
+  const auto found = parts_.lvm.find_on(group, name);
   if (!found) return found.error();
   if (!*found || (*found)->device_uuid != device_uuid)
     return Error(ErrorCode::kDenied,
                  concat("the device of ", group, '/', name.text(),
                         " is suspended and not the volume's; see `dmsetup info`"));
-  const auto lock = lock_volume_group(parts_.locks, group);
-  if (!lock) return lock.error();
-  return resume_locked(**found);
+  return finish(**found);
 }
 
-Status Resumer::resume_locked(const LogicalVolume& volume) {
-  const auto suspended = is_suspended(volume.group, volume.name);
-  if (!suspended) return suspended.error();
-  return *suspended ? refresh(volume) : Status();
+Result<bool> Resumer::has_its_size(const LogicalVolume& volume) const {
+  const auto state = parts_.devices.mapper_state(device_path(volume.group, volume.name));
+  if (state) return state->size == volume.size;
+  if (state.error().code() == ErrorCode::kNotFound) return true;
+  return state.error();
 }
 
-Status Resumer::refresh(const LogicalVolume& volume) {
+Result<bool> Resumer::is_finished(const LogicalVolume& volume) {
+  const auto rows = parts_.lvm.mapper_rows();
+  if (!rows) return rows.error();
+  if (is_any_unfinished(*rows, [&](const std::string& name) { return is_of_volume(name, volume); }))
+    return false;
+  return has_its_size(volume);
+}
+
+Status Resumer::finish(const LogicalVolume& volume) {
+  const auto finished = is_finished(volume);
+  if (!finished) return finished.error();
+  return *finished ? Status() : finish_found(volume);
+}
+
+// A pool comes first: to refresh a volume on a pool that is suspended waits for the pool.
+Status Resumer::finish_found(const LogicalVolume& volume) {
+  const std::string what = concat("logical volume ", volume.group, '/', volume.name);
+  if (auto pool = finish_pool_locked(volume.group, volume.thin_pool); !pool) return pool;
   if (auto refreshed = parts_.lvm.refresh(volume); !refreshed)
-    return refreshed.error().context(
-        concat("the device of ", volume.group, '/', volume.name, " is suspended"));
-  const auto still = is_suspended(volume.group, volume.name);
-  if (!still) return still.error();
-  if (*still) return stays_suspended(concat("the device of ", volume.group, '/', volume.name));
-  parts_.log.warning("resumed a device that was left suspended",
+    return refreshed.error().context(concat("finishing what a killed command left of ", what));
+  // A killed lvextend may have committed what it had not done, so the size is asked for again.
+  const auto name = VolumeName::parse(volume.name);
+  auto found = name ? parts_.lvm.find_on(volume.group, *name)
+                    : Result<std::optional<LogicalVolume>>(std::optional(volume));
+  if (!found) return found.error();
+  if (!*found || (*found)->uuid != volume.uuid) return {};  // it is gone: nothing of it is left
+  const auto finished = is_finished(**found);
+  if (!finished) return finished.error();
+  if (!*finished) return stays_unfinished(what);
+  parts_.log.warning("finished what a killed LVM command had left of a volume's device",
                      {{"volume", volume.name}, {"group", volume.group}});
   return {};
+}
+
+Status Resumer::mend_size(const LogicalVolume& seen) {
+  const auto sized = has_its_size(seen);
+  if (!sized) return sized.error();
+  const auto name = VolumeName::parse(seen.name);
+  if (*sized || !name) return {};
+  const auto lock = lock_volume_group(parts_.locks, seen.group);
+  if (!lock) return lock.error();
+  const auto found = parts_.lvm.find_on(seen.group, *name);
+  if (!found) return found.error();
+  if (!*found || (*found)->uuid != seen.uuid) return {};
+  return finish(**found);
 }
 
 Status Resumer::resume_all(const NodeConfig& config) {
   const auto names = parts_.devices.suspended();
   if (!names) return names.error();
-  if (!is_any_in_pools(config, *names)) return {};
-  const Status volumes = resume_volumes();
-  const Status pools = resume_thin_pools(config);
-  return volumes ? pools : volumes;
-}
-
-Status Resumer::resume_volumes() {
-  const auto suspended = parts_.lvm.suspended();
-  if (!suspended) return suspended.error();
-  Status first_failure;
-  for (const SuspendedVolume& found : *suspended) {
-    if (!found.owned) continue;
-    const auto lock = lock_volume_group(parts_.locks, found.volume.group);
-    const Status resumed = lock ? resume_locked(found.volume) : lock.error();
-    if (!resumed && first_failure) first_failure = resumed;
-  }
-  return first_failure;
-}
-
-// A pool is resumed with its volume. This is for one that was suspended by itself, which LVM does
-// not report: what is suspended then is the layer that its volumes are on.
-Status Resumer::resume_thin_pools(const NodeConfig& config) {
-  Status first_failure;
-  for (const auto& named : config.pools) {
-    const Status resumed = resume_thin_pool(named.second);
-    if (!resumed && first_failure) first_failure = resumed;
-  }
-  return first_failure;
-}
-
-Status Resumer::resume_thin_pool(const Pool& pool) {
-  if (pool.thin_pool.empty()) return {};
-  const std::string name = concat(pool.volume_group, '/', pool.thin_pool);
-  const std::string layer = mapper_name(pool.volume_group, pool.thin_pool) + "-tpool";
-  const auto before = is_among_suspended(layer);
-  if (!before) return before.error();
-  if (!*before) return {};
-  const auto lock = lock_volume_group(parts_.locks, pool.volume_group);
-  if (!lock) return lock.error();
-  if (auto refreshed = parts_.lvm.refresh_thin_pool(pool.volume_group, pool.thin_pool); !refreshed)
-    return refreshed.error().context(concat("thin pool ", name, " is suspended"));
-  const auto after = is_among_suspended(layer);
-  if (!after) return after.error();
-  if (*after) return stays_suspended(concat("thin pool ", name));
-  parts_.log.warning("resumed a thin pool that was left suspended",
-                     {{"thin_pool", pool.thin_pool}, {"group", pool.volume_group}});
+  for (const std::string& group : groups_of(config))
+    for (const std::string& name : *names)
+      if (is_in_group(name, group)) return finish_all(config);
   return {};
 }
 
-Result<bool> Resumer::is_among_suspended(const std::string& name) const {
-  const auto names = parts_.devices.suspended();
-  if (!names) return names.error();
-  return std::find(names->begin(), names->end(), name) != names->end();
+Status Resumer::finish_all(const NodeConfig& config) {
+  const auto rows = parts_.lvm.mapper_rows();
+  if (!rows) return rows.error();
+  Status first_failure;
+  const auto note = [&](const Status& done) {
+    if (!done && first_failure) first_failure = done;
+  };
+  for (const auto& named : config.pools) note(finish_thin_pool(named.second, *rows));
+  for (const std::string& group : groups_of(config))
+    if (is_any_unfinished(*rows, [&](const std::string& name) { return is_in_group(name, group); }))
+      note(finish_volumes(group, *rows));
+  return first_failure;
+}
+
+Status Resumer::finish_volumes(const std::string& group, const Rows& rows) {
+  const auto volumes = parts_.lvm.volumes_on(group);
+  if (!volumes) return volumes.error();
+  Status first_failure;
+  for (const LogicalVolume& volume : *volumes) {
+    const auto is_own = [&](const std::string& name) { return is_of_volume(name, volume); };
+    if (!volume.owned || !is_any_unfinished(rows, is_own)) continue;
+    const auto lock = lock_volume_group(parts_.locks, group);
+    const Status finished = lock ? finish(volume) : lock.error();
+    if (!finished && first_failure) first_failure = finished;
+  }
+  return first_failure;
+}
+
+Status Resumer::finish_thin_pool(const Pool& pool, const Rows& rows) {
+  const auto is_own = [&](const std::string& name) {
+    return is_of_pool(name, pool.volume_group, pool.thin_pool);
+  };
+  if (!is_any_unfinished(rows, is_own)) return {};
+  const auto lock = lock_volume_group(parts_.locks, pool.volume_group);
+  if (!lock) return lock.error();
+  return finish_pool_locked(pool.volume_group, pool.thin_pool);
+}
+
+Status Resumer::finish_pool_locked(const std::string& group, const std::string& pool) {
+  const auto is_own = [&](const std::string& name) { return is_of_pool(name, group, pool); };
+  if (pool.empty()) return {};
+  const auto before = parts_.lvm.mapper_rows();
+  if (!before) return before.error();
+  if (!is_any_unfinished(*before, is_own)) return {};
+  const std::string what = concat("thin pool ", group, '/', pool);
+  if (auto refreshed = parts_.lvm.refresh_thin_pool(group, pool); !refreshed)
+    return refreshed.error().context(concat("finishing what a killed command left of ", what));
+  const auto after = parts_.lvm.mapper_rows();
+  if (!after) return after.error();
+  if (is_any_unfinished(*after, is_own)) return stays_unfinished(what);
+  parts_.log.warning("finished what a killed LVM command had left of a thin pool",
+                     {{"thin_pool", pool}, {"group", group}});
+  return {};
 }
 
 }  // namespace flexlocal::engine

@@ -1,16 +1,24 @@
-// Devices that a killed command left suspended.
+// What a killed LVM command leaves of a volume's devices.
 //
-// lvextend suspends the device of an active volume while it gives it a new table, and for a thin
-// volume the whole pool below it, with all of the pool's volumes. Killed there, it leaves them so:
-// whoever reads or writes waits, and a mount or unmount cannot be killed any more. `lvchange
-// --refresh` resumes the volume and what it stands on (LVM's lib/activate/activate.c,
-// lv_refresh_suspend_resume). It waits for LVM's lock of the group, so that a command that is at
-// work on the volume is not disturbed.
+// lvextend loads the new table of an active volume's device, suspends the device, commits the
+// metadata and resumes it; for a thin volume it suspends the whole pool below, with all of the
+// pool's volumes. Killed on the way, it leaves
+//   - devices suspended: whoever reads or writes them waits, and a mount or unmount cannot be
+//     killed any more;
+//   - a table loaded that was never committed. Its extents are free by LVM's metadata and may be
+//     another volume's soon, and the next resume, by whichever command, takes it up: libdm loads no
+//     other where there is one (libdm/libdm-deptree.c, dm_tree_preload_children).
+// `lvchange --refresh` run twice ends both: the first takes up what is loaded, the second loads
+// what the metadata say. In between nothing uses what the device has beyond its file system. It
+// waits for LVM's lock of the group, so that a command that is at work on the volume is not
+// disturbed.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "flexvolume/engine/lv_parts.h"
+#include "flexvolume/engine/mapper_rows.h"
 #include "flexvolume/engine/node_config.h"
 
 namespace flexlocal::engine {
@@ -19,23 +27,38 @@ class Resumer {
  public:
   explicit Resumer(const LvParts& parts) : parts_(parts) {}
 
-  // Before a volume's device is used: resumes it where it is suspended. Two small files are read
-  // where it is not, or has no device. kDenied when the group's LV of that name is not the device.
-  Status resume(const std::string& group, const VolumeName& name, const std::string& device_uuid);
+  // Before a volume's device is used: finishes what was left where the device is suspended, or the
+  // thin pool below it. A few small files are read where it is not, or is not active. kDenied when
+  // the group's LV of that name is not the device; kBusy when it stays suspended. `thin_pool`: its
+  // pool's name, empty for a volume that is not thin.
+  Status resume(const std::string& group, const VolumeName& name, const std::string& device_uuid,
+                const std::string& thin_pool);
 
-  // The same for a caller that holds the lock of the volume's group.
-  Status resume_locked(const LogicalVolume& volume);
+  // Before the LV is extended or its blocks are wiped, and after an lvextend that failed: its
+  // device is what LVM's metadata say, and has no other table. The lock of its group is held.
+  Status finish(const LogicalVolume& volume);
 
-  // All volumes with our owner tag, and node.conf's thin pools, see Engine::resume_suspended.
+  // finish(), where the device has another size than the LV, of which `seen` may be an older view.
+  // Takes the group's lock.
+  Status mend_size(const LogicalVolume& seen);
+
+  // All volumes with our owner tag on node.conf's groups, and node.conf's thin pools. Reads sysfs
+  // alone while nothing is suspended.
   Status resume_all(const NodeConfig& config);
+  // The same, and tables that were loaded and not taken up. One program where nothing is to be
+  // done.
+  Status finish_all(const NodeConfig& config);
 
  private:
-  Result<bool> is_suspended(const std::string& group, const std::string& name) const;
-  Status refresh(const LogicalVolume& volume);
-  Status resume_volumes();
-  Status resume_thin_pools(const NodeConfig& config);
-  Status resume_thin_pool(const Pool& pool);
-  Result<bool> is_among_suspended(const std::string& name) const;
+  Result<bool> is_suspended(const std::string& group, const std::string& name,
+                            const std::string& thin_pool) const;
+  // An LV that is not active has it.
+  Result<bool> has_its_size(const LogicalVolume& volume) const;
+  Result<bool> is_finished(const LogicalVolume& volume);
+  Status finish_found(const LogicalVolume& volume);
+  Status finish_volumes(const std::string& group, const std::vector<MapperRow>& rows);
+  Status finish_thin_pool(const Pool& pool, const std::vector<MapperRow>& rows);
+  Status finish_pool_locked(const std::string& group, const std::string& pool);
 
   LvParts parts_;
 };

@@ -199,7 +199,8 @@ Status VolumeMaker::check_node() {
   else
     now_.node = *uuid == record_.device_uuid ? NodeState::kMatches : NodeState::kDiffers;
   if (now_.node != NodeState::kMatches) return {};
-  return Resumer(parts_).resume(group_, spec_.name, record_.device_uuid);
+  const std::string pool = spec_.backend == Backend::kThin ? pool_.thin_pool : std::string();
+  return Resumer(parts_).resume(group_, spec_.name, record_.device_uuid, pool);
 }
 
 Status VolumeMaker::activate() {

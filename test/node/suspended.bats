@@ -1,5 +1,6 @@
-# What a killed lvextend leaves suspended works again with the next call, or with the daemon's next
-# look: nobody waits for ever, and no neighbour in the thin pool does.
+# What a killed lvextend leaves of a volume's device works again with the next call, or with the
+# daemon's next look: nobody waits for ever, no neighbour in the thin pool does, and no block that the
+# lvextend had not committed is ever used.
 
 setup_file() {
   export group=frozen
@@ -19,13 +20,15 @@ teardown() {
 }
 
 @test "a second pod's mount of a volume that a killed lvextend left suspended" {
-  for backend in lvm thin; do
+  for kind in 'lvm uncommitted' 'thin committed'; do
+    read -r backend kind <<<"$kind"
     have_data 1
-    leave_suspended
+    leave "$kind"
     folder_for "$name" pod-2
     in_time call mount "$folder" "$options"
     expect_success
     expect_none_suspended
+    expect_committed
     expect_data
     echo works >"$folder/more"
     forget_volume
@@ -35,11 +38,12 @@ teardown() {
 @test "the unmount of one, and its mount after that" {
   for backend in lvm thin; do
     have_data 1
-    leave_suspended
+    leave committed
     in_time call unmount "$folder"
     expect_success
     expect_unmounted "$folder"
     expect_none_suspended
+    expect_committed
     call mount "$folder" "$options" && expect_success
     expect_data
     forget_volume
@@ -47,13 +51,15 @@ teardown() {
 }
 
 @test "the growth of one" {
-  for backend in lvm thin; do
+  for kind in 'lvm preloaded' 'lvm uncommitted' 'thin committed'; do
+    read -r backend kind <<<"$kind"
     have_data 1
-    leave_suspended
+    leave "$kind"
     in_time engine_call grow "$options" $((500 << 20))
     expect_success
     expect_none_suspended
-    [ "$(lvs --noheadings --units m --nosuffix -o lv_size "$group/$name" | xargs)" = 500.00 ]
+    expect_committed
+    [ "$(lv_size)" = 500.00 ]
     [ "$(($(stat -f -c '%b * %S' "$folder") >> 20))" -gt 400 ] || fail "the pod does not see it"
     expect_data
     forget_volume
@@ -64,7 +70,7 @@ teardown() {
   for backend in lvm thin; do
     have_data 1
     call unmount "$folder" && expect_success
-    leave_suspended
+    leave committed
     in_time engine_call remove "$options"
     expect_success
     [ -z "$(lv_of "$name")" ] || fail "it is still there: $answer"
@@ -72,32 +78,91 @@ teardown() {
   done
 }
 
+# The extents are free again by LVM's metadata, and the next volume's.
+@test "what a killed lvextend had taken and not committed is safely another volume's" {
+  for kind in preloaded uncommitted; do
+    have_data 1
+    leave "$kind"
+    in_time engine_call resume-suspended
+    expect_success
+    have_data 2
+    neighbour=$name neighbour_folder=$folder neighbour_options=$options
+    fill "$folder"
+    sum=$(sum_of "$folder")
+    volume_name 1 && folder_for "$name" && options_for "$name"
+    in_time engine_call grow "$options" $((400 << 20))
+    expect_success
+    expect_committed
+    fill "$folder"
+    call unmount "$folder" && expect_success
+    in_time engine_call remove "$options"
+    expect_success
+    call unmount "$neighbour_folder" && expect_success
+    call mount "$neighbour_folder" "$neighbour_options" && expect_success
+    [ "$(sum_of "$neighbour_folder")" = "$sum" ] || fail "$kind: the neighbour's data is not what it was"
+    name=$neighbour
+    forget_volume
+  done
+}
+
+@test "the removal of a volume whose lvextend was not committed leaves the neighbour its data" {
+  have_data 1
+  leave uncommitted
+  in_time engine_call resume-suspended
+  expect_success
+  expect_committed
+  have_data 2
+  sum=$(sum_of "$folder")
+  neighbour_folder=$folder neighbour_options=$options
+  volume_name 1 && folder_for "$name" && options_for "$name"
+  call unmount "$folder" && expect_success
+  in_time engine_call remove "$options"
+  expect_success
+  call unmount "$neighbour_folder" && expect_success
+  call mount "$neighbour_folder" "$neighbour_options" && expect_success
+  [ "$(sum_of "$neighbour_folder")" = "$sum" ] || fail "the neighbour's data is not what it was"
+}
+
 @test "the daemon's look resumes a volume and its pool, and a neighbour's write goes on" {
   backend=thin
   have_data 2
   neighbour=$folder
   have_data 1
-  leave_suspended
+  leave uncommitted
   start_write "$neighbour/more"
   in_time engine_call resume-suspended
   expect_success
-  [[ $answer == *'resumed a device that was left suspended'* ]] || fail "nothing is said of it: $answer"
+  [[ $answer == *'finished what a killed LVM command had left'* ]] || fail "nothing is said of it: $answer"
   expect_none_suspended
+  expect_committed
   expect_written "$neighbour/more"
   expect_data
   engine_call resume-suspended && expect_success
-  [[ $answer != *resumed* ]] || fail "there was nothing to resume: $answer"
+  [[ $answer != *finished* ]] || fail "there was nothing to resume: $answer"
 }
 
-@test "the daemon's look resumes a thin pool that is suspended by itself" {
+@test "a thin pool that is suspended by itself holds up neither the daemon, nor a mount or unmount" {
   backend=thin
-  have_data 1
-  dmsetup suspend --noflush --nolockfs "$group-tp-tpool"
-  start_write "$folder/more"
-  in_time engine_call resume-suspended
-  expect_success
-  expect_none_suspended
-  expect_written "$folder/more"
+  for doing in resume mount unmount; do
+    have_data 1
+    dmsetup suspend --noflush --nolockfs "$group-tp-tpool"
+    case $doing in
+      resume)
+        start_write "$folder/more"
+        in_time engine_call resume-suspended
+        ;;
+      mount)
+        start_write "$folder/more"
+        folder_for "$name" pod-2
+        in_time call mount "$folder" "$options"
+        ;;
+      unmount) in_time call unmount "$folder" ;;
+    esac
+    expect_success
+    expect_none_suspended
+    [ "$doing" = unmount ] || expect_written "$folder/more"
+    forget_volume
+  done
 }
 
 @test "the daemon's look leaves strangers' volumes alone" {
@@ -108,19 +173,38 @@ teardown() {
   [ "$(suspended_devices)" = "$group-theirs" ] || fail "suspended: $(suspended_devices)"
 }
 
+# By a lock of LVM's, and by a disk.
+@test "what is wrong with another group does not keep the daemon's look" {
+  have_data 1
+  leave uncommitted
+  mkfifo /run/release
+  flock -x /run/lock/lvm/V_other bash -c 'echo >/run/is-locked; read -r </run/release' 3>&- &
+  until [ -e /run/is-locked ]; do read -r -t 0.1 <>/run/guest || true; done
+  in_time engine_call resume-suspended
+  echo >/run/release
+  expect_success
+  expect_none_suspended
+  expect_committed
+}
+
 @test "a growth whose lvextend is killed leaves nothing suspended" {
-  for backend in lvm thin; do
+  for kind in 'lvm uncommitted' 'thin committed'; do
+    read -r backend kind <<<"$kind"
     have_data 1
-    find_place
+    leave "$kind"
+    mend_by_hand
+    # shellcheck disable=SC2154 # set by leave
     wrap_tool lvextend "exec $tracer --kill-at $place --phase exit --report /run/report -- \"\$tool\" \"\$@\""
     configure "$group" 'thin-pool = tp' '[tool]' "lvextend = /run/wrapped-lvextend"
     in_time engine_call grow "$options" $((400 << 20))
     [[ $(</run/report) == "killed at "* ]] || fail "lvextend was not killed: $(</run/report)"
     [ "$status" = 1 ] || fail "lvextend was killed, and it says $answer"
     expect_none_suspended
+    expect_committed
     expect_data
     configure "$group" 'thin-pool = tp'
     engine_call grow "$options" $((400 << 20)) && expect_success
+    expect_committed
     forget_volume
   done
 }

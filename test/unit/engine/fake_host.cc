@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
+#include <utility>
 
 #include "flexvolume/base/fd.h"
 #include "flexvolume/base/hex.h"
@@ -91,8 +92,8 @@ NodeConfig FakeHost::config() const {
   config.kubelet_dir = folder + "/kubelet";
   config.pools["default"].volume_group = kGroup;
   for (const auto* tool :
-       {"blkdiscard", "blkid", "lvchange", "lvcreate", "lvextend", "lvremove", "lvs", "mkfs.ext4",
-        "mkfs.xfs", "resize2fs", "vgs", "xfs_growfs", "xfs_quota"})
+       {"blkdiscard", "blkid", "dmsetup", "lvchange", "lvcreate", "lvextend", "lvremove", "lvs",
+        "mkfs.ext4", "mkfs.xfs", "resize2fs", "vgs", "xfs_growfs", "xfs_quota"})
     config.tools[tool] = concat("/fake/", tool);
   return config;
 }
@@ -108,8 +109,11 @@ Result<CommandOutput> FakeHost::run(const Command& command) {
   started.push_back(command.path.substr(command.path.rfind('/') + 1));
   const int number = static_cast<int>(started.size());
   if (number == kill_before) throw Killed{};
-  if (started.back() == "lvextend" && suspends_on_lvextend)
-    volumes[command.arguments.back()].suspended = true;
+  if (started.back() == "lvextend" && leaves_table) {
+    FakeVolume& volume = volumes[command.arguments.back()];
+    volume.suspended = true;
+    volume.inactive_size = volume.size + kGiB.count();
+  }
   if (started.back() == hanging) {
     if (hangs_after_effect) (void)carry_out(command);
     return Error(ErrorCode::kDeadline, concat(command.path, " did not end and was killed"));
@@ -130,6 +134,7 @@ CommandOutput FakeHost::carry_out(const Command& command) {
   if (name == "lvchange") return lvchange(command);
   if (name == "mkfs.xfs" || name == "mkfs.ext4") return mkfs(command);
   if (name == "lvextend") return lvextend(command);
+  if (name == "dmsetup") return dmsetup();
   if (name == "blkdiscard") return blkdiscard(command);
   if (name == "xfs_growfs" || name == "resize2fs") return {};
   if (name == "vgs")
@@ -172,7 +177,6 @@ CommandOutput FakeHost::lvs(std::string_view table, bool with_group) const {
       json.member("vg_size", "10737418240")
           .member("vg_free", concat(group_free))
           .member("vg_extent_size", "4194304");
-    json.member("lv_suspended", volume.suspended ? "suspended" : "");
     json.member("lv_active", volume.active ? "active" : "").end_object();
   }
   json.end_array().end_object().end_array().end_object();
@@ -196,13 +200,29 @@ CommandOutput FakeHost::lvchange(const Command& command) {
     if (volume.uuid != selected_uuid(command)) continue;
     const std::string tag = operand_after(command, "--addtag");
     if (tag.empty()) volume.active = true;
-    if (command.arguments[1] == "--refresh") volume.suspended = false;
+    if (command.arguments[1] == "--refresh") refresh(volume);
     for (std::size_t i = 0; i + 1 < command.arguments.size(); ++i)
       if (command.arguments[i] == "--deltag") std::erase(volume.tags, command.arguments[i + 1]);
     std::erase(volume.tags, tag);
     if (!tag.empty()) volume.tags.push_back(tag);
   }
   return {};
+}
+
+// libdm takes up a table that is loaded, and loads no other then.
+void FakeHost::refresh(FakeVolume& volume) {
+  volume.suspended = false;
+  volume.device_size = std::exchange(volume.inactive_size, 0);
+}
+
+CommandOutput FakeHost::dmsetup() const {
+  std::string out;
+  for (const auto& [key, volume] : volumes)
+    if (volume.active)
+      out += concat(device_path(kGroup, key.substr(5)).substr(std::string("/dev/mapper/").size()),
+                    volume.suspended ? "/Suspended/" : "/Active/",
+                    volume.inactive_size != 0 ? "Both" : "Live", "\n");
+  return {0, out.empty() ? "No devices found\n" : out, {}};
 }
 
 CommandOutput FakeHost::lvextend(const Command& command) {
@@ -252,7 +272,8 @@ Result<std::string> FakeHost::mapper_uuid(const std::string& path) {
 Result<MapperState> FakeHost::mapper_state(const std::string& path) {
   const FakeVolume* volume = at_device(path);
   if (volume == nullptr) return Error(ErrorCode::kNotFound, "no such device");
-  return MapperState{Bytes(volume->size), volume->suspended};
+  const std::uint64_t size = volume->device_size != 0 ? volume->device_size : volume->size;
+  return MapperState{Bytes(size), volume->suspended};
 }
 
 Result<std::vector<std::string>> FakeHost::suspended() {

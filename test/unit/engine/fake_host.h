@@ -24,6 +24,8 @@ struct FakeVolume {
   bool open = false;
   bool active = true;
   bool suspended = false;
+  std::uint64_t device_size = 0;    // what the kernel has; 0: what LVM's metadata say
+  std::uint64_t inactive_size = 0;  // of a table that was loaded and not taken up; 0: there is none
 };
 
 std::string ext4_start(const std::string& uuid);
@@ -79,7 +81,9 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   // went well and does nothing; what a failing one writes to stderr.
   std::string hanging;
   bool hangs_after_effect = false;
-  bool suspends_on_lvextend = false;  // and leaves it so, as one that is killed
+  // As an lvextend that is killed before its commit: the device stays suspended, with a second
+  // table.
+  bool leaves_table = false;
   std::string lying;
   std::string words = "fault asked for by the test";
 
@@ -90,6 +94,8 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   CommandOutput lvremove(const Command& command);
   CommandOutput lvchange(const Command& command);
   CommandOutput lvextend(const Command& command);
+  CommandOutput dmsetup() const;
+  static void refresh(FakeVolume& volume);
   CommandOutput mkfs(const Command& command);
   CommandOutput blkdiscard(const Command& command);
   FakeVolume* at_device(const std::string& path);

@@ -79,21 +79,31 @@ TEST_CASE("lvs: a thin volume's pool; a cache's is none") {
   CHECK(pool("linear", "").empty());
 }
 
-TEST_CASE("lvs: the volumes that are suspended, and which of them are ours") {
-  const auto row = [](std::string_view name, std::string_view suspended, std::string_view tags) {
-    return concat(R"({"vg_name":"data","lv_name":")", name, R"(","lv_uuid":"u","lv_size":"1",)",
-                  R"("lv_suspended":")", suspended, R"(","lv_tags":")", tags, R"("})");
+TEST_CASE("lvs: a volume with our owner tag, though no claim's, and one with nearly that tag") {
+  const auto owned = [](std::string_view tags) {
+    const auto volumes = parse_logical_volumes(
+        concat(R"({"report":[{"lv":[{"vg_name":"data","lv_name":"v","lv_uuid":"u","lv_size":"1",)",
+               R"("lv_tags":")", tags, R"("}]}]})"));
+    return volumes->front().owned;
   };
-  const auto found =
-      parse_suspended(concat(R"({"report":[{"lv":[)", row("works", "", kOwnerTag), ',',
-                             row("ours", "suspended", concat("x,", kOwnerTag)), ',',
-                             row("theirs", "suspended", "flexlocal.io/owner=flexlocal2"), "]}]}"));
-  REQUIRE(found.ok());
-  REQUIRE(found->size() == 2);
-  CHECK(found->front().volume.name == "ours");
-  CHECK(found->front().owned);
-  CHECK(found->back().volume.name == "theirs");
-  CHECK_FALSE(found->back().owned);
+  CHECK(owned(concat("x,", kOwnerTag)));
+  CHECK_FALSE(owned(concat(kOwnerTag, "2")));
+  CHECK_FALSE(owned(""));
+}
+
+TEST_CASE("dmsetup: devices that are suspended, or have a second table") {
+  const auto rows = parse_mapper_rows(
+      "a/Active/Live\nb--c-d/Suspended/Live\ne/Active/Both\nf/Active/None\n"
+      "g/Suspended/Inactive\n");
+  REQUIRE(rows.ok());
+  std::string unfinished;
+  for (const MapperRow& row : *rows)
+    if (row.unfinished()) unfinished += concat(row.name, row.suspended ? "!" : "", " ");
+  CHECK(unfinished == "b--c-d! e g! ");
+  CHECK(parse_mapper_rows("No devices found\n")->empty());
+  CHECK(parse_mapper_rows("")->empty());
+  for (const char* text : {"a/Active", "/Active/Live", "a/b/Active/Live"})
+    CHECK(parse_mapper_rows(text).error().code() == ErrorCode::kCorrupt);
 }
 
 TEST_CASE("lvs: a pool's number for a thin volume, or that the volume is gone") {

@@ -27,6 +27,10 @@ struct Fixture {
   Status unmount() { return engine.unmount(fake.volume_folder(spec.name)); }
   void suspend() { fake.volumes[key].suspended = true; }
   bool is_suspended() { return fake.volumes[key].suspended; }
+  bool has_committed_table() {
+    return fake.volumes[key].device_size == 0 && fake.volumes[key].inactive_size == 0;
+  }
+  void leave_table() { fake.volumes[key].inactive_size = 2 * kGiB.count(); }
   long count(const char* program) const {
     return std::count(fake.started.begin(), fake.started.end(), program);
   }
@@ -44,7 +48,7 @@ TEST_CASE_FIXTURE(Fixture, "a volume that stays suspended is not mounted, and th
   fake.failing = "lvchange";
   const Status mounted = mount("second");
   REQUIRE_FALSE(mounted.ok());
-  CHECK(mounted.error().message().find("is suspended") != std::string::npos);
+  CHECK(mounted.error().message().find("killed command left") != std::string::npos);
   CHECK(fake.mounts.size() == 1);
 }
 
@@ -75,7 +79,7 @@ TEST_CASE_FIXTURE(Fixture, "the daemon does not say that it resumed what is susp
   suspend();
   fake.lying = "lvchange";
   CHECK_FALSE(engine.resume_suspended().ok());
-  CHECK_FALSE(fake.logged("resumed a device that was left suspended"));
+  CHECK_FALSE(fake.logged("finished what a killed LVM command had left of a volume's device"));
 }
 
 TEST_CASE_FIXTURE(Fixture, "an unmount of a volume that is not suspended starts no program") {
@@ -87,11 +91,12 @@ TEST_CASE_FIXTURE(Fixture, "a growth whose lvextend left the device suspended re
   const Bytes size{1024 * kMiB.count()};
   SUBCASE("killed by somebody") { fake.failing = "lvextend"; }
   SUBCASE("killed for its deadline") { fake.hanging = "lvextend"; }
-  fake.suspends_on_lvextend = true;
+  fake.leaves_table = true;
   CHECK_FALSE(engine.grow({spec, grant_for(spec), size}).ok());
   CHECK_FALSE(is_suspended());
+  CHECK(has_committed_table());
   fake.failing = fake.hanging = "";
-  fake.suspends_on_lvextend = false;
+  fake.leaves_table = false;
   CHECK(engine.grow({spec, grant_for(spec), size}).ok());
 }
 
@@ -101,7 +106,7 @@ TEST_CASE_FIXTURE(Fixture, "the daemon's look resumes what is ours, and starts n
   suspend();
   REQUIRE(engine.resume_suspended().ok());
   CHECK_FALSE(is_suspended());
-  CHECK(fake.logged("resumed a device that was left suspended"));
+  CHECK(fake.logged("finished what a killed LVM command had left of a volume's device"));
 }
 
 TEST_CASE_FIXTURE(Fixture, "the daemon's look leaves a stranger's volume suspended") {
@@ -122,12 +127,80 @@ TEST_CASE_FIXTURE(Fixture, "a group that no pool is on is no reason to ask LVM")
   }
 }
 
+TEST_CASE_FIXTURE(Fixture, "a hyphen in a group's name is two of device-mapper's") {
+  fake.volumes["data/-other"].suspended = true;
+  REQUIRE(engine.resume_suspended().ok());
+  CHECK(fake.started.empty());  // that is group "data-other", on which no pool is
+}
+
 TEST_CASE_FIXTURE(Fixture, "one that cannot be resumed is told") {
   suspend();
   fake.failing = "lvchange";
-  const Status resumed = engine.resume_suspended();
-  REQUIRE_FALSE(resumed.ok());
-  CHECK(resumed.error().message().find("is suspended") != std::string::npos);
+  CHECK_FALSE(engine.resume_suspended().ok());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a suspended device of another volume's uuid is not resumed") {
+  suspend();
+  auto volume = fake.volumes.extract(key);
+  volume.mapped().uuid = "another";
+  fake.volumes.insert(std::move(volume));
+  CHECK_FALSE(mount("second").ok());
+  CHECK(count("lvchange") == 0);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a table that was not committed is never what is left") {
+  suspend();
+  leave_table();
+  SUBCASE("after a mount") { REQUIRE(mount("second").ok()); }
+  SUBCASE("after an unmount") { REQUIRE(unmount().ok()); }
+  SUBCASE("after the daemon's look") { REQUIRE(engine.resume_suspended().ok()); }
+  CHECK_FALSE(is_suspended());
+  CHECK(has_committed_table());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a table that waits for the next resume is gone before lvextend") {
+  leave_table();
+  REQUIRE(engine.grow({spec, grant_for(spec), Bytes(1024 * kMiB.count())}).ok());
+  CHECK(has_committed_table());
+  const auto at = [&](const char* program) {
+    return std::find(fake.started.begin(), fake.started.end(), program);
+  };
+  CHECK(at("lvchange") < at("lvextend"));
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a table that waits for the next resume is gone with the daemon's tidying") {
+  leave_table();
+  const auto inventory = engine.inventory();
+  REQUIRE(inventory.ok());
+  REQUIRE(engine.settle(*inventory).ok());
+  CHECK(has_committed_table());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a device that is larger than its volume is mended before it is wiped") {
+  spec.on_delete = OnDelete::kDiscard;
+  REQUIRE(unmount().ok());
+  fake.volumes[key].device_size = 2 * kGiB.count();
+  SUBCASE("and wiped then") { CHECK(engine.remove(spec)->done); }
+  SUBCASE("and not wiped where that fails") {
+    fake.failing = "lvchange";
+    CHECK_FALSE(engine.remove(spec).ok());
+    CHECK(count("blkdiscard") == 0);
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a device that is larger than its volume is mended by the daemon's tidying") {
+  const auto inventory = engine.inventory();
+  REQUIRE(inventory.ok());
+  fake.volumes[key].device_size = 2 * kGiB.count();
+  REQUIRE(engine.settle(*inventory).ok());
+  CHECK(has_committed_table());
+}
+
+TEST_CASE_FIXTURE(Fixture, "an lvextend that did nothing is not believed") {
+  fake.lying = "lvextend";
+  CHECK_FALSE(engine.grow({spec, grant_for(spec), Bytes(1024 * kMiB.count())}).ok());
 }
 
 }  // namespace
