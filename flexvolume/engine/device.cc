@@ -88,20 +88,19 @@ Result<MapperState> KernelDevices::mapper_state(const std::string& path) {
   return MapperState{Bytes(count * kSectorBytes), trim(*suspended) != "0"};
 }
 
-Result<std::vector<std::string>> KernelDevices::suspended() {
-  std::vector<std::string> names;
+Result<std::vector<MapperDevice>> KernelDevices::mapper_devices() {
+  std::vector<MapperDevice> devices;
   std::error_code failed;
   for (std::filesystem::directory_iterator disk(kDisks, failed), end; !failed && disk != end;
        disk.increment(failed)) {
     const std::string folder = disk->path().native() + "/dm/";
     const auto suspended = read_file(folder + "suspended", kKiB);
+    const auto name = suspended ? read_file(folder + "name", kKiB) : suspended;
     // Another kind of disk, or one that is gone by now.
-    if (!suspended || trim(*suspended) == "0") continue;
-    const auto name = read_file(folder + "name", kKiB);
-    if (name) names.emplace_back(trim(*name));
+    if (name) devices.push_back({std::string(trim(*name)), trim(*suspended) != "0"});
   }
   if (failed) return Error::from_errno(failed.value(), concat("looking at ", kDisks));
-  return names;
+  return devices;
 }
 
 Result<std::string> KernelDevices::disk_number(const std::string& path) {

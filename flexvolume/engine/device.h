@@ -34,6 +34,11 @@ struct MapperState {
   bool suspended = false;  // whoever reads or writes it waits
 };
 
+struct MapperDevice {
+  std::string name;  // device-mapper's, such as "data-pvc--1"
+  bool suspended = false;
+};
+
 // The interface to devices, so that a test can stand in for them.
 class Devices {
  public:
@@ -43,8 +48,8 @@ class Devices {
   virtual Result<std::string> mapper_uuid(const std::string& path) = 0;
   // As for mapper_uuid (Documentation/ABI/testing/sysfs-block-dm). It does not touch the device.
   virtual Result<MapperState> mapper_state(const std::string& path) = 0;
-  // device-mapper's names, such as "data-pvc--1", of the devices that are suspended at this moment.
-  virtual Result<std::vector<std::string>> suspended() = 0;
+  // All of device-mapper's devices.
+  virtual Result<std::vector<MapperDevice>> mapper_devices() = 0;
   // Fewer bytes than asked at the device's end, none behind it.
   virtual Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) = 0;
   // "253:4", major and minor of the disk that the device node is, or is a partition of: the kernel
@@ -58,7 +63,7 @@ class KernelDevices final : public Devices {
   explicit KernelDevices(std::string root = {}) : root_(std::move(root)) {}
   Result<std::string> mapper_uuid(const std::string& path) override;
   Result<MapperState> mapper_state(const std::string& path) override;
-  Result<std::vector<std::string>> suspended() override;
+  Result<std::vector<MapperDevice>> mapper_devices() override;
   Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) override;
   Result<std::string> disk_number(const std::string& path) override;
 

@@ -68,13 +68,19 @@ Status LvBackend::finish_growth(const VolumeSpec& spec, const std::string& mount
   const auto record = parts_.records.load(spec.name);
   if (!record) return record.error();
   if (!*record || !(*record)->grow_file_system) return {};
-  const auto found = lvm_.find_on((*record)->volume_group, spec.name);
-  if (!found) return found.error();
-  // The file system must not get what only a killed lvextend's table has.
-  if (*found)
-    if (auto mended = Resumer(lv_parts()).mend_size(**found); !mended) return mended;
+  if (auto finished = finish_device(**record); !finished) return finished;
   const Pool none;
   return LvGrower(lv_parts(), spec, none).grow_file_system(**record, mount_point);
+}
+
+// The file system must not get what only a killed lvextend's table has, nor what the daemon would
+// take up meanwhile.
+Status LvBackend::finish_device(const Record& record) {
+  const auto lock = lock_volume_group(parts_.locks, record.volume_group);
+  if (!lock) return lock.error();
+  const auto found = lvm_.find_on(record.volume_group, record.name);
+  if (!found) return found.error();
+  return *found ? Resumer(lv_parts()).finish(**found) : Status();
 }
 
 Status LvBackend::grow(const VolumeSpec& spec, const Pool& pool, Bytes size, int) {
@@ -129,8 +135,8 @@ Result<std::optional<LogicalVolume>> LvBackend::find_or_prove_gone(const VolumeS
 
 Status LvBackend::resume(const Record& record, const NodeConfig& config) {
   Resumer resumer(lv_parts());
-  if (record.backend != Backend::kThin)
-    return resumer.resume(record.volume_group, record.name, record.device_uuid, {});
+  auto own = resumer.resume(record.volume_group, record.name, record.device_uuid, {});
+  if (!own || record.backend != Backend::kThin) return own;
   // Which thin pool it is on, the record does not say.
   for (const auto& [name, pool] : config.pools) {
     if (pool.volume_group != record.volume_group || pool.thin_pool.empty()) continue;
@@ -206,11 +212,18 @@ Result<std::optional<Space>> LvBackend::thin_space(const Pool& pool, const std::
 
 Status LvBackend::settle(const Inventory& inventory, const NodeConfig& config) {
   Resumer resumer(lv_parts());
-  Status first_failure = resumer.finish_all(config);
+  // What is to be mended by hand is told, and does not make the node one that takes no volumes.
+  const auto tell = [&](const Status& finished) {
+    if (!finished)
+      parts_.log.warning("what a killed LVM command left is not finished",
+                         {{"error", finished.error().message()}});
+  };
+  tell(resumer.finish_all(config));
+  Status first_failure;
   for (const LogicalVolume& volume : inventory.volumes) {
     if (!volume.ownership) continue;
     auto settled = settle_volume(volume);
-    if (settled) settled = resumer.mend_size(volume);
+    tell(resumer.mend_size(volume));
     // One volume in trouble must not keep the others from being settled.
     if (!settled && first_failure)
       first_failure = settled.error().context(concat("settling ", volume.group, '/', volume.name));

@@ -41,6 +41,7 @@ class LvBackend final : public VolumeBackend {
                                                           const std::string& group);
   Result<Removal> forget(const VolumeName& name);
   Status settle_volume(const LogicalVolume& volume);
+  Status finish_device(const Record& record);
 
   BackendParts parts_;
   Lvm lvm_;

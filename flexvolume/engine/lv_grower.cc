@@ -94,21 +94,19 @@ Status LvGrower::extend(const LogicalVolume& volume, Bytes size) {
     return explain_lack(parts_.lvm, spec_.pool, pool_, size, volume.size, extended.error())
         .context(doing);
   }
-  if (auto has = check_device(volume, size); !has) return has.error().context(doing);
+  if (auto has = check_extended(size); !has) return has.error().context(doing);
   parts_.log.info("logical volume extended", {{"volume", volume.name}, {"size", to_string(size)}});
   return {};
 }
 
 // lvextend is not taken at its word: what a pod gets is what the kernel has.
-Status LvGrower::check_device(const LogicalVolume& volume, Bytes size) {
-  const auto device = parts_.devices.mapper_state(device_path(volume.group, volume.name));
-  // One that is not active becomes so with all its size.
-  if (!device && device.error().code() == ErrorCode::kNotFound) return {};
-  if (!device) return device.error();
-  if (device->size >= size) return {};
-  return Error(ErrorCode::kFailed,
-               concat("lvextend reported success, and the device has ", to_string(device->size),
-                      " still; see `dmsetup info` and the kernel's log"));
+Status LvGrower::check_extended(Bytes size) {
+  const auto now = parts_.lvm.find_on(pool_.volume_group, spec_.name);
+  if (!now) return now.error();
+  if (!*now || (*now)->size < size)
+    return Error(ErrorCode::kFailed,
+                 "lvextend reported success, and the logical volume is not larger; see `lvs`");
+  return Resumer(parts_).finish(**now);
 }
 
 }  // namespace flexlocal::engine

@@ -23,7 +23,7 @@ class LvGrower {
   Result<Record> load_record() const;
   Result<LogicalVolume> find(const Record& record) const;
   Status extend(const LogicalVolume& volume, Bytes size);
-  Status check_device(const LogicalVolume& volume, Bytes size);
+  Status check_extended(Bytes size);
 
   LvParts parts_;
   const VolumeSpec& spec_;

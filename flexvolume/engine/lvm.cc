@@ -108,7 +108,10 @@ Result<std::vector<LogicalVolume>> Lvm::volumes_on(std::string_view group) {
 }
 
 Result<std::vector<MapperRow>> Lvm::mapper_rows() {
-  const auto text = run("dmsetup", mapper_rows_arguments());
+  auto text = run("dmsetup", mapper_rows_arguments());
+  // It fails on a device that goes away between its list and its row.
+  if (!text && text.error().code() == ErrorCode::kFailed)
+    text = run("dmsetup", mapper_rows_arguments());
   if (!text) return text.error();
   return parse_mapper_rows(*text);
 }

@@ -28,7 +28,8 @@ bool is_in_group(const std::string& name, const std::string& group) {
 bool is_below_pool(const std::string& name, const std::string& group, const std::string& pool) {
   if (pool.empty()) return false;
   const std::string start = mapper_name(group, pool);
-  return name == start + "-tpool" || name == start + "_tdata" || name == start + "_tmeta";
+  return name == start + "-tpool" || name.starts_with(start + "_tdata") ||
+         name.starts_with(start + "_tmeta");
 }
 
 // These and the pool's own device, which only LVM uses.
@@ -36,16 +37,33 @@ bool is_of_pool(const std::string& name, const std::string& group, const std::st
   return !pool.empty() && (name == mapper_name(group, pool) || is_below_pool(name, group, pool));
 }
 
-// The volume's own device, a mirror's parts of it (_rimage_0), and what is below a thin one.
+// The volume's own device, and those of a mirror that it is made of.
 bool is_of_volume(const std::string& name, const LogicalVolume& volume) {
   const std::string own = mapper_name(volume.group, volume.name);
-  return name == own || name.starts_with(own + "_") ||
-         is_below_pool(name, volume.group, volume.thin_pool);
+  return name == own || name.starts_with(own + "_rimage_") || name.starts_with(own + "_rmeta_");
 }
 
-bool is_any_unfinished(const Rows& rows, const auto& is_meant) {
-  return std::any_of(rows.begin(), rows.end(),
-                     [&](const MapperRow& row) { return row.unfinished() && is_meant(row.name); });
+// A pool's table that was not taken up is left alone: a pool that has taken up a larger one never
+// takes a smaller one again (drivers/md/dm-thin.c, maybe_resize_data_dev), and no command of ours
+// extends a pool.
+bool is_pool_suspended(const Rows& rows, const std::string& group, const std::string& pool) {
+  return std::any_of(rows.begin(), rows.end(), [&](const MapperRow& row) {
+    return row.suspended && is_of_pool(row.name, group, pool);
+  });
+}
+
+bool is_volume_unfinished(const Rows& rows, const LogicalVolume& volume) {
+  const auto is_left = [&](const MapperRow& row) {
+    if (is_of_volume(row.name, volume)) return row.unfinished();
+    return row.suspended && is_below_pool(row.name, volume.group, volume.thin_pool);
+  };
+  return std::any_of(rows.begin(), rows.end(), is_left);
+}
+
+bool is_group_unfinished(const Rows& rows, const std::string& group) {
+  return std::any_of(rows.begin(), rows.end(), [&](const MapperRow& row) {
+    return row.unfinished() && is_in_group(row.name, group);
+  });
 }
 
 std::set<std::string> groups_of(const NodeConfig& config) {
@@ -53,6 +71,12 @@ std::set<std::string> groups_of(const NodeConfig& config) {
   for (const auto& [name, pool] : config.pools)
     if (!pool.volume_group.empty()) groups.insert(pool.volume_group);
   return groups;
+}
+
+bool is_in_pools(const NodeConfig& config, const std::string& name) {
+  const auto groups = groups_of(config);
+  return std::any_of(groups.begin(), groups.end(),
+                     [&](const std::string& group) { return is_in_group(name, group); });
 }
 
 Error stays_unfinished(const std::string& what) {
@@ -74,10 +98,10 @@ Result<bool> Resumer::is_suspended(const std::string& group, const std::string& 
       state.error().code() != ErrorCode::kDenied)
     return state.error();
   if (thin_pool.empty()) return false;
-  const auto names = parts_.devices.suspended();
-  if (!names) return names.error();
-  return std::any_of(names->begin(), names->end(), [&](const std::string& suspended) {
-    return is_below_pool(suspended, group, thin_pool);
+  const auto devices = parts_.devices.mapper_devices();
+  if (!devices) return devices.error();
+  return std::any_of(devices->begin(), devices->end(), [&](const MapperDevice& device) {
+    return device.suspended && is_below_pool(device.name, group, thin_pool);
   });
 }
 
@@ -105,10 +129,11 @@ Result<bool> Resumer::has_its_size(const LogicalVolume& volume) const {
 }
 
 Result<bool> Resumer::is_finished(const LogicalVolume& volume) {
+  const auto state = parts_.devices.mapper_state(device_path(volume.group, volume.name));
+  if (!state && state.error().code() == ErrorCode::kNotFound) return true;
   const auto rows = parts_.lvm.mapper_rows();
   if (!rows) return rows.error();
-  if (is_any_unfinished(*rows, [&](const std::string& name) { return is_of_volume(name, volume); }))
-    return false;
+  if (is_volume_unfinished(*rows, volume)) return false;
   return has_its_size(volume);
 }
 
@@ -152,15 +177,21 @@ Status Resumer::mend_size(const LogicalVolume& seen) {
 }
 
 Status Resumer::resume_all(const NodeConfig& config) {
-  const auto names = parts_.devices.suspended();
-  if (!names) return names.error();
-  for (const std::string& group : groups_of(config))
-    for (const std::string& name : *names)
-      if (is_in_group(name, group)) return finish_all(config);
-  return {};
+  const auto devices = parts_.devices.mapper_devices();
+  if (!devices) return devices.error();
+  const bool any = std::any_of(devices->begin(), devices->end(), [&](const MapperDevice& device) {
+    return device.suspended && is_in_pools(config, device.name);
+  });
+  return any ? finish_all(config) : Status();
 }
 
 Status Resumer::finish_all(const NodeConfig& config) {
+  const auto devices = parts_.devices.mapper_devices();
+  if (!devices) return devices.error();
+  const bool any = std::any_of(devices->begin(), devices->end(), [&](const MapperDevice& device) {
+    return is_in_pools(config, device.name);
+  });
+  if (!any) return {};
   const auto rows = parts_.lvm.mapper_rows();
   if (!rows) return rows.error();
   Status first_failure;
@@ -169,8 +200,7 @@ Status Resumer::finish_all(const NodeConfig& config) {
   };
   for (const auto& named : config.pools) note(finish_thin_pool(named.second, *rows));
   for (const std::string& group : groups_of(config))
-    if (is_any_unfinished(*rows, [&](const std::string& name) { return is_in_group(name, group); }))
-      note(finish_volumes(group, *rows));
+    if (is_group_unfinished(*rows, group)) note(finish_volumes(group, *rows));
   return first_failure;
 }
 
@@ -179,8 +209,7 @@ Status Resumer::finish_volumes(const std::string& group, const Rows& rows) {
   if (!volumes) return volumes.error();
   Status first_failure;
   for (const LogicalVolume& volume : *volumes) {
-    const auto is_own = [&](const std::string& name) { return is_of_volume(name, volume); };
-    if (!volume.owned || !is_any_unfinished(rows, is_own)) continue;
+    if (!volume.owned || !is_volume_unfinished(rows, volume)) continue;
     const auto lock = lock_volume_group(parts_.locks, group);
     const Status finished = lock ? finish(volume) : lock.error();
     if (!finished && first_failure) first_failure = finished;
@@ -189,27 +218,23 @@ Status Resumer::finish_volumes(const std::string& group, const Rows& rows) {
 }
 
 Status Resumer::finish_thin_pool(const Pool& pool, const Rows& rows) {
-  const auto is_own = [&](const std::string& name) {
-    return is_of_pool(name, pool.volume_group, pool.thin_pool);
-  };
-  if (!is_any_unfinished(rows, is_own)) return {};
+  if (!is_pool_suspended(rows, pool.volume_group, pool.thin_pool)) return {};
   const auto lock = lock_volume_group(parts_.locks, pool.volume_group);
   if (!lock) return lock.error();
   return finish_pool_locked(pool.volume_group, pool.thin_pool);
 }
 
 Status Resumer::finish_pool_locked(const std::string& group, const std::string& pool) {
-  const auto is_own = [&](const std::string& name) { return is_of_pool(name, group, pool); };
   if (pool.empty()) return {};
   const auto before = parts_.lvm.mapper_rows();
   if (!before) return before.error();
-  if (!is_any_unfinished(*before, is_own)) return {};
+  if (!is_pool_suspended(*before, group, pool)) return {};
   const std::string what = concat("thin pool ", group, '/', pool);
   if (auto refreshed = parts_.lvm.refresh_thin_pool(group, pool); !refreshed)
     return refreshed.error().context(concat("finishing what a killed command left of ", what));
   const auto after = parts_.lvm.mapper_rows();
   if (!after) return after.error();
-  if (is_any_unfinished(*after, is_own)) return stays_unfinished(what);
+  if (is_pool_suspended(*after, group, pool)) return stays_unfinished(what);
   parts_.log.warning("finished what a killed LVM command had left of a thin pool",
                      {{"thin_pool", pool}, {"group", group}});
   return {};

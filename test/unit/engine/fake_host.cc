@@ -36,6 +36,10 @@ std::string selected_uuid(const Command& command) {
 
 CommandOutput failed(std::string_view why) { return {5, {}, std::string(why)}; }
 
+std::string mapper_name(const std::string& key) {
+  return device_path(kGroup, key.substr(5)).substr(std::string("/dev/mapper/").size());
+}
+
 }  // namespace
 
 namespace {
@@ -219,8 +223,7 @@ CommandOutput FakeHost::dmsetup() const {
   std::string out;
   for (const auto& [key, volume] : volumes)
     if (volume.active)
-      out += concat(device_path(kGroup, key.substr(5)).substr(std::string("/dev/mapper/").size()),
-                    volume.suspended ? "/Suspended/" : "/Active/",
+      out += concat(mapper_name(key), volume.suspended ? "/Suspended/" : "/Active/",
                     volume.inactive_size != 0 ? "Both" : "Live", "\n");
   return {0, out.empty() ? "No devices found\n" : out, {}};
 }
@@ -276,13 +279,11 @@ Result<MapperState> FakeHost::mapper_state(const std::string& path) {
   return MapperState{Bytes(size), volume->suspended};
 }
 
-Result<std::vector<std::string>> FakeHost::suspended() {
-  std::vector<std::string> names;
+Result<std::vector<MapperDevice>> FakeHost::mapper_devices() {
+  std::vector<MapperDevice> devices;
   for (const auto& [key, volume] : volumes)
-    if (volume.suspended)
-      names.push_back(
-          device_path(kGroup, key.substr(5)).substr(std::string("/dev/mapper/").size()));
-  return names;
+    if (volume.active) devices.push_back({mapper_name(key), volume.suspended});
+  return devices;
 }
 
 Result<std::string> FakeHost::read(const std::string& path, Bytes offset, std::size_t bytes) {

@@ -44,7 +44,7 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   Result<CommandOutput> run(const Command& command) override;
   Result<std::string> mapper_uuid(const std::string& path) override;
   Result<MapperState> mapper_state(const std::string& path) override;
-  Result<std::vector<std::string>> suspended() override;
+  Result<std::vector<MapperDevice>> mapper_devices() override;
   Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) override;
   Result<std::string> disk_number(const std::string& path) override;
   Result<std::vector<MountEntry>> table() override { return mounts; }
