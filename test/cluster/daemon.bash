@@ -121,17 +121,18 @@ write_tools() {
   config="devices{filter=[$disks\"r|.*|\"] use_devicesfile=0 obtain_device_list_from_udev=0}"
   # Other files' groups have the same names, at the same time.
   config+=" global{locking_dir=\"$work/$1/lvm-locks\"} backup{backup=0 archive=0}"
-  mkdir -p "$work/$1/lvm-locks"
+  mkdir -p "$work/$1/lvm-locks" "$work/$1/lvm"
+  echo "$config" >"$work/$1/lvm/lvm.conf" # the programs have a --config of their own, which can be there once
   for tool in lvs vgs lvremove lvchange lvextend lvcreate vgcreate; do
     cat >"$work/$1/$tool" <<END
 #!/bin/bash
-export LVM_SUPPRESS_FD_WARNINGS=1
+export LVM_SUPPRESS_FD_WARNINGS=1 LVM_SYSTEM_DIR="$work/$1/lvm"
 [ ! -e "$work/$1/broken" ] || { echo "disk on fire" >&2; exit 5; }
 # A test holds a tool: \`touch NODE/hold-TOOL\`; what waits says so by NODE/held-TOOL.
 while [ -e "$work/$1/hold-$tool" ]; do touch "$work/$1/held-$tool"; sleep 0.05; done
 set -o pipefail
 open=\$([ ! -e "$work/$1/open" ] || echo open)
-$(type -P "$tool") --driverloaded n --config '$config' "\$@" |
+$(type -P "$tool") --driverloaded n "\$@" |
   sed "s/\"lv_device_open\":\"unknown\"/\"lv_device_open\":\"\$open\"/"
 END
     chmod +x "$work/$1/$tool"
