@@ -130,8 +130,10 @@ Task<void> NodeRole::run() {
   controller_.watch(begin());
   controller_.watch(tidy_loop());
   controller_.watch(grant_loop());
-  controller_.watch(limits_loop());
-  controller_.watch(resume_loop());
+  controller_.watch(repeat(&Storage::refresh_io_limits, options_.limits_interval,
+                           "a pod's I/O is not limited as its class says"));
+  controller_.watch(repeat(&Storage::resume_suspended, options_.resume_interval,
+                           "a volume's device stays suspended, so that its pods wait"));
   controller_.watch(promises_.run(options_.tidy_interval));
   controller_.watch(orphans_.run());
   controller_.watch(capacity_.run());
@@ -247,22 +249,13 @@ Task<void> NodeRole::tidy_loop() {
   }
 }
 
-Task<void> NodeRole::limits_loop() {
-  LastingTrouble trouble;
+Task<void> NodeRole::repeat(Task<Status> (Storage::*look)(), std::chrono::milliseconds interval,
+                            std::string trouble) {
+  LastingTrouble lasting;
   for (;;) {
-    auto refreshed = co_await parts_.storage.refresh_io_limits();
-    trouble.look(refreshed, log_, "a pod's I/O is not limited as its class says");
-    auto slept = co_await kube::sleep_for(options_.limits_interval);
-    if (!slept) co_return;
-  }
-}
-
-Task<void> NodeRole::resume_loop() {
-  LastingTrouble trouble;
-  for (;;) {
-    auto resumed = co_await parts_.storage.resume_suspended();
-    trouble.look(resumed, log_, "a volume's device stays suspended, so that its pods wait");
-    auto slept = co_await kube::sleep_for(options_.resume_interval);
+    auto looked = co_await (parts_.storage.*look)();
+    lasting.look(looked, log_, trouble);
+    auto slept = co_await kube::sleep_for(interval);
     if (!slept) co_return;
   }
 }

@@ -81,8 +81,9 @@ class NodeRole {
   Task<void> tidy_loop();
   Task<Status> tidy();
   Task<void> grant_loop();
-  Task<void> limits_loop();
-  Task<void> resume_loop();
+  // `look` again and again; what fails is told as `trouble`, once for as long as it lasts.
+  Task<void> repeat(Task<Status> (Storage::*look)(), std::chrono::milliseconds interval,
+                    std::string trouble);
   Task<void> rounds_loop();
   void enqueue_volumes();
   void enqueue_volume(const std::string& name);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "flexvolume/base/first_failure.h"
 #include "flexvolume/base/text.h"
 #include "provisioner/complete_list.h"
 #include "provisioner/missing_plan.h"
@@ -76,14 +77,14 @@ Task<Status> OrphanCollector::sweep() {
     look.claim_uids = claim_uids();
   }
   look.now = parts_.clock.now();
-  Status first_failure;
+  FirstFailure all;
   const std::vector<OrphanStep> steps = register_.sweep(look);
   parts_.work.orphans.with({}).set(static_cast<double>(register_.orphans()));
   for (const OrphanStep& step : steps) {
     auto taken = co_await take(step);
-    if (!taken && first_failure) first_failure = taken.error().context(step.suspect.place());
+    if (!taken) all.note(taken.error().context(step.suspect.place()));
   }
-  co_return first_failure;
+  co_return all.status();
 }
 
 Task<Status> OrphanCollector::take(const OrphanStep& step) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "flexvolume/base/first_failure.h"
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/lv_grower.h"
 #include "flexvolume/engine/lv_remover.h"
@@ -76,11 +77,11 @@ Status LvBackend::finish_growth(const VolumeSpec& spec, const std::string& mount
 // The file system must not get what only a killed lvextend's table has, nor what the daemon would
 // take up meanwhile.
 Status LvBackend::finish_device(const Record& record) {
-  const auto lock = lock_volume_group(parts_.locks, record.volume_group);
-  if (!lock) return lock.error();
-  const auto found = lvm_.find_on(record.volume_group, record.name);
-  if (!found) return found.error();
-  return *found ? Resumer(lv_parts()).finish(**found) : Status();
+  const auto finished =
+      Resumer(lv_parts()).finish_if(record.volume_group, record.name, [](const LogicalVolume&) {
+        return true;
+      });
+  return finished ? Status() : finished.error();
 }
 
 Status LvBackend::grow(const VolumeSpec& spec, const Pool& pool, Bytes size, int) {
@@ -219,16 +220,15 @@ Status LvBackend::settle(const Inventory& inventory, const NodeConfig& config) {
                          {{"error", finished.error().message()}});
   };
   tell(resumer.finish_all(config));
-  Status first_failure;
+  FirstFailure all;
   for (const LogicalVolume& volume : inventory.volumes) {
     if (!volume.ownership) continue;
-    auto settled = settle_volume(volume);
+    const auto settled = settle_volume(volume);
     tell(resumer.mend_size(volume));
-    // One volume in trouble must not keep the others from being settled.
-    if (!settled && first_failure)
-      first_failure = settled.error().context(concat("settling ", volume.group, '/', volume.name));
+    if (!settled)
+      all.note(settled.error().context(concat("settling ", volume.group, '/', volume.name)));
   }
-  return first_failure;
+  return all.status();
 }
 
 Status LvBackend::settle_volume(const LogicalVolume& volume) {

@@ -92,17 +92,21 @@ Result<std::optional<LogicalVolume>> Lvm::find(std::string_view group, const Vol
 }
 
 Result<std::optional<LogicalVolume>> Lvm::find_on(std::string_view group, const VolumeName& name) {
-  auto volumes = volumes_on(group);
-  if (!volumes) return volumes.error();
-  for (LogicalVolume& volume : *volumes)
-    if (volume.name == name.text()) return std::optional(std::move(volume));
-  return std::optional<LogicalVolume>();
+  auto found = on_group(group, {"--select", concat("lv_name=\"", name.text(), '"')});
+  if (!found) return found.error();
+  if (found->empty()) return std::optional<LogicalVolume>();
+  return std::optional(std::move(found->front()));
 }
 
 Result<std::vector<LogicalVolume>> Lvm::volumes_on(std::string_view group) {
+  return on_group(group, {});
+}
+
+Result<std::vector<LogicalVolume>> Lvm::on_group(std::string_view group,
+                                                 std::vector<std::string> more) {
+  more.insert(more.end(), {"--config", std::string(kPassOverSuspended), "--", std::string(group)});
   const auto report =
-      this->report("lvs", concat("vg_name,vg_uuid,", kVolumeOnlyColumns),
-                   {"--config", std::string(kPassOverSuspended), "--", std::string(group)});
+      this->report("lvs", concat("vg_name,vg_uuid,", kVolumeOnlyColumns), std::move(more));
   if (!report) return report.error();
   return parse_logical_volumes(*report);
 }

@@ -106,6 +106,8 @@ class Lvm {
   Status run_above(std::string_view group, std::string_view name, std::string_view tool,
                    std::vector<std::string> arguments,
                    std::chrono::milliseconds deadline = std::chrono::seconds(45));
+  Result<std::vector<LogicalVolume>> on_group(std::string_view group,
+                                              std::vector<std::string> more);
   Result<std::string> report(std::string_view tool, std::string_view columns,
                              std::vector<std::string> more);
   Result<std::string> run(std::string_view tool, std::vector<std::string> arguments,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "flexvolume/base/first_failure.h"
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/volume_lock.h"
 
@@ -89,20 +90,26 @@ Error stays_unfinished(const std::string& what) {
 
 }  // namespace
 
+Result<std::optional<MapperState>> Resumer::mapper_state_of(const std::string& path) const {
+  const auto state = parts_.devices.mapper_state(path);
+  if (state) return std::optional(*state);
+  // Not active, or not LVM's: whoever uses it finds out.
+  if (state.error().code() == ErrorCode::kNotFound || state.error().code() == ErrorCode::kDenied)
+    return std::optional<MapperState>();
+  return state.error();
+}
+
 Result<bool> Resumer::is_suspended(const std::string& group, const std::string& name,
                                    const std::string& thin_pool) const {
-  const auto state = parts_.devices.mapper_state(device_path(group, name));
-  if (state && state->suspended) return true;
-  // Not active, or not LVM's: whoever uses it finds out.
-  if (!state && state.error().code() != ErrorCode::kNotFound &&
-      state.error().code() != ErrorCode::kDenied)
-    return state.error();
+  const auto own = mapper_state_of(device_path(group, name));
+  if (!own) return own.error();
+  if (*own && (*own)->suspended) return true;
   if (thin_pool.empty()) return false;
-  const auto devices = parts_.devices.mapper_devices();
-  if (!devices) return devices.error();
-  return std::any_of(devices->begin(), devices->end(), [&](const MapperDevice& device) {
-    return device.suspended && is_below_pool(device.name, group, thin_pool);
-  });
+  // What suspends the pool's data or metadata has suspended this one before (libdm/libdm-deptree.c,
+  // dm_tree_suspend_children).
+  const auto pool = mapper_state_of(concat(device_path(group, thin_pool), "-tpool"));
+  if (!pool) return pool.error();
+  return *pool && (*pool)->suspended;
 }
 
 Status Resumer::resume(const std::string& group, const VolumeName& name,
@@ -110,31 +117,33 @@ Status Resumer::resume(const std::string& group, const VolumeName& name,
   const auto suspended = is_suspended(group, name.text(), thin_pool);
   if (!suspended) return suspended.error();
   if (!*suspended) return {};
+  const auto finished = finish_if(
+      group, name, [&](const LogicalVolume& volume) { return volume.device_uuid == device_uuid; });
+  if (!finished) return finished.error();
+  if (*finished) return {};
+  return Error(ErrorCode::kDenied,
+               concat("the device of ", group, '/', name.text(),
+                      " is suspended and not the volume's; see `dmsetup info`"));
+}
+
+Result<bool> Resumer::finish_if(const std::string& group, const VolumeName& name,
+                                const IsMeant& is_meant) {
   const auto lock = lock_volume_group(parts_.locks, group);
   if (!lock) return lock.error();
   const auto found = parts_.lvm.find_on(group, name);
   if (!found) return found.error();
-  if (!*found || (*found)->device_uuid != device_uuid)
-    return Error(ErrorCode::kDenied,
-                 concat("the device of ", group, '/', name.text(),
-                        " is suspended and not the volume's; see `dmsetup info`"));
-  return finish(**found);
-}
-
-Result<bool> Resumer::has_its_size(const LogicalVolume& volume) const {
-  const auto state = parts_.devices.mapper_state(device_path(volume.group, volume.name));
-  if (state) return state->size == volume.size;
-  if (state.error().code() == ErrorCode::kNotFound) return true;
-  return state.error();
+  if (!*found || !is_meant(**found)) return false;
+  if (auto finished = finish(**found); !finished) return finished.error();
+  return true;
 }
 
 Result<bool> Resumer::is_finished(const LogicalVolume& volume) {
-  const auto state = parts_.devices.mapper_state(device_path(volume.group, volume.name));
-  if (!state && state.error().code() == ErrorCode::kNotFound) return true;
+  const auto state = mapper_state_of(device_path(volume.group, volume.name));
+  if (!state) return state.error();
+  if (!*state) return true;
   const auto rows = parts_.lvm.mapper_rows();
   if (!rows) return rows.error();
-  if (is_volume_unfinished(*rows, volume)) return false;
-  return has_its_size(volume);
+  return !is_volume_unfinished(*rows, volume) && (*state)->size == volume.size;
 }
 
 Status Resumer::finish(const LogicalVolume& volume) {
@@ -164,16 +173,13 @@ Status Resumer::finish_found(const LogicalVolume& volume) {
 }
 
 Status Resumer::mend_size(const LogicalVolume& seen) {
-  const auto sized = has_its_size(seen);
-  if (!sized) return sized.error();
+  const auto state = mapper_state_of(device_path(seen.group, seen.name));
+  if (!state) return state.error();
   const auto name = VolumeName::parse(seen.name);
-  if (*sized || !name) return {};
-  const auto lock = lock_volume_group(parts_.locks, seen.group);
-  if (!lock) return lock.error();
-  const auto found = parts_.lvm.find_on(seen.group, *name);
-  if (!found) return found.error();
-  if (!*found || (*found)->uuid != seen.uuid) return {};
-  return finish(**found);
+  if (!*state || (*state)->size == seen.size || !name) return {};
+  const auto finished = finish_if(
+      seen.group, *name, [&](const LogicalVolume& volume) { return volume.uuid == seen.uuid; });
+  return finished ? Status() : finished.error();
 }
 
 Status Resumer::resume_all(const NodeConfig& config) {
@@ -194,27 +200,23 @@ Status Resumer::finish_all(const NodeConfig& config) {
   if (!any) return {};
   const auto rows = parts_.lvm.mapper_rows();
   if (!rows) return rows.error();
-  Status first_failure;
-  const auto note = [&](const Status& done) {
-    if (!done && first_failure) first_failure = done;
-  };
-  for (const auto& named : config.pools) note(finish_thin_pool(named.second, *rows));
+  FirstFailure all;
+  for (const auto& named : config.pools) all.note(finish_thin_pool(named.second, *rows));
   for (const std::string& group : groups_of(config))
-    if (is_group_unfinished(*rows, group)) note(finish_volumes(group, *rows));
-  return first_failure;
+    if (is_group_unfinished(*rows, group)) all.note(finish_volumes(group, *rows));
+  return all.status();
 }
 
 Status Resumer::finish_volumes(const std::string& group, const Rows& rows) {
   const auto volumes = parts_.lvm.volumes_on(group);
   if (!volumes) return volumes.error();
-  Status first_failure;
+  FirstFailure all;
   for (const LogicalVolume& volume : *volumes) {
     if (!volume.owned || !is_volume_unfinished(rows, volume)) continue;
     const auto lock = lock_volume_group(parts_.locks, group);
-    const Status finished = lock ? finish(volume) : lock.error();
-    if (!finished && first_failure) first_failure = finished;
+    all.note(lock ? finish(volume) : Status(lock.error()));
   }
-  return first_failure;
+  return all.status();
 }
 
 Status Resumer::finish_thin_pool(const Pool& pool, const Rows& rows) {

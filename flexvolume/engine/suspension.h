@@ -14,6 +14,8 @@
 // disturbed.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,8 +40,12 @@ class Resumer {
   // device is what LVM's metadata say, and has no other table. The lock of its group is held.
   Status finish(const LogicalVolume& volume);
 
-  // finish(), where the device has another size than the LV, of which `seen` may be an older view.
+  // finish() of the LV of that name as it is now, where it is the one that is meant; whether it is.
   // Takes the group's lock.
+  using IsMeant = std::function<bool(const LogicalVolume&)>;
+  Result<bool> finish_if(const std::string& group, const VolumeName& name, const IsMeant& is_meant);
+
+  // The same, where the device has another size than the LV, of which `seen` may be an older view.
   Status mend_size(const LogicalVolume& seen);
 
   // All volumes with our owner tag on node.conf's groups, and node.conf's thin pools. Reads sysfs
@@ -50,10 +56,11 @@ class Resumer {
   Status finish_all(const NodeConfig& config);
 
  private:
+  // Nothing where the path is no device of device-mapper.
+  Result<std::optional<MapperState>> mapper_state_of(const std::string& path) const;
   Result<bool> is_suspended(const std::string& group, const std::string& name,
                             const std::string& thin_pool) const;
-  // An LV that is not active has it.
-  Result<bool> has_its_size(const LogicalVolume& volume) const;
+  // An LV that is not active is.
   Result<bool> is_finished(const LogicalVolume& volume);
   Status finish_found(const LogicalVolume& volume);
   Status finish_volumes(const std::string& group, const std::vector<MapperRow>& rows);

@@ -28,8 +28,10 @@ std::string operand_after(const Command& command, std::string_view flag) {
   return found == command.arguments.end() ? std::string() : *(found + 1);
 }
 
-std::string selected_uuid(const Command& command) {
+// The value that a report or a change is limited to; empty when it is not.
+std::string selected(const Command& command) {
   const std::string select = operand_after(command, "--select");
+  if (select.empty()) return {};
   const std::size_t first = select.find('"');
   return select.substr(first + 1, select.rfind('"') - first - 1);
 }
@@ -38,6 +40,10 @@ CommandOutput failed(std::string_view why) { return {5, {}, std::string(why)}; }
 
 std::string mapper_name(const std::string& key) {
   return device_path(kGroup, key.substr(5)).substr(std::string("/dev/mapper/").size());
+}
+
+std::string pool_device(const std::string& pool) {
+  return mapper_name(concat(kGroup, '/', pool)) + "-tpool";
 }
 
 }  // namespace
@@ -123,7 +129,8 @@ Result<CommandOutput> FakeHost::run(const Command& command) {
     return Error(ErrorCode::kDeadline, concat(command.path, " did not end and was killed"));
   }
   if (started.back() == lying) return CommandOutput{};
-  auto output = started.back() == failing ? failed(words) : carry_out(command);
+  const bool fails = started.back() == failing && failures-- > 0;
+  auto output = fails ? failed(words) : carry_out(command);
   if (number == kill_after) throw Killed{};
   return output;
 }
@@ -131,9 +138,9 @@ Result<CommandOutput> FakeHost::run(const Command& command) {
 CommandOutput FakeHost::carry_out(const Command& command) {
   const std::string& name = started.back();
   if (name == "lvcreate") return lvcreate(command);
-  if (name == "lvs") return lvs("lv", false);
+  if (name == "lvs") return lvs(command, "lv");
   const bool joined = operand_after(command, "-o").find("lv_name") != std::string::npos;
-  if (name == "vgs" && joined) return lvs("vg", true);
+  if (name == "vgs" && joined) return lvs(command, "vg");
   if (name == "lvremove") return lvremove(command);
   if (name == "lvchange") return lvchange(command);
   if (name == "mkfs.xfs" || name == "mkfs.ext4") return mkfs(command);
@@ -166,18 +173,22 @@ CommandOutput FakeHost::lvcreate(const Command& command) {
   return {};
 }
 
-CommandOutput FakeHost::lvs(std::string_view table, bool with_group) const {
+CommandOutput FakeHost::lvs(const Command& command, std::string_view table) const {
+  const std::string only = selected(command);
   JsonWriter json;
   json.begin_object().key("report").begin_array().begin_object().key(table).begin_array();
   for (const auto& [key, volume] : volumes) {
+    if (!only.empty() && key.substr(5) != only) continue;
     json.begin_object()
         .member("vg_name", "data")
         .member("vg_uuid", "vg-")
         .member("lv_name", key.substr(5));
     json.member("lv_uuid", volume.uuid).member("lv_size", concat(volume.size));
     json.member("lv_tags", join(volume.tags, ","))
-        .member("lv_device_open", volume.open ? "open" : "");
-    if (with_group)
+        .member("lv_device_open", volume.open ? "open" : "")
+        .member("lv_layout", volume.thin_pool.empty() ? "linear" : "thin,sparse")
+        .member("pool_lv", volume.thin_pool);
+    if (table == "vg")
       json.member("vg_size", "10737418240")
           .member("vg_free", concat(group_free))
           .member("vg_extent_size", "4194304");
@@ -188,7 +199,7 @@ CommandOutput FakeHost::lvs(std::string_view table, bool with_group) const {
 }
 
 CommandOutput FakeHost::lvremove(const Command& command) {
-  const std::string uuid = selected_uuid(command);
+  const std::string uuid = selected(command);
   for (auto it = volumes.begin(); it != volumes.end(); ++it) {
     if (it->second.uuid != uuid) continue;
     if (it->second.open) return failed("in use");
@@ -200,8 +211,13 @@ CommandOutput FakeHost::lvremove(const Command& command) {
 }
 
 CommandOutput FakeHost::lvchange(const Command& command) {
+  const std::string target = command.arguments.back();
+  if (const auto pool =
+          target.starts_with("data/") ? thin_pools.find(target.substr(5)) : thin_pools.end();
+      pool != thin_pools.end())
+    pool->second = false;
   for (auto& [key, volume] : volumes) {
-    if (volume.uuid != selected_uuid(command)) continue;
+    if (volume.uuid != selected(command)) continue;
     const std::string tag = operand_after(command, "--addtag");
     if (tag.empty()) volume.active = true;
     if (command.arguments[1] == "--refresh") refresh(volume);
@@ -225,6 +241,8 @@ CommandOutput FakeHost::dmsetup() const {
     if (volume.active)
       out += concat(mapper_name(key), volume.suspended ? "/Suspended/" : "/Active/",
                     volume.inactive_size != 0 ? "Both" : "Live", "\n");
+  for (const auto& [pool, suspended] : thin_pools)
+    out += concat(pool_device(pool), suspended ? "/Suspended/" : "/Active/", "Live\n");
   return {0, out.empty() ? "No devices found\n" : out, {}};
 }
 
@@ -283,6 +301,8 @@ Result<std::vector<MapperDevice>> FakeHost::mapper_devices() {
   std::vector<MapperDevice> devices;
   for (const auto& [key, volume] : volumes)
     if (volume.active) devices.push_back({mapper_name(key), volume.suspended});
+  for (const auto& [pool, suspended] : thin_pools)
+    devices.push_back({pool_device(pool), suspended});
   return devices;
 }
 

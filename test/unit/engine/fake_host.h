@@ -26,6 +26,7 @@ struct FakeVolume {
   bool suspended = false;
   std::uint64_t device_size = 0;    // what the kernel has; 0: what LVM's metadata say
   std::uint64_t inactive_size = 0;  // of a table that was loaded and not taken up; 0: there is none
+  std::string thin_pool = {};
 };
 
 std::string ext4_start(const std::string& uuid);
@@ -61,6 +62,7 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
 
   // The state, for tests to set up and to look at. Volumes by "group/name".
   std::map<std::string, FakeVolume> volumes;
+  std::map<std::string, bool> thin_pools;  // of the group; whether each is suspended
   std::uint64_t group_free = 10 * kGiB.count();
   std::vector<MountEntry> mounts;
   std::vector<MountFlags> mount_flags;  // of each mount that was made
@@ -75,6 +77,7 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   int kill_after = 0;
   std::string unwiped_start;
   std::string failing;
+  int failures = 1000000;      // how many of its calls fail
   std::string other_device;    // what device nodes lead to, when they lead astray
   bool discards_clear = true;  // a discarded device reads as zeros
   // A program that runs into its deadline, before its effect or after it; one that says that all
@@ -90,7 +93,7 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
  private:
   CommandOutput carry_out(const Command& command);
   CommandOutput lvcreate(const Command& command);
-  CommandOutput lvs(std::string_view table, bool with_group) const;
+  CommandOutput lvs(const Command& command, std::string_view table) const;
   CommandOutput lvremove(const Command& command);
   CommandOutput lvchange(const Command& command);
   CommandOutput lvextend(const Command& command);

@@ -198,6 +198,49 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(has_committed_table());
 }
 
+TEST_CASE_FIXTURE(Fixture,
+                  "of a refresh that was killed between its two, the tidying finishes the rest") {
+  suspend();
+  leave_table();
+  fake.kill_after = 4;  // dmsetup, lvs, dmsetup and lvchange
+  CHECK_THROWS_AS(static_cast<void>(engine.resume_suspended()), Killed);
+  REQUIRE(fake.started.back() == "lvchange");
+  CHECK_FALSE(has_committed_table());
+  const auto inventory = engine.inventory();
+  REQUIRE(inventory.ok());
+  REQUIRE(engine.settle(*inventory).ok());
+  CHECK(has_committed_table());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a first refresh that fails on the table that was left is no failure") {
+  suspend();  // the kernel drops a loaded table that it cannot take up
+  fake.failing = "lvchange";
+  fake.failures = 1;
+  REQUIRE(engine.resume_suspended().ok());
+  CHECK_FALSE(is_suspended());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a thin pool is resumed before its volume") {
+  config.pools["default"].thin_pool = "tp";
+  fake.volumes[key].thin_pool = "tp";
+  fake.thin_pools["tp"] = true;
+  suspend();
+  REQUIRE(engine.resume_suspended().ok());
+  CHECK_FALSE(fake.thin_pools["tp"]);
+  CHECK_FALSE(is_suspended());
+}
+
+TEST_CASE_FIXTURE(
+    Fixture,
+    "a thin pool that node.conf does not name is left alone, unless it is below a volume") {
+  fake.thin_pools["theirs"] = true;
+  REQUIRE(engine.resume_suspended().ok());
+  CHECK(fake.thin_pools["theirs"]);
+  fake.volumes[key].thin_pool = "theirs";
+  REQUIRE(engine.resume_suspended().ok());
+  CHECK_FALSE(fake.thin_pools["theirs"]);
+}
+
 TEST_CASE_FIXTURE(Fixture, "an lvextend that did nothing is not believed") {
   fake.lying = "lvextend";
   CHECK_FALSE(engine.grow({spec, grant_for(spec), Bytes(1024 * kMiB.count())}).ok());
