@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # KVM where it runs a kernel, emulation elsewhere: source it, and cache.bash before it.
 
-# qemu_command KERNEL INITRD: prints QEMU's path and its options for processors, a word a line. INITRD
-# says that the kernel runs, and powers off. What was found is kept until the machine boots again.
-qemu_command() {
+# accelerator KERNEL INITRD: prints kvm or tcg. INITRD says that the kernel runs, and powers off. What was
+# found is kept until the machine boots again.
+accelerator() {
   local root known lock
   root=$(cache_root)
   known=$root/accelerator-kind-$(</proc/sys/kernel/random/boot_id)
@@ -15,7 +15,12 @@ qemu_command() {
     if kernel_runs "$1" "$2" -accel kvm -cpu host; then echo kvm >"$known"; else echo tcg >"$known"; fi
   fi
   exec {lock}>&-
-  if [ "$(<"$known")" = kvm ]; then
+  cat "$known"
+}
+
+# qemu_command KERNEL INITRD: prints QEMU's path and its options for processors, a word a line.
+qemu_command() {
+  if [ "$(accelerator "$@")" = kvm ]; then
     printf '%s\n' qemu-system-x86_64 -accel kvm -cpu host -smp 2
   else
     "$(dirname "${BASH_SOURCE[0]}")/emulator" || return
