@@ -37,8 +37,12 @@ Result<Removal> LvRemover::run(const VolumeSpec& spec, const LogicalVolume& volu
   const auto resumed =
       resumer.resume(volume.group, spec.name, volume.device_uuid, volume.thin_pool);
   if (!resumed) return resumed.error();
-  if (auto mended = resumer.mend_size(volume); !mended) return mended.error();
-  if (spec.on_delete != OnDelete::kNone) {
+  const bool wipes = spec.on_delete != OnDelete::kNone;
+  const auto mended = resumer.mend_size(volume);
+  // What is at the device's path is of no account where nothing is wiped: LVM is told the LV's
+  // uuid.
+  if (!mended && (wipes || mended.error().code() != ErrorCode::kDenied)) return mended.error();
+  if (wipes) {
     auto record = announce(spec, volume);
     if (!record) return record.error();
     auto wiped = wipe(std::move(*record), spec, volume);

@@ -109,7 +109,13 @@ Result<bool> Resumer::is_suspended(const std::string& group, const std::string& 
   // dm_tree_suspend_children).
   const auto pool = mapper_state_of(concat(device_path(group, thin_pool), "-tpool"));
   if (!pool) return pool.error();
-  return *pool && (*pool)->suspended;
+  if (*pool) return (*pool)->suspended;
+  // A killed command may have left it without its node in /dev.
+  const auto devices = parts_.devices.mapper_devices();
+  if (!devices) return devices.error();
+  return std::any_of(devices->begin(), devices->end(), [&](const MapperDevice& device) {
+    return device.suspended && is_below_pool(device.name, group, thin_pool);
+  });
 }
 
 Status Resumer::resume(const std::string& group, const VolumeName& name,
@@ -138,12 +144,12 @@ Result<bool> Resumer::finish_if(const std::string& group, const VolumeName& name
 }
 
 Result<bool> Resumer::is_finished(const LogicalVolume& volume) {
-  const auto state = mapper_state_of(device_path(volume.group, volume.name));
+  const auto state = parts_.devices.mapper_state(device_path(volume.group, volume.name));
+  if (!state && state.error().code() == ErrorCode::kNotFound) return true;
   if (!state) return state.error();
-  if (!*state) return true;
   const auto rows = parts_.lvm.mapper_rows();
   if (!rows) return rows.error();
-  return !is_volume_unfinished(*rows, volume) && (*state)->size == volume.size;
+  return !is_volume_unfinished(*rows, volume) && state->size == volume.size;
 }
 
 Status Resumer::finish(const LogicalVolume& volume) {
@@ -173,10 +179,11 @@ Status Resumer::finish_found(const LogicalVolume& volume) {
 }
 
 Status Resumer::mend_size(const LogicalVolume& seen) {
-  const auto state = mapper_state_of(device_path(seen.group, seen.name));
+  const auto state = parts_.devices.mapper_state(device_path(seen.group, seen.name));
+  if (!state && state.error().code() == ErrorCode::kNotFound) return {};
   if (!state) return state.error();
   const auto name = VolumeName::parse(seen.name);
-  if (!*state || (*state)->size == seen.size || !name) return {};
+  if (state->size == seen.size || !name) return {};
   const auto finished = finish_if(
       seen.group, *name, [&](const LogicalVolume& volume) { return volume.uuid == seen.uuid; });
   return finished ? Status() : finished.error();

@@ -56,7 +56,7 @@ told_room_is() {
 
 @test "of twenty pods at once those run that fit, on each node as many as it has room for" {
   start_process "$work" watch kubectl get pv --watch --output-watch-events -o json
-  # A network of its own and a token would cost each pod seconds of the emulated processor.
+  # A network of its own and a token would cost each pod seconds of an emulated processor.
   for number in $(seq $pods); do
     claim_yaml "pod-$number" "${size}Mi" local
     pod_yaml "pod-$number" "$(claim_volume "pod-$number")" \

@@ -64,7 +64,7 @@ has_leader() {
   in_pod writer 'echo untouched >/data/file'
 }
 
-# All at once, since most of their time is the emulated processor's.
+# All at once: most of their time is the container runtime's.
 @test "two more pods share a volume, and classes of other kinds get theirs" {
   make_pod user "$(claim_volume data)" 'securityContext: {fsGroup: 2000}' \
     '{name: v, mountPath: /inner, subPath: inner/part}'
@@ -168,7 +168,7 @@ is_larger_than() { [ "$(in_pod "$1" 'df -m /data | tail -n 1' | awk '{ print $(N
 
 @test "a pod that finds no room waits, says why, and runs once there is some" {
   kubectl get csidriver flexlocal.io
-  # Discarded space is read back, which takes the emulated processor a minute.
+  # Discarded space is read back, which takes an emulated processor a minute.
   make_claim hog "$(($(free_bytes) / 1048576 - 200))Mi" 'onDelete: none'
   make_pod hog "$(claim_volume hog)"
   wait_until pod_is_ready hog

@@ -1,9 +1,8 @@
 # shellcheck shell=bash disable=SC2034,SC2103,SC2154,SC2164
 # A node's machine in QEMU, with Debian's own kernel: node sources this, or user-mode.bash.
 
-. "$lab/accelerator.bash"
-
-readonly commands_at=UNIX-CONNECT:exec.sock
+commands_at=UNIX-CONNECT:exec.sock
+machine_processes=(machine)
 
 make_machine() {
   cp "$root/vmlinuz" "$root/initrd.gz" "$root/probe.gz" "$home/"

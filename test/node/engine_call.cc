@@ -18,6 +18,8 @@
 //
 //   engine-call [--host-proc=DIR] resume-suspended
 //
+//   engine-call [--host-proc=DIR] settle
+//
 // JSON: the options as kubelet hands them to mount.
 // It reads /etc/flexlocal/node.conf and works on the real host. --host-proc: as the node daemon's.
 // Prints one JSON object on one line: {"status":"Success",...} or {"status":"Failure","code":...,
@@ -40,7 +42,7 @@ namespace {
 constexpr std::string_view kUsage =
     "usage: engine-call [--host-proc=DIR] promise JSON | withdraw JSON | remove JSON | retain "
     "JSON | take-up JSON | grow JSON BYTES | inventory |"
-    " refresh-io-limits | resume-suspended";
+    " refresh-io-limits | resume-suspended | settle";
 constexpr std::string_view kHostProc = "--host-proc=";
 
 void add_size(JsonWriter& json, std::string_view key, Bytes size) {
@@ -81,10 +83,17 @@ Status print_inventory(Engine& engine, JsonWriter& json) {
   return {};
 }
 
+Status settle(Engine& engine) {
+  const auto inventory = engine.inventory();
+  if (!inventory) return inventory.error();
+  return engine.settle(*inventory);
+}
+
 Status carry_out(Engine& engine, const std::vector<std::string>& words, JsonWriter& json) {
   if (words[0] == "inventory") return print_inventory(engine, json);
   if (words[0] == "refresh-io-limits") return engine.refresh_io_limits();
   if (words[0] == "resume-suspended") return engine.resume_suspended();
+  if (words[0] == "settle") return settle(engine);
   const auto options = plugin::parse_call_options(words[1]);
   if (!options) return options.error();
   const auto spec = parse_options(*options);
@@ -105,6 +114,7 @@ bool is_usage(const std::vector<std::string>& words) {
   const std::size_t wanted = words[0] == "inventory"           ? 1
                              : words[0] == "refresh-io-limits" ? 1
                              : words[0] == "resume-suspended"  ? 1
+                             : words[0] == "settle"            ? 1
                              : words[0] == "promise"           ? 2
                              : words[0] == "withdraw"          ? 2
                              : words[0] == "remove"            ? 2

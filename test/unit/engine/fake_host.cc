@@ -218,6 +218,9 @@ CommandOutput FakeHost::lvchange(const Command& command) {
     pool->second = false;
   for (auto& [key, volume] : volumes) {
     if (volume.uuid != selected(command)) continue;
+    if (const auto pool = thin_pools.find(volume.thin_pool);
+        pool != thin_pools.end() && pool->second)
+      return failed("its pool is suspended");
     const std::string tag = operand_after(command, "--addtag");
     if (tag.empty()) volume.active = true;
     if (command.arguments[1] == "--refresh") refresh(volume);
@@ -291,6 +294,9 @@ Result<std::string> FakeHost::mapper_uuid(const std::string& path) {
 }
 
 Result<MapperState> FakeHost::mapper_state(const std::string& path) {
+  if (!is_mapped) return Error(ErrorCode::kDenied, "no device of device-mapper");
+  for (const auto& [pool, suspended] : thin_pools)
+    if (path == concat("/dev/mapper/", pool_device(pool))) return MapperState{Bytes(), suspended};
   const FakeVolume* volume = at_device(path);
   if (volume == nullptr) return Error(ErrorCode::kNotFound, "no such device");
   const std::uint64_t size = volume->device_size != 0 ? volume->device_size : volume->size;

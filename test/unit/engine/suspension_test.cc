@@ -241,6 +241,25 @@ TEST_CASE_FIXTURE(
   CHECK_FALSE(fake.thin_pools["theirs"]);
 }
 
+TEST_CASE_FIXTURE(Fixture,
+                  "what is at the volume's path and no device of LVM's is not taken for it") {
+  fake.is_mapped = false;
+  CHECK_FALSE(engine.grow({spec, grant_for(spec), Bytes(1024 * kMiB.count())}).ok());
+  CHECK(count("lvextend") == 0);
+  REQUIRE(unmount().ok());
+  SUBCASE("where it would be wiped") {
+    spec.on_delete = OnDelete::kZero;
+    CHECK_FALSE(engine.remove(spec).ok());
+    CHECK(count("blkdiscard") == 0);
+    CHECK(fake.volumes.contains(key));
+  }
+  SUBCASE("and does not keep the volume from being removed") {
+    spec.on_delete = OnDelete::kNone;
+    CHECK(engine.remove(spec).ok());
+    CHECK_FALSE(fake.volumes.contains(key));
+  }
+}
+
 TEST_CASE_FIXTURE(Fixture, "an lvextend that did nothing is not believed") {
   fake.lying = "lvextend";
   CHECK_FALSE(engine.grow({spec, grant_for(spec), Bytes(1024 * kMiB.count())}).ok());
