@@ -12,7 +12,6 @@ make_machine() {
   for program in ip taskset unshare; do
     type -P "$program" >/dev/null || fail "$program is missing: run scripts/setup"
   done
-  [ -c /dev/net/tun ] || fail "there is no /dev/net/tun: modprobe tun, or NODE_MACHINE=qemu"
   # The paths go through a kernel's command line, which knows no quotes.
   [[ $root$kernel =~ ^/[A-Za-z0-9/._-]*$ ]] ||
     fail "user-mode Linux takes no path with other than letters, digits, '.', '_' and '-': see FLEXLOCAL_CACHE"
