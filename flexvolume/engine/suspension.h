@@ -40,9 +40,10 @@ class Resumer {
   // device is what LVM's metadata say, and has no other table. The lock of its group is held.
   Status finish(const LogicalVolume& volume);
 
+  using IsMeant = std::function<bool(const LogicalVolume&)>;
+
   // finish() of the LV of that name as it is now, where it is the one that is meant; whether it is.
   // Takes the group's lock.
-  using IsMeant = std::function<bool(const LogicalVolume&)>;
   Result<bool> finish_if(const std::string& group, const VolumeName& name, const IsMeant& is_meant);
 
   // The same, where the device has another size than the LV, of which `seen` may be an older view.

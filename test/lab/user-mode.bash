@@ -8,10 +8,6 @@ commands_at='PIPE:exec.out,rdonly!!PIPE:exec.in,wronly'
 machine_processes=(machine api kubelet)
 
 make_machine() {
-  local program
-  for program in ip taskset unshare; do
-    type -P "$program" >/dev/null || fail "$program is missing: run scripts/setup"
-  done
   # The paths go through a kernel's command line, which knows no quotes.
   [[ $root$kernel =~ ^/[A-Za-z0-9/._-]*$ ]] ||
     fail "user-mode Linux takes no path with other than letters, digits, '.', '_' and '-': see FLEXLOCAL_CACHE"

@@ -1,5 +1,5 @@
 # A mirror has five devices, and its kernel part may begin to copy between its legs when it takes up a
-# table: what a killed lvextend leaves of one, at each place in turn, works again and is whole.
+# table: what a killed lvextend leaves of one, wherever it was killed, works again and is whole.
 
 setup_file() {
   export group=mirrors
