@@ -43,13 +43,13 @@ OUT := $(BUILD)
 endif
 
 base := $(wildcard flexvolume/base/*.cc)
-engine := $(wildcard flexvolume/engine/*.cc)
-plugin := $(filter-out flexvolume/main.cc,$(wildcard flexvolume/*.cc flexvolume/people/*.cc))
+engine := $(wildcard flexvolume/engine/*.cc flexvolume/engine/*/*.cc)
+plugin := $(filter-out flexvolume/main.cc,$(wildcard flexvolume/*.cc flexvolume/cli/*.cc))
 kube := $(wildcard provisioner/kube/*.cc)
 provisioner := $(filter-out provisioner/main.cc,$(wildcard provisioner/*.cc))
-unit := $(wildcard test/unit/*.cc test/unit/*/*.cc)
+unit := $(wildcard test/unit/*.cc test/unit/*/*.cc test/unit/*/*/*.cc)
 sources := flexvolume/main.cc provisioner/main.cc $(base) $(engine) $(plugin) $(kube) $(provisioner)
-headers := $(wildcard flexvolume/*.h flexvolume/*/*.h provisioner/*.h provisioner/*/*.h test/unit/*.h test/unit/*/*.h test/fuzz/*.h)
+headers := $(wildcard $(foreach depth,* */* */*/*,$(addsuffix /$(depth).h,flexvolume provisioner test/unit)) test/fuzz/*.h)
 
 killers := $(OUT)/tracer $(OUT)/kill-after
 
@@ -172,7 +172,7 @@ $(BUILD)/fuzz/flexvolume/precompiled.h.gch: flexvolume/precompiled.h test/fuzz/i
 $(BUILD)/fuzz/flexvolume/base/version.o: $(OUT)/generated/flexlocal_version.h
 $(BUILD)/fuzz/flexvolume/base/version.o: override CPPFLAGS += -I$(OUT)/generated
 $(fuzz_programs): $(BUILD)/fuzz/%: $(BUILD)/fuzz/test/fuzz/%.o \
-  $(patsubst %.cc,$(BUILD)/fuzz/%.o,$(filter-out flexvolume/people/%,$(plugin)) $(engine) $(base))
+  $(patsubst %.cc,$(BUILD)/fuzz/%.o,$(filter-out flexvolume/cli/%,$(plugin)) $(engine) $(base))
 	@echo "  LD   $@"
 	@clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer $^ -o $@ -lboost_program_options -lsodium
 
@@ -203,8 +203,8 @@ install: all  ## install under DESTDIR: the daemon, the manual, and the plugin f
 	$(OUT)/flexlocal install $(abspath $(DESTDIR)$(PLUGINDIR))
 
 .PHONY: check check-unit check-node check-cluster check-e2e
-check: $(OUT)/unit-tests all $(fuzz_programs) $(OUT)/flexlocal-dynamic $(OUT)/engine-call $(killers) $(BUILD)/image.tar $(BUILD)/setup-lab  ## run all tiers of tests
-	scripts/check $(OUT) unit valgrind fuzz node cluster e2e
+check: $(OUT)/unit-tests all $(fuzz_programs) $(OUT)/flexlocal-dynamic $(OUT)/engine-call $(killers) $(BUILD)/image.tar $(BUILD)/setup-lab $(BUILD)/setup-lint  ## run all tiers of tests
+	scripts/check $(OUT) lint unit valgrind fuzz node cluster e2e
 check-unit: $(OUT)/unit-tests  ## pure decisions, parsers, state machines: milliseconds
 	scripts/check $(OUT) unit
 check-node: $(OUT)/flexlocal $(OUT)/engine-call $(killers) $(BUILD)/setup-lab  ## the plugin on a real kernel with LVM and XFS
@@ -250,7 +250,7 @@ demo-down:  ## stop the demo's cluster
 .PHONY: format lint
 format: $(BUILD)/setup-lint  ## lay out the C++ files
 	clang-format -i $(sources) $(unit) $(fuzz) $(headers) $(wildcard test/node/*.cc test/node/*.h test/bench/*.cc)
-lint: $(BUILD)/setup-lint $(BUILD)/setup-lab all  ## layout, clang-tidy, shellcheck, manifests
+lint: $(BUILD)/setup-lint $(BUILD)/setup-lab all  ## layout, arrows, clang-tidy, shellcheck, manifests
 	scripts/lint $(BUILD)
 
 # A running demo keeps its files there.

@@ -11,8 +11,8 @@
 
 #include "flexvolume/base/program.h"
 #include "flexvolume/callout.h"
-#include "flexvolume/engine/kernel_mounter.h"
-#include "flexvolume/people/command_line.h"
+#include "flexvolume/cli/command_line.h"
+#include "flexvolume/engine/host/kernel_mounter.h"
 
 namespace flexlocal::plugin {
 namespace {
@@ -59,8 +59,7 @@ Answer answer(const std::vector<std::string>& arguments) {
 
 int run(const std::vector<std::string>& arguments) {
   open_missing_streams();
-  if (people::is_for_people(arguments))
-    return people::run_for_people(arguments, std::cout, std::cerr);
+  if (cli::is_cli_call(arguments)) return cli::run_cli(arguments, std::cout, std::cerr);
   Answer answered;
   try {
     answered = answer(arguments);

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "flexvolume/base/result.h"
-#include "flexvolume/engine/contract.h"
+#include "flexvolume/engine/contract/contract.h"
 
 namespace flexlocal::plugin {
 

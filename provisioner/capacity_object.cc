@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "flexvolume/base/text.h"
-#include "flexvolume/engine/contract.h"
+#include "flexvolume/engine/contract/contract.h"
 
 namespace flexlocal::provisioner {
 namespace {

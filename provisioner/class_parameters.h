@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "flexvolume/engine/contract.h"
+#include "flexvolume/engine/contract/contract.h"
 #include "provisioner/budget.h"
 #include "provisioner/objects.h"
 

@@ -8,7 +8,7 @@
 
 #include "flexvolume/base/hex.h"
 #include "flexvolume/base/text.h"
-#include "flexvolume/engine/grant.h"
+#include "flexvolume/engine/contract/grant.h"
 #include "provisioner/kube/base64.h"
 
 namespace flexlocal::provisioner {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "flexvolume/base/log.h"
-#include "flexvolume/engine/grant.h"
+#include "flexvolume/engine/contract/grant.h"
 #include "provisioner/kube/file_stamp.h"
 #include "provisioner/kube/informer.h"
 #include "provisioner/objects.h"

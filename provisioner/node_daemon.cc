@@ -3,7 +3,7 @@
 #include "flexvolume/base/program.h"
 #include "flexvolume/base/text.h"
 #include "flexvolume/base/version.h"
-#include "flexvolume/engine/kernel_mounter.h"
+#include "flexvolume/engine/host/kernel_mounter.h"
 #include "provisioner/heartbeat.h"
 #include "provisioner/node_metrics.h"
 #include "provisioner/node_role.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "flexvolume/base/text.h"
-#include "flexvolume/engine/durable_counter.h"
+#include "flexvolume/engine/volume/durable_counter.h"
 #include "provisioner/kube/client_metrics.h"
 
 namespace flexlocal::provisioner {

@@ -9,7 +9,7 @@
 
 #include "flexvolume/base/json.h"
 #include "flexvolume/base/result.h"
-#include "flexvolume/engine/contract.h"
+#include "flexvolume/engine/contract/contract.h"
 #include "provisioner/kube/event_correlator.h"
 
 namespace flexlocal::provisioner {

@@ -6,8 +6,8 @@
 #include "flexvolume/base/fd.h"
 #include "flexvolume/base/text.h"
 #include "flexvolume/base/version.h"
-#include "flexvolume/engine/node_config.h"
-#include "flexvolume/engine/volume_lock.h"
+#include "flexvolume/engine/host/node_config.h"
+#include "flexvolume/engine/volume/volume_lock.h"
 #include "provisioner/grant_signer.h"
 #include "provisioner/options_check.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "flexvolume/base/clock.h"
-#include "flexvolume/engine/volume_backend.h"
+#include "flexvolume/engine/volume/volume_backend.h"
 
 namespace flexlocal::provisioner {
 

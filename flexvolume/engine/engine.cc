@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "flexvolume/base/text.h"
-#include "flexvolume/engine/volume_folder.h"
+#include "flexvolume/engine/volume/volume_folder.h"
 #include "flexvolume/engine/volume_holder.h"
 
 namespace flexlocal::engine {

@@ -8,17 +8,17 @@
 #include <vector>
 
 #include "flexvolume/base/log.h"
-#include "flexvolume/engine/durable_counter.h"
-#include "flexvolume/engine/grant.h"
-#include "flexvolume/engine/io_limiter.h"
-#include "flexvolume/engine/lv_backend.h"
-#include "flexvolume/engine/mount_table.h"
-#include "flexvolume/engine/node_config.h"
-#include "flexvolume/engine/pod_names.h"
-#include "flexvolume/engine/project_folders.h"
-#include "flexvolume/engine/quota_backend.h"
-#include "flexvolume/engine/record.h"
-#include "flexvolume/engine/volume_lock.h"
+#include "flexvolume/engine/contract/grant.h"
+#include "flexvolume/engine/contract/pod_names.h"
+#include "flexvolume/engine/host/mount_table.h"
+#include "flexvolume/engine/host/node_config.h"
+#include "flexvolume/engine/limits/io_limiter.h"
+#include "flexvolume/engine/lvm/lv_backend.h"
+#include "flexvolume/engine/quota/project_folders.h"
+#include "flexvolume/engine/quota/quota_backend.h"
+#include "flexvolume/engine/volume/durable_counter.h"
+#include "flexvolume/engine/volume/record.h"
+#include "flexvolume/engine/volume/volume_lock.h"
 
 namespace flexlocal::engine {
 

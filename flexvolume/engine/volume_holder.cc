@@ -2,9 +2,9 @@
 
 #include "flexvolume/base/fd.h"
 #include "flexvolume/base/text.h"
-#include "flexvolume/engine/mount_users.h"
-#include "flexvolume/engine/pod_cgroups.h"
-#include "flexvolume/engine/volume_folder.h"
+#include "flexvolume/engine/host/mount_users.h"
+#include "flexvolume/engine/limits/pod_cgroups.h"
+#include "flexvolume/engine/volume/volume_folder.h"
 
 namespace flexlocal::engine {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "flexvolume/base/result.h"
-#include "flexvolume/engine/mount_table.h"
+#include "flexvolume/engine/host/mount_table.h"
 
 namespace flexlocal::engine {
 

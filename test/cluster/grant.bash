@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Grants, computed by openssl alone from what the API server has: flexvolume/engine/grant.h says how.
+# Grants, computed by openssl alone from what the API server has: flexvolume/engine/contract/grant.h says how.
 
 # hmac KEY TEXT: HMAC-SHA256 in hexadecimal.
 hmac() {

@@ -1,6 +1,6 @@
 // The grant key's file and grants: the one door between a pod's author and the node's disks. The
 // first line of the input is a grant, the rest a key file.
-#include "flexvolume/engine/grant.h"
+#include "flexvolume/engine/contract/grant.h"
 
 #include "flexvolume/base/text.h"
 #include "test/fuzz/property.h"

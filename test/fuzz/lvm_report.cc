@@ -1,7 +1,7 @@
 // What vgs and lvs print: names and tags in it are whatever anybody gave their volumes.
 #include <algorithm>
 
-#include "flexvolume/engine/lvm.h"
+#include "flexvolume/engine/lvm/lvm.h"
 #include "test/fuzz/property.h"
 
 namespace flexlocal::fuzz {

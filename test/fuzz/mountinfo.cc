@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "flexvolume/base/text.h"
-#include "flexvolume/engine/mount_table.h"
+#include "flexvolume/engine/host/mount_table.h"
 #include "test/fuzz/property.h"
 
 namespace flexlocal::fuzz {

@@ -1,9 +1,9 @@
 // node.conf: an administrator's, who is no enemy but makes mistakes.
-#include "flexvolume/engine/node_config.h"
+#include "flexvolume/engine/host/node_config.h"
 
 #include "flexvolume/base/text.h"
-#include "flexvolume/engine/tools.h"
-#include "flexvolume/engine/volume_name.h"
+#include "flexvolume/engine/contract/volume_name.h"
+#include "flexvolume/engine/host/tools.h"
 #include "test/fuzz/property.h"
 
 namespace flexlocal::fuzz {

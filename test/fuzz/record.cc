@@ -1,5 +1,5 @@
 // A volume's record on the host: what tells data from leftovers, after any power cut.
-#include "flexvolume/engine/record.h"
+#include "flexvolume/engine/volume/record.h"
 
 #include "test/fuzz/property.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "flexvolume/base/text.h"
-#include "flexvolume/engine/contract.h"
+#include "flexvolume/engine/contract/contract.h"
 #include "test/fuzz/property.h"
 
 namespace flexlocal::fuzz {

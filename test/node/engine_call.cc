@@ -33,7 +33,7 @@
 #include "flexvolume/base/program.h"
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/engine.h"
-#include "flexvolume/engine/kernel_mounter.h"
+#include "flexvolume/engine/host/kernel_mounter.h"
 #include "flexvolume/protocol.h"
 
 namespace flexlocal::engine {

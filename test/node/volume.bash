@@ -82,7 +82,7 @@ expect_unmade() {
   expect_only_promises
 }
 
-# grant_for NAME OPTION=VALUE...: sets `grant`, as flexvolume/engine/grant.h describes it.
+# grant_for NAME OPTION=VALUE...: sets `grant`, as flexvolume/engine/contract/grant.h describes it.
 grant_for() {
   local IFS=$'\n' message id mac name=$1
   shift

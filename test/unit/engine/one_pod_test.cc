@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "flexvolume/base/text.h"
-#include "flexvolume/engine/volume_folder.h"
+#include "flexvolume/engine/volume/volume_folder.h"
 #include "flexvolume/engine/volume_holder.h"
 #include "test/unit/engine/fake_host.h"
 

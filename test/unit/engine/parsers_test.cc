@@ -3,11 +3,11 @@
 #include <doctest/doctest.h>
 
 #include "flexvolume/base/text.h"
-#include "flexvolume/engine/device.h"
-#include "flexvolume/engine/lvm.h"
-#include "flexvolume/engine/mount_table.h"
-#include "flexvolume/engine/node_config.h"
-#include "flexvolume/engine/record.h"
+#include "flexvolume/engine/host/device.h"
+#include "flexvolume/engine/host/mount_table.h"
+#include "flexvolume/engine/host/node_config.h"
+#include "flexvolume/engine/lvm/lvm.h"
+#include "flexvolume/engine/volume/record.h"
 #include "test/unit/engine/fake_host.h"
 
 namespace flexlocal::engine {

@@ -6,7 +6,7 @@
 
 #include "flexvolume/base/json.h"
 #include "flexvolume/base/text.h"
-#include "flexvolume/installation.h"
+#include "flexvolume/cli/installation.h"
 #include "test/unit/engine/fake_host.h"
 #include "test/unit/plugin/kubelet_call.h"
 

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "flexvolume/engine/grant.h"
+#include "flexvolume/engine/contract/grant.h"
 #include "provisioner/kube/base64.h"
 #include "test/unit/provisioner/samples.h"
 

@@ -1,7 +1,7 @@
 #include "provisioner/node_metrics.h"
 
 #include "flexvolume/base/fd.h"
-#include "flexvolume/engine/durable_counter.h"
+#include "flexvolume/engine/volume/durable_counter.h"
 #include "provisioner/priority.h"
 #include "provisioner/process_metrics.h"
 #include "test/unit/provisioner/node_lab.h"

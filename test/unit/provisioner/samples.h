@@ -4,7 +4,7 @@
 #include <string>
 
 #include "flexvolume/base/bytes.h"
-#include "flexvolume/engine/grant.h"
+#include "flexvolume/engine/contract/grant.h"
 #include "provisioner/objects.h"
 #include "provisioner/volume_object.h"
 

@@ -1,0 +1,62 @@
+#include "flexvolume/engine/contract/volume_name.h"
+
+#include <algorithm>
+
+#include "flexvolume/base/text.h"
+
+namespace flexlocal::engine {
+namespace {
+
+bool is_lower_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
+
+bool is_lower_alnum(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z'); }
+
+bool is_alnum(char c) { return is_lower_alnum(c) || (c >= 'A' && c <= 'Z'); }
+
+}  // namespace
+
+bool is_uuid(std::string_view text) {
+  if (text.size() != 36) return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool hyphen = i == 8 || i == 13 || i == 18 || i == 23;
+    if (hyphen ? text[i] != '-' : !is_lower_hex(text[i])) return false;
+  }
+  return true;
+}
+
+bool is_dns_label(std::string_view text) {
+  return !text.empty() && text.size() <= 63 && is_lower_alnum(text.front()) &&
+         is_lower_alnum(text.back()) && std::all_of(text.begin(), text.end(), [](char c) {
+           return is_lower_alnum(c) || c == '-';
+         });
+}
+
+bool is_lvm_name(std::string_view text) {
+  return !text.empty() && text.size() <= 127 && text.front() != '-' && text != "." &&
+         text != ".." && std::all_of(text.begin(), text.end(), [](char c) {
+           return is_alnum(c) || c == '+' || c == '_' || c == '.' || c == '-';
+         });
+}
+
+Result<VolumeName> VolumeName::parse(std::string_view text) {
+  if (!text.starts_with("pvc-") || !is_uuid(text.substr(4)))
+    return Error(
+        ErrorCode::kInvalid,
+        concat('"', printable(text, 80), "\" is not the name of a flexlocal volume (pvc-<uid>)"));
+  return VolumeName(std::string(text));
+}
+
+Result<VolumeName> VolumeName::of_claim(std::string_view uid) { return parse(concat("pvc-", uid)); }
+
+std::string device_path(std::string_view volume_group, std::string_view logical_volume) {
+  std::string path = "/dev/mapper/";
+  const auto escape = [&](std::string_view part) {
+    for (const char c : part) path.append(c == '-' ? 2 : 1, c);
+  };
+  escape(volume_group);
+  path += '-';
+  escape(logical_volume);
+  return path;
+}
+
+}  // namespace flexlocal::engine

@@ -1,0 +1,134 @@
+#include "flexvolume/engine/host/device.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "flexvolume/base/fd.h"
+#include "flexvolume/base/hex.h"
+#include "flexvolume/base/text.h"
+
+namespace flexlocal::engine {
+namespace {
+
+constexpr std::size_t kUuidBytes = 16;
+constexpr std::size_t kXfsUuidAt = 32;
+constexpr std::size_t kXfsInProgressAt = 126;
+constexpr std::size_t kExtMagicAt = 1080;
+constexpr std::size_t kExtUuidAt = 1128;
+constexpr std::string_view kExtMagic = "\x53\xef";
+
+// A uuid's text of its 16 bytes.
+std::string uuid_text(std::string_view raw) {
+  const std::string hex = to_hex(raw);
+  return concat(hex.substr(0, 8), '-', hex.substr(8, 4), '-', hex.substr(12, 4), '-',
+                hex.substr(16, 4), '-', hex.substr(20));
+}
+
+constexpr std::string_view kBlockDevices = "/sys/dev/block/";
+constexpr const char* kDisks = "/sys/block";
+constexpr std::uint64_t kSectorBytes = 512;  // of its size, whatever the disk's own are
+
+Result<std::string> device_number(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0)
+    return Error::from_errno(errno, concat("looking at ", path));
+  if (!S_ISBLK(status.st_mode))
+    return Error(ErrorCode::kDenied, concat(path, " is not a block device"));
+  return concat(major(status.st_rdev), ':', minor(status.st_rdev));
+}
+
+}  // namespace
+
+Content classify_superblock(std::string_view start, FsType type, std::string_view uuid) {
+  if (start.size() < kSuperblockBytes) return Content::kForeign;
+  if (start.starts_with("XFSB")) {
+    const bool ours =
+        type == FsType::kXfs && uuid_text(start.substr(kXfsUuidAt, kUuidBytes)) == uuid;
+    if (!ours) return Content::kForeign;
+    return start[kXfsInProgressAt] != 0 ? Content::kIncomplete : Content::kComplete;
+  }
+  if (start.substr(kExtMagicAt, kExtMagic.size()) == kExtMagic) {
+    const bool ours =
+        type == FsType::kExt4 && uuid_text(start.substr(kExtUuidAt, kUuidBytes)) == uuid;
+    return ours ? Content::kComplete : Content::kForeign;
+  }
+  return Content::kBlank;
+}
+
+Result<std::string> KernelDevices::mapper_uuid(const std::string& path) {
+  const auto number = device_number(root_ + path);
+  if (!number) return number.error();
+  const auto uuid = read_file(concat(kBlockDevices, *number, "/dm/uuid"), kKiB);
+  if (!uuid) {
+    if (uuid.error().code() == ErrorCode::kNotFound)
+      return Error(ErrorCode::kDenied, concat(path, " is not a device-mapper device"));
+    return uuid.error();
+  }
+  return std::string(trim(*uuid));
+}
+
+Result<MapperState> KernelDevices::mapper_state(const std::string& path) {
+  const auto number = device_number(root_ + path);
+  if (!number) return number.error();
+  const std::string folder = concat(kBlockDevices, *number);
+  const auto suspended = read_file(concat(folder, "/dm/suspended"), kKiB);
+  if (!suspended && suspended.error().code() == ErrorCode::kNotFound)
+    return Error(ErrorCode::kDenied, concat(path, " is not a device-mapper device"));
+  if (!suspended) return suspended.error();
+  const auto sectors = read_file(concat(folder, "/size"), kKiB);
+  if (!sectors) return sectors.error();
+  unsigned long long count = 0;
+  if (!parse_number(trim(*sectors), kMostBytes.count() / kSectorBytes, count))
+    return Error(ErrorCode::kCorrupt, concat(folder, "/size is no count of sectors"));
+  return MapperState{Bytes(count * kSectorBytes), trim(*suspended) != "0"};
+}
+
+Result<std::vector<MapperDevice>> KernelDevices::mapper_devices() {
+  std::vector<MapperDevice> devices;
+  std::error_code failed;
+  for (std::filesystem::directory_iterator disk(kDisks, failed), end; !failed && disk != end;
+       disk.increment(failed)) {
+    const std::string folder = disk->path().native() + "/dm/";
+    const auto suspended = read_file(folder + "suspended", kKiB);
+    const auto name = suspended ? read_file(folder + "name", kKiB) : suspended;
+    // Another kind of disk, or one that is gone by now.
+    if (name) devices.push_back({std::string(trim(*name)), trim(*suspended) != "0"});
+  }
+  if (failed) return Error::from_errno(failed.value(), concat("looking at ", kDisks));
+  return devices;
+}
+
+Result<std::string> KernelDevices::disk_number(const std::string& path) {
+  auto number = device_number(root_ + path);
+  if (!number) return number;
+  const std::string folder = concat(kBlockDevices, *number);
+  if (::access(concat(folder, "/partition").c_str(), F_OK) != 0) return number;
+  // A partition's folder is within its disk's.
+  const auto disk = read_file(concat(folder, "/../dev"), kKiB);
+  if (!disk) return disk.error();
+  return std::string(trim(*disk));
+}
+
+Result<std::string> KernelDevices::read(const std::string& path, Bytes offset, std::size_t bytes) {
+  const auto fd = open_file(root_ + path, O_RDONLY);
+  if (!fd) return fd.error();
+  std::string content(bytes, '\0');
+  std::size_t done = 0;
+  while (done < bytes) {
+    const ssize_t got = ::pread(fd->get(), content.data() + done, bytes - done,
+                                static_cast<off_t>(offset.count() + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return Error::from_errno(errno, concat("reading ", path));
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  content.resize(done);
+  return content;
+}
+
+}  // namespace flexlocal::engine

@@ -1,0 +1,74 @@
+// What a block device says of itself, read without starting a program.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "flexvolume/base/bytes.h"
+#include "flexvolume/base/result.h"
+#include "flexvolume/engine/contract/volume_kinds.h"
+
+namespace flexlocal::engine {
+
+// What stands at the start of a device, as far as the decision to format needs it.
+enum class Content {
+  kBlank,       // no signature that is known here
+  kIncomplete,  // our own mkfs was cut short: the superblock says that it is in progress
+  kComplete,    // the file system of this very volume, complete
+  kForeign      // anything else
+};
+
+// Reads the first `kSuperblockBytes` of a device. `uuid`: what mkfs was told to use, so that
+// another tenant's remains are not taken for ours.
+// XFS: magic at 0, uuid at 32, sb_inprogress at 126 (xfsprogs, libxfs/xfs_format.h, struct
+// xfs_dsb); mkfs.xfs clears sb_inprogress last.
+// ext4: magic at 1080, uuid at 1128 (e2fsprogs, lib/ext2fs/ext2_fs.h, struct ext2_super_block);
+// mke2fs clears the place first and writes the superblock last (lib/ext2fs/closefs.c).
+inline constexpr std::size_t kSuperblockBytes = 2048;
+Content classify_superblock(std::string_view start, FsType type, std::string_view uuid);
+
+// What the kernel has of a device-mapper device, whatever LVM's metadata say.
+struct MapperState {
+  Bytes size;
+  bool suspended = false;  // whoever reads or writes it waits
+};
+
+struct MapperDevice {
+  std::string name;  // device-mapper's, such as "data-pvc--1"
+  bool suspended = false;
+};
+
+// The interface to devices, so that a test can stand in for them.
+class Devices {
+ public:
+  virtual ~Devices() = default;
+  // device-mapper's uuid of the device node. kNotFound when the node is not there, kDenied when
+  // it is no device-mapper device.
+  virtual Result<std::string> mapper_uuid(const std::string& path) = 0;
+  // As for mapper_uuid (Documentation/ABI/testing/sysfs-block-dm). It does not touch the device.
+  virtual Result<MapperState> mapper_state(const std::string& path) = 0;
+  // All of device-mapper's devices.
+  virtual Result<std::vector<MapperDevice>> mapper_devices() = 0;
+  // Fewer bytes than asked at the device's end, none behind it.
+  virtual Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) = 0;
+  // "253:4", major and minor of the disk that the device node is, or is a partition of: the kernel
+  // limits I/O on whole disks only (block/blk-cgroup.c, blkcg_conf_open_bdev).
+  virtual Result<std::string> disk_number(const std::string& path) = 0;
+};
+
+class KernelDevices final : public Devices {
+ public:
+  // `root`: the folder under which the host's /dev is seen.
+  explicit KernelDevices(std::string root = {}) : root_(std::move(root)) {}
+  Result<std::string> mapper_uuid(const std::string& path) override;
+  Result<MapperState> mapper_state(const std::string& path) override;
+  Result<std::vector<MapperDevice>> mapper_devices() override;
+  Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) override;
+  Result<std::string> disk_number(const std::string& path) override;
+
+ private:
+  std::string root_;
+};
+
+}  // namespace flexlocal::engine

@@ -1,0 +1,55 @@
+#include "flexvolume/engine/host/mount_table.h"
+
+#include <algorithm>
+
+#include "flexvolume/base/text.h"
+
+namespace flexlocal::engine {
+namespace {
+
+// "\040" -> " ": space, tab, newline and backslash are written in octal.
+std::string unescape(std::string_view text) {
+  const auto octal = [](char c) { return c >= '0' && c <= '7'; };
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 3 < text.size() && octal(text[i + 1]) && octal(text[i + 2]) &&
+        octal(text[i + 3])) {
+      out += static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 +
+                               (text[i + 3] - '0'));
+      i += 3;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<MountEntry> parse_mount_table(std::string_view text) {
+  constexpr std::size_t kDevice = 2;
+  constexpr std::size_t kRoot = 3;
+  constexpr std::size_t kMountPoint = 4;
+  constexpr std::size_t kFirstOptional = 6;
+  std::vector<MountEntry> entries;
+  for (const std::string_view line : split(text, '\n')) {
+    const auto fields = split(line, ' ');
+    if (fields.size() <= kFirstOptional) continue;
+    const auto separator = std::find(fields.begin() + kFirstOptional, fields.end(), "-");
+    if (fields.end() - separator < 3) continue;
+    entries.push_back({std::string(fields[kDevice]), unescape(fields[kRoot]),
+                       unescape(fields[kMountPoint]), std::string(separator[1]),
+                       unescape(separator[2]),
+                       fields.end() - separator > 3 ? std::string(separator[3]) : std::string()});
+  }
+  return entries;
+}
+
+std::vector<MountEntry> mounts_at(const std::vector<MountEntry>& table, std::string_view path) {
+  std::vector<MountEntry> found;
+  std::copy_if(table.begin(), table.end(), std::back_inserter(found),
+               [&](const MountEntry& entry) { return entry.mount_point == path; });
+  return found;
+}
+
+}  // namespace flexlocal::engine

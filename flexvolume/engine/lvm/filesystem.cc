@@ -1,0 +1,86 @@
+#include "flexvolume/engine/lvm/filesystem.h"
+
+#include "flexvolume/base/text.h"
+#include "flexvolume/engine/lvm/mkfs_profile.h"
+
+namespace flexlocal::engine {
+namespace {
+
+// mkfs.xfs discards the whole device first, which slow devices take minutes for.
+constexpr auto kMakeDeadline = std::chrono::minutes(10);
+constexpr auto kGrowDeadline = std::chrono::minutes(2);
+constexpr auto kProbeDeadline = std::chrono::seconds(60);
+
+// man blkid, "RETURN CODE".
+constexpr int kNothingFound = 2;
+constexpr int kSeveralFound = 8;
+
+std::vector<std::string> mkfs_arguments(const std::string& device, FsType type,
+                                        const VolumeName& name, const std::string& root) {
+  // -m 0: nothing is set aside for root, whose volume it is not.
+  if (type == FsType::kExt4) return {"-q", "-F", "-m", "0", "-U", name.claim_uid(), "--", device};
+  std::vector<std::string> arguments = {"-q", "-f", "-m", concat("uuid=", name.claim_uid())};
+  if (const std::string profile = mkfs_profile(root); !profile.empty())
+    arguments.insert(arguments.end(), {"-c", concat("options=", profile)});
+  arguments.insert(arguments.end(), {"--", device});
+  return arguments;
+}
+
+}  // namespace
+
+Status Filesystems::run(std::string_view tool, std::vector<std::string> arguments,
+                        std::chrono::milliseconds deadline, std::vector<int> keep) {
+  auto path = tools_.path(tool);
+  if (!path) return path.error();
+  const auto output =
+      runner_.run({std::move(*path), std::move(arguments), deadline, std::move(keep)});
+  if (!output) return output.error();
+  if (output->exit_code == 0) return {};
+  return Error(ErrorCode::kFailed, concat(tool, " failed (exit code ", output->exit_code,
+                                          "): ", printable(trim(output->err), 500)));
+}
+
+Status Filesystems::make(const std::string& device, FsType type, const VolumeName& name, int lock) {
+  const std::string_view tool = type == FsType::kExt4 ? "mkfs.ext4" : "mkfs.xfs";
+  auto ended = run(tool, mkfs_arguments(device, type, name, root_), kMakeDeadline, {lock});
+  if (!ended) return ended;
+  // From now on the volume is never formatted again, so the tool is not taken at its word: disks
+  // that fail lose writes without saying so.
+  const auto content = probe(device, type, name);
+  if (!content) return content.error();
+  if (*content == Content::kComplete) return {};
+  return Error(ErrorCode::kFailed,
+               concat(tool, " reported success, but no complete file system can be read from ",
+                      device, "; does the disk lose writes?"));
+}
+
+Status Filesystems::grow(const std::string& device, FsType type, const std::string& mount_point) {
+  if (type == FsType::kExt4) return run("resize2fs", {"--", device}, kGrowDeadline);
+  return run("xfs_growfs", {"-d", "--", mount_point}, kGrowDeadline);
+}
+
+Result<Content> Filesystems::probe(const std::string& device, FsType type, const VolumeName& name) {
+  const auto start = devices_.read(device, Bytes(0), kSuperblockBytes);
+  if (!start) return start.error();
+  const Content content = classify_superblock(*start, type, name.claim_uid());
+  if (content != Content::kBlank) return content;
+  auto path = tools_.path("blkid");
+  if (!path) return path.error();
+  const auto output =
+      runner_.run({std::move(*path), {"--probe", "--", device}, kProbeDeadline, {}});
+  if (!output) return output.error();
+  // The same code says that the device cannot be read; it was read a moment ago.
+  if (output->exit_code == kNothingFound) return Content::kBlank;
+  if (output->exit_code == 0 || output->exit_code == kSeveralFound) return Content::kForeign;
+  return Error(ErrorCode::kFailed, concat("blkid failed (exit code ", output->exit_code,
+                                          "): ", printable(trim(output->err), 500)));
+}
+
+std::string mount_data(const VolumeSpec& spec) {
+  std::string data = spec.fs_type == FsType::kXfs ? "prjquota" : "";
+  for (const std::string& option : spec.mount_options)
+    if (option == "discard") data += data.empty() ? "discard" : ",discard";
+  return data;
+}
+
+}  // namespace flexlocal::engine

@@ -1,0 +1,270 @@
+#include "flexvolume/engine/lvm/lv_backend.h"
+
+#include <algorithm>
+
+#include "flexvolume/base/first_failure.h"
+#include "flexvolume/base/text.h"
+#include "flexvolume/engine/lvm/lv_grower.h"
+#include "flexvolume/engine/lvm/lv_maker.h"
+#include "flexvolume/engine/lvm/lv_remover.h"
+#include "flexvolume/engine/lvm/suspension.h"
+#include "flexvolume/engine/lvm/thin_room.h"
+#include "flexvolume/engine/volume/volume_lock.h"
+
+namespace flexlocal::engine {
+namespace {
+
+enum class Settlement { kNone, kTagReady, kRestoreRecord };
+
+Settlement plan_settlement(const std::optional<Record>& record, const LogicalVolume& volume) {
+  if (!record || record->state == RecordState::kPromised)
+    return volume.ownership->ready ? Settlement::kRestoreRecord : Settlement::kNone;
+  const bool newly_ready = record->state == RecordState::kReady && !volume.ownership->ready &&
+                           record->device_uuid == volume.device_uuid;
+  return newly_ready ? Settlement::kTagReady : Settlement::kNone;
+}
+
+Error other_group(const VolumeSpec& spec, std::string_view configured, std::string_view real) {
+  return Error(ErrorCode::kInvalid, concat("the volume is on volume group \"", real,
+                                           "\", but pool \"", spec.pool, "\" is \"", configured,
+                                           "\" in node.conf; correct node.conf, and restart "
+                                           "the node daemon"));
+}
+
+bool is_owned(const LogicalVolume& volume, const VolumeSpec& spec) {
+  return volume.ownership && owns(*volume.ownership, spec);
+}
+
+Error strangers(const LogicalVolume& volume, std::string_view what) {
+  return Error(ErrorCode::kDenied, concat("logical volume ", volume.group, '/', volume.name, what,
+                                          ": its tags do not say that it is this claim's"));
+}
+
+}  // namespace
+
+Result<MountSource> LvBackend::make(const VolumeSpec& spec, const Pool& pool, int lock) {
+  if (pool.volume_group.empty())
+    return Error(
+        ErrorCode::kInvalid,
+        concat("pool \"", spec.pool, "\" has no volume-group in node.conf, so that it has no ",
+               to_string(spec.backend), " volumes"));
+  LvMaker maker(lv_parts(), spec, pool, lock);
+  auto device = maker.run();
+  if (!device) return device.error();
+  return MountSource{.device = std::move(*device),
+                     .fs_type = std::string(to_string(spec.fs_type)),
+                     .data = mount_data(spec),
+                     .folder = {},
+                     .root = {},
+                     .file_system_behind = maker.record().grow_file_system,
+                     .for_one_pod = maker.record().access.mode == AccessMode::kReadWriteOncePod};
+}
+
+LvParts LvBackend::lv_parts() {
+  return {lvm_,           filesystems_, parts_.devices, parts_.mounter,
+          parts_.records, parts_.locks, parts_.log};
+}
+
+Status LvBackend::finish_growth(const VolumeSpec& spec, const std::string& mount_point) {
+  const auto record = parts_.records.load(spec.name);
+  if (!record) return record.error();
+  if (!*record || !(*record)->grow_file_system) return {};
+  if (auto finished = finish_device(**record); !finished) return finished;
+  const Pool none;
+  return LvGrower(lv_parts(), spec, none).grow_file_system(**record, mount_point);
+}
+
+// The file system must not get what only a killed lvextend's table has, nor what the daemon would
+// take up meanwhile.
+Status LvBackend::finish_device(const Record& record) {
+  const auto finished =
+      Resumer(lv_parts()).finish_if(record.volume_group, record.name, [](const LogicalVolume&) {
+        return true;
+      });
+  return finished ? Status() : finished.error();
+}
+
+Status LvBackend::grow(const VolumeSpec& spec, const Pool& pool, Bytes size, int) {
+  return LvGrower(lv_parts(), spec, pool).run(size);
+}
+
+Result<Removal> LvBackend::forget(const VolumeName& name) {
+  if (auto removed = parts_.records.remove(name); !removed) return removed.error();
+  return Removal{};
+}
+
+Result<Removal> LvBackend::remove(const VolumeSpec& spec, const Pool& pool) {
+  const auto found = find_or_prove_gone(spec, pool.volume_group);
+  if (!found) return found.error();
+  if (!*found) return forget(spec.name);
+  if (!is_owned(**found, spec)) return strangers(**found, " is not removed");
+  return LvRemover(lv_parts(), parts_.runner, parts_.tools).run(spec, **found);
+}
+
+Status LvBackend::set_retained(const VolumeSpec& spec, const Pool& pool, Retained retained) {
+  const auto found = find_or_prove_gone(spec, pool.volume_group);
+  if (!found) return found.error();
+  if (!*found) return {};
+  const LogicalVolume& volume = **found;
+  if (!is_owned(volume, spec)) return strangers(volume, " cannot be kept for this claim");
+  if (volume.ownership->retained == (retained == Retained::kYes)) return {};
+  return lvm_.tag_retained(volume, retained);
+}
+
+// Nothing, once it is proven that there is nothing: the volume is not looked for on the one group
+// that node.conf names today, and a group that cannot be seen proves nothing.
+Result<std::optional<LogicalVolume>> LvBackend::find_or_prove_gone(const VolumeSpec& spec,
+                                                                   const std::string& group) {
+  auto found = lvm_.find_anywhere(spec.name);
+  if (!found) return found.error();
+  for (LogicalVolume& volume : *found)
+    if (volume.group == group) return std::optional(std::move(volume));
+  const auto record = parts_.records.load(spec.name);
+  if (!record) return record.error();
+  for (const LogicalVolume& volume : *found)
+    if (volume.ownership && owns(*volume.ownership, spec))
+      return other_group(spec, group, volume.group);
+  const bool on_lvm = *record && (*record)->state != RecordState::kPromised;
+  if (on_lvm && (*record)->volume_group != group)
+    return other_group(spec, group, (*record)->volume_group);
+  if (auto seen = lvm_.group(group); !seen)
+    return Error(ErrorCode::kUnavailable,
+                 concat("cannot tell whether ", group, '/', spec.name.text(),
+                        " is gone: ", seen.error().message()));
+  return std::optional<LogicalVolume>();
+}
+
+Status LvBackend::resume(const Record& record, const NodeConfig& config) {
+  Resumer resumer(lv_parts());
+  auto own = resumer.resume(record.volume_group, record.name, record.device_uuid, {});
+  if (!own || record.backend != Backend::kThin) return own;
+  // Which thin pool it is on, the record does not say.
+  for (const auto& [name, pool] : config.pools) {
+    if (pool.volume_group != record.volume_group || pool.thin_pool.empty()) continue;
+    auto resumed =
+        resumer.resume(record.volume_group, record.name, record.device_uuid, pool.thin_pool);
+    if (!resumed) return resumed;
+  }
+  return {};
+}
+
+Status LvBackend::resume_all(const NodeConfig& config) {
+  return Resumer(lv_parts()).resume_all(config);
+}
+
+Result<Inventory> LvBackend::inventory(const NodeConfig& config) {
+  auto inventory = lvm_.inventory();
+  if (!inventory) return inventory;
+  auto spaces = this->spaces(config, inventory->groups);
+  if (!spaces) return spaces.error();
+  inventory->spaces = std::move(*spaces);
+  for (const LogicalVolume& volume : inventory->volumes)
+    inventory->holdings.push_back({volume.name,
+                                   volume.thin_pool.empty()
+                                       ? concat("group:", volume.group)
+                                       : concat("thin:", volume.group, '/', volume.thin_pool),
+                                   volume.size});
+  return inventory;
+}
+
+Result<std::vector<Space>> LvBackend::spaces(const NodeConfig& config,
+                                             const std::vector<VolumeGroup>& groups) {
+  std::vector<Space> spaces;
+  const auto known = [&](const std::string& id) {
+    return std::find_if(spaces.begin(), spaces.end(),
+                        [&](const Space& space) { return space.id == id; });
+  };
+  for (const auto& [name, defined] : config.pools) {
+    const Pool& pool = defined;  // clang 14 lets no lambda name a part of a binding
+    const auto group = std::find_if(groups.begin(), groups.end(), [&](const VolumeGroup& g) {
+      return g.name == pool.volume_group;
+    });
+    if (group == groups.end()) continue;  // its volumes cannot be made here, and none are
+    const std::string id = space_id(Backend::kLvm, name, pool);
+    if (known(id) == spaces.end())
+      spaces.push_back({id, group->size, group->free, group->extent, {}});
+    if (pool.layout.kind != Layout::Kind::kLinear && known(id)->disks.empty()) {
+      auto disks = lvm_.disks(group->name);
+      if (!disks) return disks.error();
+      known(id)->disks = std::move(*disks);
+    }
+    const std::string thin_id = space_id(Backend::kThin, name, pool);
+    if (thin_id.empty() || known(thin_id) != spaces.end()) continue;
+    auto thin = thin_space(pool, thin_id, group->extent);
+    if (!thin) return thin.error();
+    if (*thin) spaces.push_back(std::move(**thin));
+  }
+  return spaces;
+}
+
+Result<std::optional<Space>> LvBackend::thin_space(const Pool& pool, const std::string& id,
+                                                   Bytes extent) {
+  const auto thin = lvm_.thin_pool(pool.volume_group, pool.thin_pool);
+  if (!thin && thin.error().code() != ErrorCode::kNotFound) return thin.error();
+  const auto room = thin ? room_to_report(*thin, pool) : std::nullopt;
+  if (!room) return std::optional<Space>();
+  return std::optional(Space{id,
+                             promisable(*thin, pool),
+                             *room,
+                             extent,
+                             {},
+                             Space::ThinUse{thin->data_percent, thin->metadata_percent}});
+}
+
+Status LvBackend::settle(const Inventory& inventory, const NodeConfig& config) {
+  Resumer resumer(lv_parts());
+  // What is to be mended by hand is told, and does not make the node one that takes no volumes.
+  const auto tell = [&](const Status& finished) {
+    if (!finished)
+      parts_.log.warning("what a killed LVM command left is not finished",
+                         {{"error", finished.error().message()}});
+  };
+  tell(resumer.finish_all(config));
+  FirstFailure all;
+  for (const LogicalVolume& volume : inventory.volumes) {
+    if (!volume.ownership) continue;
+    const auto settled = settle_volume(volume);
+    tell(resumer.mend_size(volume));
+    if (!settled)
+      all.note(settled.error().context(concat("settling ", volume.group, '/', volume.name)));
+  }
+  return all.status();
+}
+
+Status LvBackend::settle_volume(const LogicalVolume& volume) {
+  const auto name = VolumeName::of_claim(volume.ownership->claim_uid);
+  if (!name || name->text() != volume.name) return {};  // renamed by a person: theirs to settle
+  // Most are settled already; a lock is only waited for where there is something to do.
+  const auto glance = parts_.records.load(*name);
+  if (!glance) return glance.error();
+  if (plan_settlement(*glance, volume) == Settlement::kNone) return {};
+  const auto lock = lock_volume(parts_.locks, *name);
+  if (!lock) return lock.error();
+  const auto record = parts_.records.load(*name);
+  if (!record) return record.error();
+  switch (plan_settlement(*record, volume)) {
+    case Settlement::kNone:
+      return {};
+    case Settlement::kTagReady:
+      return lvm_.tag_ready(volume);
+    case Settlement::kRestoreRecord:
+      break;
+  }
+  // The inventory may be older than a removal: a record of what is gone would stay for ever.
+  const auto now = lvm_.find(volume.group, *name);
+  if (!now) return now.error();
+  if (!*now || (*now)->uuid != volume.uuid) return {};
+  return parts_.records.save({.name = *name,
+                              .state = RecordState::kReady,
+                              .attempt = volume.ownership->attempt,
+                              .device_uuid = volume.device_uuid,
+                              .volume_group = volume.group,
+                              .cluster_id = volume.ownership->cluster_id,
+                              .claim_namespace = volume.ownership->claim_namespace,
+                              .fs_type = volume.ownership->fs_type,
+                              .size = volume.ownership->size,
+                              .backend = volume.thin_pool.empty() ? Backend::kLvm : Backend::kThin,
+                              .access = *record ? (*record)->access : PromisedAccess()});
+}
+
+}  // namespace flexlocal::engine

@@ -1,0 +1,112 @@
+#include "flexvolume/engine/lvm/lv_grower.h"
+
+#include <algorithm>
+
+#include "flexvolume/base/text.h"
+#include "flexvolume/engine/lvm/suspension.h"
+#include "flexvolume/engine/volume/volume_lock.h"
+
+namespace flexlocal::engine {
+
+Status LvGrower::run(Bytes size) {
+  if (size < spec_.size)
+    return Error(ErrorCode::kInvalid, concat("the volume was made with ", to_string(spec_.size),
+                                             " and cannot shrink to ", to_string(size)));
+  auto record = load_record();
+  if (!record) return record.error();
+  const auto volume = find(*record);
+  if (!volume) return volume.error();
+  if (auto extended = extend(*volume, size); !extended) return extended;
+  const std::string device = device_path(volume->group, volume->name);
+  const auto table = parts_.mounter.table();
+  if (!table) return table.error();
+  const auto mounted = std::find_if(table->begin(), table->end(), [&](const MountEntry& entry) {
+    return entry.source == device;
+  });
+  if (mounted != table->end()) return grow_file_system(std::move(*record), mounted->mount_point);
+  // Neither XFS nor ext4 grows unmounted without a check of its own first: the next mount does it.
+  if (record->grow_file_system) return {};
+  record->grow_file_system = true;
+  return parts_.records.save(*record);
+}
+
+Status LvGrower::grow_file_system(Record record, const std::string& mount_point) {
+  const std::string device = device_path(record.volume_group, record.name.text());
+  if (auto grown = parts_.filesystems.grow(device, record.fs_type, mount_point); !grown)
+    return grown;
+  parts_.log.info("file system grown", {{"volume", spec_.name.text()}, {"device", device}});
+  if (!record.grow_file_system) return {};
+  record.grow_file_system = false;
+  return parts_.records.save(record);
+}
+
+Result<Record> LvGrower::load_record() const {
+  auto record = parts_.records.load(spec_.name);
+  if (!record) return record.error();
+  if (!*record || (*record)->state < RecordState::kReady)
+    return Error(ErrorCode::kNotFound,
+                 "the volume is not there yet, so it cannot grow: its first mount makes it");
+  if ((*record)->state == RecordState::kWiping)
+    return Error(ErrorCode::kDenied, "the volume is being removed and cannot grow");
+  if ((*record)->cluster_id != spec_.cluster_id ||
+      (*record)->claim_namespace != spec_.claim_namespace || (*record)->size != spec_.size)
+    return Error(ErrorCode::kDenied, "the volume on this node belongs to another claim");
+  if ((*record)->volume_group != pool_.volume_group)
+    return Error(
+        ErrorCode::kInvalid,
+        concat("the volume is on volume group \"", (*record)->volume_group, "\", but pool \"",
+               spec_.pool, "\" is \"", pool_.volume_group, "\" now; correct node.conf"));
+  return std::move(**record);
+}
+
+Result<LogicalVolume> LvGrower::find(const Record& record) const {
+  auto found = parts_.lvm.find(record.volume_group, spec_.name);
+  if (!found) return found.error();
+  const std::string lv = concat(record.volume_group, '/', spec_.name.text());
+  if (!*found)
+    return Error(ErrorCode::kCorrupt,
+                 concat("logical volume ", lv, " held data and is gone; is a disk missing?"));
+  const bool ours = (*found)->ownership && owns(*(*found)->ownership, spec_) &&
+                    (*found)->device_uuid == record.device_uuid;
+  if (!ours)
+    return Error(ErrorCode::kDenied, concat("logical volume ", lv,
+                                            " is not extended: its tags or its uuid do not say "
+                                            "that it is this claim's"));
+  return std::move(**found);
+}
+
+Status LvGrower::extend(const LogicalVolume& volume, Bytes size) {
+  const auto lock = lock_volume_group(parts_.locks, volume.group);
+  if (!lock) return lock.error();
+  Resumer resumer(parts_);
+  // Over a table that a killed lvextend left, the next one would take up that, and say nothing.
+  if (auto finished = resumer.finish(volume); !finished) return finished;
+  if (volume.size >= size) return {};
+  const std::string doing = concat("cannot grow volume ", volume.name, " to ", to_string(size));
+  if (spec_.backend == Backend::kThin) {
+    auto room = check_thin_room(parts_.lvm, spec_.pool, pool_, size - volume.size);
+    if (!room) return room.error().context(doing);
+  }
+  if (auto extended = parts_.lvm.extend(volume, size); !extended) {
+    if (auto finished = resumer.finish(volume); !finished)
+      return extended.error().context(finished.error().message()).context(doing);
+    if (spec_.backend == Backend::kThin) return extended.error().context(doing);
+    return explain_lack(parts_.lvm, spec_.pool, pool_, size, volume.size, extended.error())
+        .context(doing);
+  }
+  if (auto has = check_extended(size); !has) return has.error().context(doing);
+  parts_.log.info("logical volume extended", {{"volume", volume.name}, {"size", to_string(size)}});
+  return {};
+}
+
+// lvextend is not taken at its word: what a pod gets is what the kernel has.
+Status LvGrower::check_extended(Bytes size) {
+  const auto now = parts_.lvm.find_on(pool_.volume_group, spec_.name);
+  if (!now) return now.error();
+  if (!*now || (*now)->size < size)
+    return Error(ErrorCode::kFailed,
+                 "lvextend reported success, and the logical volume is not larger; see `lvs`");
+  return Resumer(parts_).finish(**now);
+}
+
+}  // namespace flexlocal::engine

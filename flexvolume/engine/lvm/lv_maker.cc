@@ -1,0 +1,324 @@
+#include "flexvolume/engine/lvm/lv_maker.h"
+
+#include <sys/random.h>
+
+#include <cerrno>
+
+#include "flexvolume/base/hex.h"
+#include "flexvolume/base/lock.h"
+#include "flexvolume/base/text.h"
+#include "flexvolume/engine/lvm/suspension.h"
+#include "flexvolume/engine/volume/volume_lock.h"
+
+namespace flexlocal::engine {
+namespace {
+
+// A plan has about ten steps; more means that the world changes under us, and then we stop.
+constexpr int kMostSteps = 24;
+
+Result<std::string> random_attempt() {
+  char bytes[16];
+  if (::getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
+    return Error::from_errno(errno, "getrandom");
+  return to_hex({bytes, sizeof bytes});
+}
+
+}  // namespace
+
+LvMaker::LvMaker(const LvParts& parts, const VolumeSpec& spec, const Pool& pool, int lock)
+    : parts_(parts),
+      spec_(spec),
+      pool_(pool),
+      group_(pool.volume_group),
+      device_(device_path(group_, spec.name.text())),
+      lock_(lock),
+      record_{.name = spec.name,
+              .volume_group = group_,
+              .cluster_id = spec.cluster_id,
+              .claim_namespace = spec.claim_namespace,
+              .fs_type = spec.fs_type,
+              .size = spec.size,
+              .backend = spec.backend} {}
+
+Result<std::string> LvMaker::run() {
+  auto device = run_steps();
+  if (!device) undo();
+  return device;
+}
+
+Result<std::string> LvMaker::run_steps() {
+  if (auto loaded = load_record(); !loaded) return loaded.error();
+  for (int i = 0; i < kMostSteps; ++i) {
+    const Step step = next_step(now_);
+    if (step == Step::kMount) return device_;
+    if (auto done = carry_out(step); !done) return done.error();
+  }
+  return Error(ErrorCode::kFailed, "the volume keeps changing while it is looked at; try again");
+}
+
+Status LvMaker::carry_out(Step step) {
+  switch (step) {
+    case Step::kCreate:
+      return create();
+    case Step::kLookUp:
+      return look_up();
+    case Step::kCheckNode:
+      return check_node();
+    case Step::kActivate:
+      return activate();
+    case Step::kProbe:
+      return probe();
+    case Step::kConfirm:
+      return confirm();
+    case Step::kFormat:
+      return format();
+    case Step::kMarkReady:
+      return mark_ready();
+    case Step::kRemoveOwn:
+      return remove_own();
+    case Step::kMount:
+      return {};
+    default:
+      return refusal(step);
+  }
+}
+
+// A volume with a size of its author's choosing, made by an inline FlexVolume before the claim's
+// own first mount, would not be limited as the claim says.
+Error LvMaker::other_size(Bytes size) const {
+  return Error(ErrorCode::kDenied, concat("the volume on this node was made with ", to_string(size),
+                                          ", but the PersistentVolume says ", to_string(spec_.size),
+                                          "; it is not mounted"));
+}
+
+Status LvMaker::load_record() {
+  auto loaded = parts_.records.load(spec_.name);
+  if (!loaded) return loaded.error();
+  if (!*loaded) return {};
+  const Record& record = **loaded;
+  // The record is the node's own word on whose volume this is; options are a pod author's.
+  if (record.cluster_id != spec_.cluster_id || record.claim_namespace != spec_.claim_namespace)
+    return Error(ErrorCode::kDenied, "the volume on this node belongs to another claim");
+  if (record.size != spec_.size) return other_size(record.size);
+  if (record.state == RecordState::kPromised) {
+    now_.record = record.state;
+    record_.access = record.access;
+    return {};
+  }
+  if (record.volume_group != group_)
+    return Error(ErrorCode::kInvalid,
+                 concat("the volume is on volume group \"", record.volume_group, "\", but pool \"",
+                        spec_.pool, "\" is \"", group_, "\" now; correct node.conf"));
+  now_.record = record.state;
+  record_ = record;
+  return {};
+}
+
+Status LvMaker::create() {
+  if (auto sized = check_size(spec_.backend, spec_.fs_type, spec_.size); !sized) return sized;
+  auto attempt = random_attempt();
+  if (!attempt) return attempt.error();
+  record_.attempt = std::move(*attempt);
+  record_.device_uuid.clear();
+  if (auto saved = save(RecordState::kIntent); !saved) return saved;
+  attempt_made_here_ = record_.attempt;
+  if (auto created = create_in_group(); !created) {
+    if (created.error().code() != ErrorCode::kDeadline)
+      return explain_failed_create(created.error());
+    // Whatever keeps lvcreate keeps lvs and lvremove too, each for its whole deadline. The record
+    // says what was begun, and the next call looks.
+    attempt_made_here_.clear();
+    return created.error().context(concat("cannot create volume ", spec_.name.text()));
+  }
+  parts_.log.info("logical volume made", {{"volume", spec_.name.text()}, {"group", group_}});
+  now_ = Situation{
+      .record = RecordState::kIntent, .lv = LvState::kCreated, .content = Content::kBlank};
+  return {};
+}
+
+Status LvMaker::create_in_group() {
+  const auto lock = lock_volume_group(parts_.locks, group_);
+  if (!lock) return lock.error();
+  if (spec_.backend == Backend::kThin) {
+    auto room = check_thin_room(parts_.lvm, spec_.pool, pool_, spec_.size);
+    if (!room) return room;
+  }
+  return parts_.lvm.create(pool_, spec_, record_.attempt);
+}
+
+// lvcreate's text is for people; what happened is asked of LVM itself.
+Status LvMaker::explain_failed_create(const Error& error) {
+  if (auto looked = look_up(); !looked) return error;
+  if (now_.lv != LvState::kAbsent) return {};
+  const std::string doing = concat("cannot create volume ", spec_.name.text());
+  if (spec_.backend == Backend::kThin) return error.context(doing);
+  return explain_lack(parts_.lvm, spec_.pool, pool_, spec_.size, Bytes(0), error).context(doing);
+}
+
+Status LvMaker::look_up() {
+  auto found = parts_.lvm.find(group_, spec_.name);
+  if (!found) return found.error();
+  now_.node = NodeState::kUnknown;
+  if (*found) {
+    take_over(std::move(**found));
+    if (now_.lv == LvState::kOurs && found_->ownership->size != spec_.size)
+      return other_size(found_->ownership->size);
+  } else {
+    now_.lv = LvState::kAbsent;
+    found_.reset();
+    // A ready volume's record needs this answer to refuse; everything else starts anew.
+    if (now_.record == RecordState::kReady || now_.record == RecordState::kNew)
+      now_.node = NodeState::kAbsent;
+  }
+  return {};
+}
+
+void LvMaker::take_over(LogicalVolume volume) {
+  const bool confirmed = now_.record == RecordState::kReady || now_.record == RecordState::kNew;
+  const bool ours = volume.ownership && owns(*volume.ownership, spec_) &&
+                    (!confirmed || volume.device_uuid == record_.device_uuid);
+  now_.lv = ours ? LvState::kOurs : LvState::kForeign;
+  if (ours) {
+    now_.tagged_ready = volume.ownership->ready;
+    now_.tagged_wiping = volume.ownership->wiping;
+    now_.same_attempt = volume.ownership->attempt == record_.attempt;
+    record_.fs_type = volume.ownership->fs_type;
+    if (!confirmed) record_.device_uuid = volume.device_uuid;
+  }
+  found_ = std::move(volume);
+}
+
+Status LvMaker::check_node() {
+  const auto uuid = parts_.devices.mapper_uuid(device_);
+  if (!uuid && uuid.error().code() == ErrorCode::kNotFound)
+    now_.node = NodeState::kAbsent;
+  else if (!uuid && uuid.error().code() == ErrorCode::kDenied)
+    now_.node = NodeState::kDiffers;
+  else if (!uuid)
+    return uuid.error();
+  else
+    now_.node = *uuid == record_.device_uuid ? NodeState::kMatches : NodeState::kDiffers;
+  if (now_.node != NodeState::kMatches) return {};
+  const std::string pool = spec_.backend == Backend::kThin ? pool_.thin_pool : std::string();
+  return Resumer(parts_).resume(group_, spec_.name, record_.device_uuid, pool);
+}
+
+Status LvMaker::activate() {
+  now_.activated = true;
+  now_.node = NodeState::kUnknown;
+  // An LV that is known only by its record is looked up before this step, so it is here.
+  auto activated = parts_.lvm.activate(*found_);
+  if (activated || activated.error().code() == ErrorCode::kDeadline || !may_be_untold())
+    return activated;
+  if (auto sent = parts_.lvm.send_create_message(*found_); !sent)
+    return activated.error().context(sent.error().message());
+  parts_.log.info("told the thin pool of the volume that a killed call began",
+                  {{"volume", spec_.name.text()}});
+  return parts_.lvm.activate(*found_);
+}
+
+// Nothing was written to a volume of which no more than the intent is recorded, so that an empty
+// one is what it was to be; see Lvm::send_create_message.
+bool LvMaker::may_be_untold() const {
+  return !found_->thin_pool.empty() && now_.record == RecordState::kIntent && now_.same_attempt &&
+         !now_.tagged_ready;
+}
+
+Status LvMaker::probe() {
+  const auto content = parts_.filesystems.probe(device_, spec_.fs_type, spec_.name);
+  if (!content) return content.error();
+  now_.content = *content;
+  return {};
+}
+
+Status LvMaker::confirm() {
+  const auto uuid = parts_.devices.mapper_uuid(device_);
+  if (!uuid) return uuid.error();
+  if (!uuid->starts_with("LVM-") || (now_.lv == LvState::kOurs && *uuid != record_.device_uuid))
+    return refusal(Step::kRefuseNode);
+  record_.device_uuid = *uuid;
+  now_.node = NodeState::kMatches;
+  return save(RecordState::kNew);
+}
+
+Status LvMaker::format() {
+  auto made = parts_.filesystems.make(device_, spec_.fs_type, spec_.name, lock_);
+  if (!made) return made;
+  now_.content = Content::kComplete;
+  return {};
+}
+
+Status LvMaker::mark_ready() {
+  if (auto saved = save(RecordState::kReady); !saved) return saved;
+  attempt_made_here_.clear();
+  parts_.log.info("volume ready", {{"volume", spec_.name.text()}, {"device", device_}});
+  return {};
+}
+
+Status LvMaker::remove_own() {
+  const auto lock = lock_volume_group(parts_.locks, group_);
+  if (!lock) return lock.error();
+  if (auto removed = parts_.lvm.remove(*found_); !removed) return removed;
+  parts_.log.info("removed what a killed call left",
+                  {{"volume", spec_.name.text()}, {"uuid", found_->uuid}});
+  now_ = Situation{.record = RecordState::kIntent, .lv = LvState::kAbsent};
+  return {};
+}
+
+Status LvMaker::save(RecordState state) {
+  record_.state = state;
+  if (auto saved = parts_.records.save(record_); !saved) return saved;
+  now_.record = state;
+  return {};
+}
+
+Error LvMaker::refusal(Step step) const {
+  const std::string lv = concat(group_, '/', spec_.name.text());
+  switch (step) {
+    case Step::kRefuseWiping:
+      return Error(ErrorCode::kDenied,
+                   concat("the volume is being removed and its blocks are wiped; it cannot be "
+                          "mounted any more"));
+    case Step::kRefuseForeign:
+      return Error(ErrorCode::kDenied,
+                   concat("logical volume ", lv,
+                          " exists, but its tags do not say that it "
+                          "belongs to this claim; rename or remove it if nobody needs it"));
+    case Step::kRefuseUnknown:
+      return unpromised(spec_);
+    case Step::kRefuseGone:
+      return Error(ErrorCode::kCorrupt,
+                   concat("logical volume ", lv, " held data and is gone; is a disk missing?"));
+    case Step::kRefuseNode:
+      return Error(ErrorCode::kCorrupt, concat(device_, " is not the device of logical volume ", lv,
+                                               "; compare `dmsetup info` with `lvs -o+lv_uuid`"));
+    default:
+      return Error(ErrorCode::kCorrupt,
+                   concat("logical volume ", lv,
+                          " is ours but carries no readable file system "
+                          "of this claim; it is not formatted, look at it with `blkid -p ",
+                          device_, '`'));
+  }
+}
+
+// What this call's lvcreate made is removed again; what was there before stays as it is.
+void LvMaker::undo() {
+  if (attempt_made_here_.empty()) return;
+  const auto undone = [&]() -> Status {
+    if (auto looked = look_up(); !looked) return looked;
+    const bool made_here =
+        now_.lv == LvState::kOurs && found_->ownership->attempt == attempt_made_here_;
+    if (now_.lv == LvState::kOurs && !made_here) return {};  // its record was written by confirm()
+    if (made_here) {
+      const auto lock = lock_volume_group(parts_.locks, group_);
+      if (!lock) return lock.error();
+      if (auto removed = parts_.lvm.remove(*found_); !removed) return removed;
+    }
+    return parts_.records.save(promised_record(spec_, record_.access));
+  }();
+  if (!undone)
+    parts_.log.warning("what a failed call made could not be removed; the next call will",
+                       {{"volume", spec_.name.text()}, {"error", undone.error().message()}});
+}
+
+}  // namespace flexlocal::engine

@@ -1,0 +1,62 @@
+// Carries out the plan of lv_plan.h for one volume.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "flexvolume/engine/host/node_config.h"
+#include "flexvolume/engine/lvm/lv_parts.h"
+#include "flexvolume/engine/lvm/lv_plan.h"
+
+namespace flexlocal::engine {
+
+// For one call, while the volume's lock is held.
+class LvMaker {
+ public:
+  LvMaker(const LvParts& parts, const VolumeSpec& spec, const Pool& pool, int lock);
+
+  // Finds the volume or makes it, and returns the path of its device. After a failure nothing
+  // that this call made is left. Killed anywhere, the next call ends where this one would have.
+  Result<std::string> run();
+
+  // The volume's record as run() left it.
+  const Record& record() const { return record_; }
+
+ private:
+  Result<std::string> run_steps();
+  Status carry_out(Step step);
+
+  Status load_record();
+  Status create();
+  Status create_in_group();
+  Status explain_failed_create(const Error& error);
+  Status look_up();
+  void take_over(LogicalVolume volume);
+  Status check_node();
+  Status activate();
+  bool may_be_untold() const;
+  Status probe();
+  Status confirm();
+  Status format();
+  Status mark_ready();
+  Status remove_own();
+  Status save(RecordState state);
+  Error refusal(Step step) const;
+  Error other_size(Bytes size) const;
+  void undo();
+
+  LvParts parts_;
+  const VolumeSpec& spec_;
+  const Pool& pool_;
+  const std::string& group_;
+  std::string device_;
+  int lock_;
+
+  Situation now_;
+  Record record_;
+  std::optional<LogicalVolume> found_;
+  // Set by this call's lvcreate until the volume is ready: what undo() may remove.
+  std::string attempt_made_here_;
+};
+
+}  // namespace flexlocal::engine

@@ -1,0 +1,35 @@
+// What makes, grows and removes logical volumes works with.
+#pragma once
+
+#include <string>
+
+#include "flexvolume/base/log.h"
+#include "flexvolume/engine/host/mount_table.h"
+#include "flexvolume/engine/lvm/filesystem.h"
+#include "flexvolume/engine/lvm/lvm.h"
+#include "flexvolume/engine/volume/record.h"
+
+namespace flexlocal::engine {
+
+struct LvParts {
+  Lvm& lvm;
+  Filesystems& filesystems;
+  Devices& devices;
+  Mounter& mounter;
+  const RecordStore& records;
+  std::string locks;  // the folder of the lock files
+  Log& log;
+};
+
+// kNoSpace or kInvalid when the thin pool cannot promise `more`, kInvalid also when node.conf names
+// none for the pool. A pool that is not active is made so where it is empty, as LVM itself does, or
+// where a killed command left it so. The lock of the volume group is held, so that two calls do not
+// promise the same.
+Status check_thin_room(Lvm& lvm, const std::string& pool_name, const Pool& pool, Bytes more);
+
+// Why the group cannot give what a command of LVM's was refused: kNoSpace with figures where that
+// is the reason, else `error` itself. `taken`: what the volume has already.
+Error explain_lack(Lvm& lvm, const std::string& pool_name, const Pool& pool, Bytes size,
+                   Bytes taken, const Error& error);
+
+}  // namespace flexlocal::engine

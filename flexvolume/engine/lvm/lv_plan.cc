@@ -1,0 +1,74 @@
+#include "flexvolume/engine/lvm/lv_plan.h"
+
+namespace flexlocal::engine {
+namespace {
+
+// The device node of an LV that is known to exist.
+std::optional<Step> step_to_node(const Situation& now) {
+  switch (now.node) {
+    case NodeState::kUnknown:
+      return Step::kCheckNode;
+    case NodeState::kAbsent:
+      return now.activated ? Step::kRefuseNode : Step::kActivate;
+    case NodeState::kDiffers:
+      return Step::kRefuseNode;
+    case NodeState::kMatches:
+      return std::nullopt;
+  }
+  return Step::kRefuseNode;
+}
+
+// A record that knows the device's uuid: the node proves the volume without a single LVM command.
+Step step_with_device(const Situation& now) {
+  const bool ready = now.record == RecordState::kReady;
+  if (now.node == NodeState::kUnknown) return Step::kCheckNode;
+  if (now.node == NodeState::kAbsent) {
+    if (now.lv == LvState::kUnknown) return Step::kLookUp;
+    // A volume that was never ready held no data: it is made anew.
+    if (now.lv == LvState::kAbsent) return ready ? Step::kRefuseGone : Step::kCreate;
+  }
+  if (const auto step = step_to_node(now)) return *step;
+  if (ready) return Step::kMount;
+  if (!now.content) return Step::kProbe;
+  if (*now.content == Content::kComplete) return Step::kMarkReady;
+  if (*now.content == Content::kForeign || now.tagged_ready) return Step::kRefuseContent;
+  return Step::kFormat;
+}
+
+// An LV that LVM knows and no record confirms: a killed call's, or of a host that lost its records.
+Step step_unconfirmed(const Situation& now) {
+  if (const auto step = step_to_node(now)) return *step;
+  if (!now.content) return Step::kProbe;
+  if (*now.content == Content::kComplete) return Step::kMarkReady;
+  if (now.tagged_ready) return Step::kRefuseContent;
+  if (*now.content == Content::kForeign)
+    return now.record == RecordState::kIntent && now.same_attempt ? Step::kRemoveOwn
+                                                                  : Step::kRefuseContent;
+  return Step::kConfirm;
+}
+
+}  // namespace
+
+Step next_step(const Situation& now) {
+  if (now.lv == LvState::kForeign) return Step::kRefuseForeign;
+  if (now.record == RecordState::kWiping || now.tagged_wiping) return Step::kRefuseWiping;
+  if (now.record == RecordState::kReady || now.record == RecordState::kNew)
+    return step_with_device(now);
+  switch (now.lv) {
+    case LvState::kUnknown:
+      // With a promise lvcreate itself finds out whether the name is free: one program less.
+      // An `intent` is looked up first, since a new attempt would forget whose leftover it is.
+      return now.record == RecordState::kPromised ? Step::kCreate : Step::kLookUp;
+    case LvState::kAbsent:
+      return now.record ? Step::kCreate : Step::kRefuseUnknown;
+    case LvState::kCreated:
+      return Step::kConfirm;
+    case LvState::kOurs:
+      return step_unconfirmed(now);
+    case LvState::kForeign:
+      break;
+  }
+  return Step::kRefuseForeign;
+}
+
+}  // namespace flexlocal::engine

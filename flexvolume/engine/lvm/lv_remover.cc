@@ -1,0 +1,172 @@
+#include "flexvolume/engine/lvm/lv_remover.h"
+
+#include <algorithm>
+
+#include "flexvolume/base/text.h"
+#include "flexvolume/engine/lvm/suspension.h"
+#include "flexvolume/engine/volume/volume_lock.h"
+
+namespace flexlocal::engine {
+namespace {
+
+// One call zeroes for about this long; what it has done by then is kept.
+constexpr auto kSlice = std::chrono::seconds(4);
+constexpr Bytes kChunk{512 * kMiB.count()};
+// A slow disk writes a chunk in a minute.
+constexpr auto kChunkDeadline = std::chrono::minutes(5);
+constexpr auto kDiscardDeadline = std::chrono::minutes(10);
+
+// What is read back after a discard: both ends, where file systems keep what they start from, and
+// spots between them. Devices may answer a discard without doing it, or round it to their blocks.
+constexpr Bytes kEnd{kMiB};
+constexpr Bytes kSpot{4 * kKiB.count()};
+constexpr std::uint64_t kSpots = 256;
+
+bool all_zero(std::string_view content) {
+  return content.find_first_not_of('\0') == std::string_view::npos;
+}
+
+}  // namespace
+
+Result<Removal> LvRemover::run(const VolumeSpec& spec, const LogicalVolume& volume) {
+  if (volume.open)
+    return Error(ErrorCode::kBusy, concat("logical volume ", volume.group, '/', volume.name,
+                                          " is in use and is not removed yet"));
+  // What is wiped must be this volume's, to the last extent.
+  Resumer resumer(parts_);
+  const auto resumed =
+      resumer.resume(volume.group, spec.name, volume.device_uuid, volume.thin_pool);
+  if (!resumed) return resumed.error();
+  const bool wipes = spec.on_delete != OnDelete::kNone;
+  const auto mended = resumer.mend_size(volume);
+  // What is at the device's path is of no account where nothing is wiped: LVM is told the LV's
+  // uuid.
+  if (!mended && (wipes || mended.error().code() != ErrorCode::kDenied)) return mended.error();
+  if (wipes) {
+    auto record = announce(spec, volume);
+    if (!record) return record.error();
+    auto wiped = wipe(std::move(*record), spec, volume);
+    if (!wiped || !wiped->done) return wiped;
+  }
+  if (auto removed = remove(spec, volume); !removed) return removed.error();
+  return Removal{};
+}
+
+Result<Record> LvRemover::announce(const VolumeSpec& spec, const LogicalVolume& volume) {
+  auto known = parts_.records.load(spec.name);
+  if (!known) return known.error();
+  if (*known && (*known)->state == RecordState::kWiping &&
+      (*known)->device_uuid == volume.device_uuid && volume.ownership->wiping)
+    return std::move(**known);
+  Record record{.name = spec.name,
+                .state = RecordState::kWiping,
+                .attempt = volume.ownership->attempt,
+                .device_uuid = volume.device_uuid,
+                .volume_group = volume.group,
+                .cluster_id = spec.cluster_id,
+                .claim_namespace = spec.claim_namespace,
+                .fs_type = volume.ownership->fs_type,
+                .size = volume.ownership->size,
+                .backend = spec.backend};
+  if (auto saved = parts_.records.save(record); !saved) return saved.error();
+  if (auto tagged = parts_.lvm.tag_wiping(volume); !tagged) return tagged.error();
+  return record;
+}
+
+// The last look before data is destroyed: the path leads to the very LV whose tags were read.
+Status LvRemover::check_device(const LogicalVolume& volume, const std::string& device) {
+  if (!volume.active)
+    if (auto activated = parts_.lvm.activate(volume); !activated) return activated;
+  const auto uuid = parts_.devices.mapper_uuid(device);
+  if (!uuid) return uuid.error();
+  if (*uuid == volume.device_uuid) return {};
+  return Error(ErrorCode::kCorrupt,
+               concat(device, " is not the device of logical volume ", volume.group, '/',
+                      volume.name, "; compare `dmsetup info` with `lvs -o+lv_uuid`"));
+}
+
+Result<Removal> LvRemover::wipe(Record record, const VolumeSpec& spec,
+                                const LogicalVolume& volume) {
+  const std::string device = device_path(volume.group, volume.name);
+  const bool thin = !volume.thin_pool.empty();
+  const auto checked = check_device(volume, device);
+  const bool hopeless = !checked && (checked.error().code() == ErrorCode::kCorrupt ||
+                                     checked.error().code() == ErrorCode::kDeadline);
+  if (!checked && (!thin || hopeless)) return checked.error();
+  if (thin) {
+    // The pool zeroes a block before any volume sees it, and a discard gives it back to the pool. A
+    // volume that the pool was never told of is removed all the same (see
+    // Lvm::send_create_message).
+    if (auto discarded = checked ? discard(device, volume.size) : checked; !discarded)
+      parts_.log.warning("thin volume is removed without a discard",
+                         {{"volume", volume.name}, {"error", discarded.error().message()}});
+    return Removal{};
+  }
+  const bool begun = record.wiped.count() != 0;
+  if (spec.on_delete == OnDelete::kDiscard && !begun) {
+    const auto discarded = discard(device, volume.size);
+    const auto clean =
+        discarded ? reads_as_zeros(device, volume.size) : Result<bool>(discarded.error());
+    if (clean && *clean) return Removal{};
+    parts_.log.info("discarding did not clear the volume, it is zeroed",
+                    {{"volume", volume.name},
+                     {"reason", clean ? "blocks still have content" : clean.error().message()}});
+  }
+  return zero(std::move(record), device, volume.size);
+}
+
+Status LvRemover::blkdiscard(std::vector<std::string> arguments,
+                             std::chrono::milliseconds deadline) {
+  auto path = tools_.path("blkdiscard");
+  if (!path) return path.error();
+  const auto output = runner_.run({std::move(*path), std::move(arguments), deadline, {}});
+  if (!output) return output.error();
+  if (output->exit_code == 0) return {};
+  return Error(ErrorCode::kFailed, concat("blkdiscard failed (exit code ", output->exit_code,
+                                          "): ", printable(trim(output->err), 500)));
+}
+
+// Without --force, blkdiscard opens the device exclusively: a mounted one is refused once more.
+Status LvRemover::discard(const std::string& device, Bytes size) {
+  return blkdiscard({"--length", concat(size.count()), "--", device}, kDiscardDeadline);
+}
+
+Result<bool> LvRemover::reads_as_zeros(const std::string& device, Bytes size) {
+  const auto clear = [&](Bytes offset, Bytes length) -> Result<bool> {
+    const auto content = parts_.devices.read(device, offset, length.count());
+    if (!content) return content.error();
+    return all_zero(*content);
+  };
+  for (const Bytes offset : {Bytes(0), size - kEnd})
+    if (auto zeros = clear(offset, std::min(kEnd, size)); !zeros || !*zeros) return zeros;
+  const Bytes step(size.count() / kSpots);
+  for (std::uint64_t i = 1; i < kSpots; ++i)
+    if (auto zeros = clear(Bytes(i * step.count()), kSpot); !zeros || !*zeros) return zeros;
+  return true;
+}
+
+Result<Removal> LvRemover::zero(Record record, const std::string& device, Bytes size) {
+  const auto end = std::chrono::steady_clock::now() + kSlice;
+  while (record.wiped < size) {
+    const Bytes length = std::min(kChunk, size - record.wiped);
+    auto zeroed = blkdiscard({"--zeroout", "--offset", concat(record.wiped.count()), "--length",
+                              concat(length.count()), "--", device},
+                             kChunkDeadline);
+    if (!zeroed) return zeroed.error().context("zeroing the volume");
+    record.wiped += length;
+    if (auto saved = parts_.records.save(record); !saved) return saved.error();
+    if (std::chrono::steady_clock::now() >= end) break;
+  }
+  return Removal{.done = record.wiped >= size, .wiped = record.wiped, .size = size};
+}
+
+Status LvRemover::remove(const VolumeSpec& spec, const LogicalVolume& volume) {
+  const auto lock = lock_volume_group(parts_.locks, volume.group);
+  if (!lock) return lock.error();
+  if (auto removed = parts_.lvm.remove(volume); !removed)
+    return removed.error().context(concat("removing ", volume.group, '/', volume.name));
+  parts_.log.info("logical volume removed", {{"volume", spec.name.text()}, {"uuid", volume.uuid}});
+  return parts_.records.remove(spec.name);
+}
+
+}  // namespace flexlocal::engine

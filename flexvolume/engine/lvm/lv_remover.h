@@ -1,0 +1,35 @@
+// Removes a logical volume, once its blocks are wiped.
+#pragma once
+
+#include "flexvolume/engine/host/tools.h"
+#include "flexvolume/engine/lvm/lv_parts.h"
+#include "flexvolume/engine/volume/volume_backend.h"
+
+namespace flexlocal::engine {
+
+// The order: record and tags say `wiping`, from when on nothing mounts the volume; wipe; lvremove;
+// forget the record. A kill anywhere is followed by a call that goes on where this one was.
+class LvRemover {
+ public:
+  LvRemover(const LvParts& parts, CommandRunner& runner, const Tools& tools)
+      : parts_(parts), runner_(runner), tools_(tools) {}
+
+  // `volume` is proven ours. kBusy while it is open. The volume's lock is held.
+  Result<Removal> run(const VolumeSpec& spec, const LogicalVolume& volume);
+
+ private:
+  Result<Record> announce(const VolumeSpec& spec, const LogicalVolume& volume);
+  Status check_device(const LogicalVolume& volume, const std::string& device);
+  Result<Removal> wipe(Record record, const VolumeSpec& spec, const LogicalVolume& volume);
+  Status discard(const std::string& device, Bytes size);
+  Result<bool> reads_as_zeros(const std::string& device, Bytes size);
+  Result<Removal> zero(Record record, const std::string& device, Bytes size);
+  Status blkdiscard(std::vector<std::string> arguments, std::chrono::milliseconds deadline);
+  Status remove(const VolumeSpec& spec, const LogicalVolume& volume);
+
+  LvParts parts_;
+  CommandRunner& runner_;
+  const Tools& tools_;
+};
+
+}  // namespace flexlocal::engine

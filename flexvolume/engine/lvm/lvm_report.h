@@ -1,0 +1,112 @@
+// What LVM says of itself in JSON, read into plain structs.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "flexvolume/base/bytes.h"
+#include "flexvolume/base/result.h"
+#include "flexvolume/engine/contract/contract.h"
+#include "flexvolume/engine/host/space.h"
+
+namespace flexlocal::engine {
+
+// The columns that the parsers need.
+inline constexpr std::string_view kGroupColumns = "vg_name,vg_uuid,vg_size,vg_free,vg_extent_size";
+inline constexpr std::string_view kVolumeOnlyColumns =
+    "lv_name,lv_uuid,lv_size,lv_tags,lv_device_open,lv_active,lv_layout,pool_lv";
+inline constexpr std::string_view kThinPoolColumns =
+    "lv_name,lv_size,pool_lv,data_percent,metadata_percent,zero,lv_health_status,lv_skip_"
+    "activation";
+inline constexpr std::string_view kComponentColumns =
+    "lv_name,lv_parent,lv_active,lv_device_open,lv_permissions";
+inline constexpr std::string_view kThinIdColumn = "thin_id";
+inline constexpr std::string_view kDiskColumns = "vg_name,pv_name,pv_free";
+
+struct VolumeGroup {
+  std::string name;
+  Bytes size;
+  Bytes free;
+  Bytes extent;
+};
+
+struct LogicalVolume {
+  std::string group;
+  std::string name;
+  std::string uuid;         // lv_uuid as LVM prints it
+  std::string device_uuid;  // what device-mapper calls it: "LVM-<vg uuid><lv uuid>", no hyphens
+  Bytes size;
+  bool open = false;  // somebody has the device open: a mount, most often
+  bool active = false;
+  std::string thin_pool;               // of a thin volume; a cache's pool is none
+  std::optional<Ownership> ownership;  // nothing: a stranger's
+  bool owned = false;  // it has our owner tag, as a pool's shared volume, which is no claim's
+};
+
+// A thin pool and what was promised of it, by whomever.
+struct ThinPool {
+  Bytes size;
+  bool active = false;            // else nobody knows how full it is: the percents are 0
+  unsigned data_percent = 0;      // rounded up
+  unsigned metadata_percent = 0;  // rounded up
+  bool zeroing = false;           // blocks are zeroed before a volume sees them
+  Bytes promised;                 // the sum of its volumes' sizes
+  std::string health{};           // in LVM's words (man lvs, lv_health_status); empty: good
+  bool skips_activation = false;  // a plain activation passes it over (man lvchange, -K)
+
+  // An empty pool that is down and that the mount of its first volume makes active.
+  bool waits_for_first_volume() const {
+    return !active && promised == Bytes(0) && health.empty() && !skips_activation;
+  }
+};
+
+// A volume that is to be made here and is not yet, see promised_record().
+struct PromisedVolume {
+  VolumeName name;
+  std::string cluster_id;
+};
+
+// A volume that is kept although no PersistentVolume may stand for it, see Retained.
+struct RetainedVolume {
+  std::string name;
+  std::string cluster_id;
+};
+
+// Which claim's access mode the volume's record says; the empty uid: none's, see PromisedAccess.
+struct RecordedAccess {
+  std::string cluster_id;
+  std::string claim_uid;
+};
+
+struct Inventory {
+  std::vector<VolumeGroup> groups;
+  std::vector<LogicalVolume> volumes;  // those with our owner tag, of whichever cluster
+  // Added by Engine::inventory, which knows the pools:
+  std::vector<Space> spaces{};
+  std::vector<Holding> holdings{};
+  std::vector<PromisedVolume> promised{};
+  std::vector<RetainedVolume> retained{};
+  std::map<std::string, RecordedAccess> access{};  // by volume
+};
+
+// What `vgs` and `lvs` printed with --reportformat json. kCorrupt when it is not that.
+Result<std::vector<VolumeGroup>> parse_volume_groups(std::string_view report);
+Result<std::vector<LogicalVolume>> parse_logical_volumes(std::string_view report);
+// Of `lvs` with a thin pool and its volumes: kNotFound when there is no such pool.
+Result<ThinPool> parse_thin_pool(std::string_view report, std::string_view name);
+// Of `lvs -a` with a group's volumes: those hidden ones that the volume is made of (a thin pool's
+// data and metadata, a mirror's images), and those that these are made of, which are active,
+// writable and not open.
+Result<std::vector<std::string>> parse_idle_components(std::string_view report,
+                                                       std::string_view volume);
+// Of `lvs` with one thin volume: the pool's number for it. kNotFound when there is no such volume.
+Result<unsigned> parse_thin_id(std::string_view report);
+// Of `vgs` with a row for each disk: what is free there.
+Result<std::vector<Bytes>> parse_disks(std::string_view report);
+// Of `vgs` with columns of both: a row for each volume, none for a group that has no volume.
+Result<Inventory> parse_inventory(std::string_view report);
+
+}  // namespace flexlocal::engine

@@ -1,0 +1,252 @@
+#include "flexvolume/engine/lvm/suspension.h"
+
+#include <algorithm>
+#include <set>
+
+#include "flexvolume/base/first_failure.h"
+#include "flexvolume/base/text.h"
+#include "flexvolume/engine/volume/volume_lock.h"
+
+namespace flexlocal::engine {
+namespace {
+
+using Rows = std::vector<MapperRow>;
+
+// As device-mapper calls an LV.
+std::string mapper_name(const std::string& group, const std::string& name) {
+  const std::string path = device_path(group, name);
+  return path.substr(path.rfind('/') + 1);
+}
+
+// Whether device-mapper's name is that of an LV of the group, or of a part of one.
+bool is_in_group(const std::string& name, const std::string& group) {
+  const std::string start = mapper_name(group, "");
+  // Two hyphens are one in the group's own name.
+  return name.starts_with(start) && name.substr(start.size(), 1) != "-";
+}
+
+// The devices that a thin pool's volumes stand on.
+bool is_below_pool(const std::string& name, const std::string& group, const std::string& pool) {
+  if (pool.empty()) return false;
+  const std::string start = mapper_name(group, pool);
+  return name == start + "-tpool" || name.starts_with(start + "_tdata") ||
+         name.starts_with(start + "_tmeta");
+}
+
+// These and the pool's own device, which only LVM uses.
+bool is_of_pool(const std::string& name, const std::string& group, const std::string& pool) {
+  return !pool.empty() && (name == mapper_name(group, pool) || is_below_pool(name, group, pool));
+}
+
+// The volume's own device, and those of a mirror that it is made of.
+bool is_of_volume(const std::string& name, const LogicalVolume& volume) {
+  const std::string own = mapper_name(volume.group, volume.name);
+  return name == own || name.starts_with(own + "_rimage_") || name.starts_with(own + "_rmeta_");
+}
+
+// A pool's table that was not taken up is left alone: a pool that has taken up a larger one never
+// takes a smaller one again (drivers/md/dm-thin.c, maybe_resize_data_dev), and no command of ours
+// extends a pool.
+bool is_pool_suspended(const Rows& rows, const std::string& group, const std::string& pool) {
+  return std::any_of(rows.begin(), rows.end(), [&](const MapperRow& row) {
+    return row.suspended && is_of_pool(row.name, group, pool);
+  });
+}
+
+bool is_volume_unfinished(const Rows& rows, const LogicalVolume& volume) {
+  const auto is_left = [&](const MapperRow& row) {
+    if (is_of_volume(row.name, volume)) return row.unfinished();
+    return row.suspended && is_below_pool(row.name, volume.group, volume.thin_pool);
+  };
+  return std::any_of(rows.begin(), rows.end(), is_left);
+}
+
+bool is_group_unfinished(const Rows& rows, const std::string& group) {
+  return std::any_of(rows.begin(), rows.end(), [&](const MapperRow& row) {
+    return row.unfinished() && is_in_group(row.name, group);
+  });
+}
+
+std::set<std::string> groups_of(const NodeConfig& config) {
+  std::set<std::string> groups;
+  for (const auto& [name, pool] : config.pools)
+    if (!pool.volume_group.empty()) groups.insert(pool.volume_group);
+  return groups;
+}
+
+bool is_in_pools(const NodeConfig& config, const std::string& name) {
+  const auto groups = groups_of(config);
+  return std::any_of(groups.begin(), groups.end(),
+                     [&](const std::string& group) { return is_in_group(name, group); });
+}
+
+Error stays_unfinished(const std::string& what) {
+  return Error(ErrorCode::kBusy,
+               concat("a killed command left ", what,
+                      " suspended or with another table than LVM's metadata say, and `lvchange "
+                      "--refresh` did not mend it; see `dmsetup info -c -o "
+                      "name,suspended,tables_loaded`"));
+}
+
+}  // namespace
+
+Result<std::optional<MapperState>> Resumer::mapper_state_of(const std::string& path) const {
+  const auto state = parts_.devices.mapper_state(path);
+  if (state) return std::optional(*state);
+  // Not active, or not LVM's: whoever uses it finds out.
+  if (state.error().code() == ErrorCode::kNotFound || state.error().code() == ErrorCode::kDenied)
+    return std::optional<MapperState>();
+  return state.error();
+}
+
+Result<bool> Resumer::is_suspended(const std::string& group, const std::string& name,
+                                   const std::string& thin_pool) const {
+  const auto own = mapper_state_of(device_path(group, name));
+  if (!own) return own.error();
+  if (*own && (*own)->suspended) return true;
+  if (thin_pool.empty()) return false;
+  // What suspends the pool's data or metadata has suspended this one before (libdm/libdm-deptree.c,
+  // dm_tree_suspend_children).
+  const auto pool = mapper_state_of(concat(device_path(group, thin_pool), "-tpool"));
+  if (!pool) return pool.error();
+  if (*pool) return (*pool)->suspended;
+  // A killed command may have left it without its node in /dev.
+  const auto devices = parts_.devices.mapper_devices();
+  if (!devices) return devices.error();
+  return std::any_of(devices->begin(), devices->end(), [&](const MapperDevice& device) {
+    return device.suspended && is_below_pool(device.name, group, thin_pool);
+  });
+}
+
+Status Resumer::resume(const std::string& group, const VolumeName& name,
+                       const std::string& device_uuid, const std::string& thin_pool) {
+  const auto suspended = is_suspended(group, name.text(), thin_pool);
+  if (!suspended) return suspended.error();
+  if (!*suspended) return {};
+  const auto finished = finish_if(
+      group, name, [&](const LogicalVolume& volume) { return volume.device_uuid == device_uuid; });
+  if (!finished) return finished.error();
+  if (*finished) return {};
+  return Error(ErrorCode::kDenied,
+               concat("the device of ", group, '/', name.text(),
+                      " is suspended and not the volume's; see `dmsetup info`"));
+}
+
+Result<bool> Resumer::finish_if(const std::string& group, const VolumeName& name,
+                                const IsMeant& is_meant) {
+  const auto lock = lock_volume_group(parts_.locks, group);
+  if (!lock) return lock.error();
+  const auto found = parts_.lvm.find_on(group, name);
+  if (!found) return found.error();
+  if (!*found || !is_meant(**found)) return false;
+  if (auto finished = finish(**found); !finished) return finished.error();
+  return true;
+}
+
+Result<bool> Resumer::is_finished(const LogicalVolume& volume) {
+  const auto state = parts_.devices.mapper_state(device_path(volume.group, volume.name));
+  if (!state && state.error().code() == ErrorCode::kNotFound) return true;
+  if (!state) return state.error();
+  const auto rows = parts_.lvm.mapper_rows();
+  if (!rows) return rows.error();
+  return !is_volume_unfinished(*rows, volume) && state->size == volume.size;
+}
+
+Status Resumer::finish(const LogicalVolume& volume) {
+  const auto finished = is_finished(volume);
+  if (!finished) return finished.error();
+  return *finished ? Status() : finish_found(volume);
+}
+
+// A pool comes first: to refresh a volume on a pool that is suspended waits for the pool.
+Status Resumer::finish_found(const LogicalVolume& volume) {
+  const std::string what = concat("logical volume ", volume.group, '/', volume.name);
+  if (auto pool = finish_pool_locked(volume.group, volume.thin_pool); !pool) return pool;
+  if (auto refreshed = parts_.lvm.refresh(volume); !refreshed)
+    return refreshed.error().context(concat("finishing what a killed command left of ", what));
+  // A killed lvextend may have committed what it had not done, so the size is asked for again.
+  const auto name = VolumeName::parse(volume.name);
+  auto found = name ? parts_.lvm.find_on(volume.group, *name)
+                    : Result<std::optional<LogicalVolume>>(std::optional(volume));
+  if (!found) return found.error();
+  if (!*found || (*found)->uuid != volume.uuid) return {};  // it is gone: nothing of it is left
+  const auto finished = is_finished(**found);
+  if (!finished) return finished.error();
+  if (!*finished) return stays_unfinished(what);
+  parts_.log.warning("finished what a killed LVM command had left of a volume's device",
+                     {{"volume", volume.name}, {"group", volume.group}});
+  return {};
+}
+
+Status Resumer::mend_size(const LogicalVolume& seen) {
+  const auto state = parts_.devices.mapper_state(device_path(seen.group, seen.name));
+  if (!state && state.error().code() == ErrorCode::kNotFound) return {};
+  if (!state) return state.error();
+  const auto name = VolumeName::parse(seen.name);
+  if (state->size == seen.size || !name) return {};
+  const auto finished = finish_if(
+      seen.group, *name, [&](const LogicalVolume& volume) { return volume.uuid == seen.uuid; });
+  return finished ? Status() : finished.error();
+}
+
+Status Resumer::resume_all(const NodeConfig& config) {
+  const auto devices = parts_.devices.mapper_devices();
+  if (!devices) return devices.error();
+  const bool any = std::any_of(devices->begin(), devices->end(), [&](const MapperDevice& device) {
+    return device.suspended && is_in_pools(config, device.name);
+  });
+  return any ? finish_all(config) : Status();
+}
+
+Status Resumer::finish_all(const NodeConfig& config) {
+  const auto devices = parts_.devices.mapper_devices();
+  if (!devices) return devices.error();
+  const bool any = std::any_of(devices->begin(), devices->end(), [&](const MapperDevice& device) {
+    return is_in_pools(config, device.name);
+  });
+  if (!any) return {};
+  const auto rows = parts_.lvm.mapper_rows();
+  if (!rows) return rows.error();
+  FirstFailure all;
+  for (const auto& named : config.pools) all.note(finish_thin_pool(named.second, *rows));
+  for (const std::string& group : groups_of(config))
+    if (is_group_unfinished(*rows, group)) all.note(finish_volumes(group, *rows));
+  return all.status();
+}
+
+Status Resumer::finish_volumes(const std::string& group, const Rows& rows) {
+  const auto volumes = parts_.lvm.volumes_on(group);
+  if (!volumes) return volumes.error();
+  FirstFailure all;
+  for (const LogicalVolume& volume : *volumes) {
+    if (!volume.owned || !is_volume_unfinished(rows, volume)) continue;
+    const auto lock = lock_volume_group(parts_.locks, group);
+    all.note(lock ? finish(volume) : Status(lock.error()));
+  }
+  return all.status();
+}
+
+Status Resumer::finish_thin_pool(const Pool& pool, const Rows& rows) {
+  if (!is_pool_suspended(rows, pool.volume_group, pool.thin_pool)) return {};
+  const auto lock = lock_volume_group(parts_.locks, pool.volume_group);
+  if (!lock) return lock.error();
+  return finish_pool_locked(pool.volume_group, pool.thin_pool);
+}
+
+Status Resumer::finish_pool_locked(const std::string& group, const std::string& pool) {
+  if (pool.empty()) return {};
+  const auto before = parts_.lvm.mapper_rows();
+  if (!before) return before.error();
+  if (!is_pool_suspended(*before, group, pool)) return {};
+  const std::string what = concat("thin pool ", group, '/', pool);
+  if (auto refreshed = parts_.lvm.refresh_thin_pool(group, pool); !refreshed)
+    return refreshed.error().context(concat("finishing what a killed command left of ", what));
+  const auto after = parts_.lvm.mapper_rows();
+  if (!after) return after.error();
+  if (is_pool_suspended(*after, group, pool)) return stays_unfinished(what);
+  parts_.log.warning("finished what a killed LVM command had left of a thin pool",
+                     {{"thin_pool", pool}, {"group", group}});
+  return {};
+}
+
+}  // namespace flexlocal::engine

@@ -1,0 +1,296 @@
+#include "flexvolume/engine/quota/quota_backend.h"
+
+#include <algorithm>
+
+#include "flexvolume/base/text.h"
+#include "flexvolume/engine/quota/shared_volume.h"
+
+namespace flexlocal::engine {
+namespace {
+
+Error no_file_system(const std::string& pool_name) {
+  return Error(ErrorCode::kInvalid,
+               concat("pool \"", pool_name,
+                      "\" has neither quota-path nor quota-size in node.conf, so that it has no "
+                      "quota volumes"));
+}
+
+// A folder's name in any area begins with its volume's.
+std::optional<VolumeName> volume_of(const std::string& folder) {
+  constexpr std::size_t kNameLength = 40;
+  auto name = VolumeName::parse(std::string_view(folder).substr(0, kNameLength));
+  return name ? std::optional(std::move(*name)) : std::nullopt;
+}
+
+// Of a shared file system that the pool's first volume will make.
+Space space_to_make(const Inventory& inventory, const std::string& id, const Pool& pool) {
+  const auto group = std::find_if(inventory.groups.begin(), inventory.groups.end(),
+                                  [&](const auto& g) { return g.name == pool.volume_group; });
+  const bool fits = group != inventory.groups.end() &&
+                    cost(pool.layout, pool.quota_size, group->extent) <= group->free;
+  const Bytes offered = fits ? surely_offered(pool.quota_size) : Bytes();
+  const QuotaRoom room = quota_room({offered, offered, {}}, {}, pool.overcommit_percent);
+  return {id, room.size, room.free(), Bytes(4096), {}};
+}
+
+Error being_removed(const VolumeSpec& spec) {
+  return Error(ErrorCode::kDenied,
+               concat("volume ", spec.name.text(), " is being removed and is not mounted"));
+}
+
+}  // namespace
+
+QuotaBackend::QuotaBackend(const BackendParts& parts, ProjectFolders& folders, QuotaTuning tuning)
+    : parts_(parts),
+      folders_(folders),
+      tuning_(std::move(tuning)),
+      xfs_quota_(parts.runner, parts.tools) {}
+
+Result<std::optional<SharedMount>> QuotaBackend::locate(const std::string& pool_name,
+                                                        const Pool& pool, Absent absent) {
+  if (pool.quota_size.count() != 0)
+    return SharedVolume(parts_, pool_name, pool).ensure(absent == Absent::kMake);
+  if (pool.quota_path.empty()) return no_file_system(pool_name);
+  const auto table = parts_.mounter.table();
+  if (!table) return table.error();
+  auto found = find_shared_mount(*table, pool.quota_path);
+  if (!found) return found.error();
+  return std::optional(std::move(*found));
+}
+
+Result<std::optional<QuotaPool>> QuotaBackend::open(const std::string& pool_name, const Pool& pool,
+                                                    Absent absent) {
+  const std::string doing = concat("pool \"", pool_name, '"');
+  auto mount = locate(pool_name, pool, absent);
+  if (!mount) return mount.error().context(doing);
+  if (!*mount) return std::optional<QuotaPool>();
+  if (auto same = folders_.check_device(parts_.root + (*mount)->source, (*mount)->number); !same)
+    return same.error().context(doing);
+  auto shared = SharedFileSystem::open(std::move(**mount), parts_.root);
+  if (!shared) return shared.error().context(doing);
+  return std::optional<QuotaPool>(std::in_place, QuotaPoolParts{folders_, xfs_quota_, parts_.log},
+                                  pool_name, pool.overcommit_percent, std::move(*shared));
+}
+
+// The record is the node's own word: with it, a folder that is missing is a loss and not a volume
+// that is still to be made.
+Result<std::optional<Record>> QuotaBackend::load_record(const VolumeSpec& spec) const {
+  auto record = parts_.records.load(spec.name);
+  if (!record || !*record) return record;
+  if ((*record)->backend != Backend::kQuota || (*record)->cluster_id != spec.cluster_id ||
+      (*record)->claim_namespace != spec.claim_namespace)
+    return Error(ErrorCode::kDenied, "the volume on this node belongs to another claim");
+  return record;
+}
+
+Record QuotaBackend::record_of(const VolumeSpec& spec, std::uint32_t project_id, RecordState state,
+                               const std::optional<Record>& before) {
+  Record record = promised_record(spec, before ? before->access : PromisedAccess());
+  record.state = state;
+  record.project_id = project_id;
+  return record;
+}
+
+Result<MountSource> QuotaBackend::make(const VolumeSpec& spec, const Pool& pool, int lock) {
+  if (spec.on_delete == OnDelete::kZero)
+    return Error(ErrorCode::kInvalid,
+                 "onDelete \"zero\" is not possible with backend quota, whose volumes share one "
+                 "file system and are removed file by file; accepted: discard, none");
+  const auto record = load_record(spec);
+  if (!record) return record.error();
+  if (*record && (*record)->state == RecordState::kWiping) return being_removed(spec);
+  auto opened = open(spec.pool, pool, Absent::kMake);
+  if (!opened) return opened.error();
+  const auto folder = find_or_make(**opened, spec, *record, lock);
+  if (!folder) return folder.error();
+  if (auto checked = (*opened)->check(*folder, spec); !checked) return checked.error();
+  if (!*record || (*record)->state == RecordState::kPromised) {
+    const std::uint32_t id = folder->mark->project_id;
+    auto saved = parts_.records.save(record_of(spec, id, RecordState::kReady, *record));
+    if (!saved) return saved.error();
+  }
+  const SharedFileSystem& shared = (*opened)->shared();
+  return MountSource{
+      .device = shared.mount().source,
+      .fs_type = {},
+      .data = {},
+      .folder = shared.host_path(Area::kVolumes, spec.name.text()),
+      .root = SharedFileSystem::path_in(Area::kVolumes, spec.name.text()),
+      .for_one_pod = *record && (*record)->access.mode == AccessMode::kReadWriteOncePod};
+}
+
+Result<QuotaFolder> QuotaBackend::find_or_make(QuotaPool& pool, const VolumeSpec& spec,
+                                               const std::optional<Record>& record, int lock) {
+  const std::string& name = spec.name.text();
+  auto found = pool.find(Area::kVolumes, name);
+  if (!found) return found.error();
+  if (*found) return std::move(**found);
+  const std::string path = pool.shared().host_path(Area::kVolumes, name);
+  const auto buried = QuotaRemoval(removal_parts(), pool, spec).is_buried();
+  if (!buried) return buried.error();
+  if (*buried) return being_removed(spec);
+  if (!record) return unpromised(spec);
+  if (record->state != RecordState::kPromised)
+    return Error(
+        ErrorCode::kCorrupt,
+        concat("folder ", path, " held data and is gone; is another file system mounted at ",
+               pool.shared().mount().path, '?'));
+  if (auto created = pool.create(spec, lock); !created) return created.error();
+  found = pool.find(Area::kVolumes, name);
+  if (!found) return found.error();
+  if (!*found) return Error(ErrorCode::kFailed, concat("folder ", path, " vanished; try again"));
+  return std::move(**found);
+}
+
+// A larger limit is seen at once.
+Status QuotaBackend::finish_growth(const VolumeSpec&, const std::string&) { return {}; }
+
+Status QuotaBackend::grow(const VolumeSpec& spec, const Pool& pool, Bytes size, int lock) {
+  const std::string doing = concat("cannot grow volume ", spec.name.text());
+  auto opened = open(spec.pool, pool, Absent::kLeave);
+  if (!opened) return opened.error().context(doing);
+  const Error missing(ErrorCode::kNotFound, concat(doing, ": it has not been made yet"));
+  if (!*opened) return missing;
+  const auto folder = (*opened)->find(Area::kVolumes, spec.name.text());
+  if (!folder) return folder.error().context(doing);
+  if (!*folder) return missing;
+  if (auto checked = (*opened)->check(**folder, spec); !checked)
+    return checked.error().context(doing);
+  if (auto raised = (*opened)->raise(**folder, size, lock); !raised)
+    return raised.error().context(doing);
+  return {};
+}
+
+QuotaRemovalParts QuotaBackend::removal_parts() const {
+  return {folders_, tuning_.proc, tuning_.removal_slice};
+}
+
+Result<Removal> QuotaBackend::remove(const VolumeSpec& spec, const Pool& pool) {
+  auto opened = open(spec.pool, pool, Absent::kLeave);
+  if (!opened) return opened.error().context(concat("cannot remove volume ", spec.name.text()));
+  Removal removal;
+  if (*opened) {
+    auto removed = remove_from(**opened, spec);
+    if (!removed || !removed->done) return removed;
+  } else if (auto gone = prove_gone(spec); !gone) {
+    return gone.error();
+  }
+  if (auto forgotten = parts_.records.remove(spec.name); !forgotten) return forgotten.error();
+  return removal;
+}
+
+Result<Removal> QuotaBackend::remove_from(QuotaPool& pool, const VolumeSpec& spec) {
+  QuotaRemoval removal(removal_parts(), pool, spec);
+  const auto found = removal.find_removable();
+  if (!found) return found.error();
+  if (*found) {
+    // From here on a mount is refused, even where the folder is not moved yet.
+    const std::uint32_t id = (*found)->mark->project_id;
+    if (auto saved = parts_.records.save(record_of(spec, id, RecordState::kWiping, {})); !saved)
+      return saved.error();
+    if (auto buried = removal.bury(**found); !buried) return buried.error();
+    parts_.log.info("quota folder being removed",
+                    {{"volume", spec.name.text()}, {"project", concat(id)}});
+  } else if (const auto buried = removal.is_buried(); !buried || !*buried) {
+    if (!buried) return buried.error();
+    if (auto gone = prove_gone(spec); !gone) return gone.error();
+  }
+  return removal.clear_away();
+}
+
+// The folder's own mark stays as it is: a longer one could take a block, of which a full volume has
+// none. So the record is needed, and a host that lost it gets it back.
+Status QuotaBackend::set_retained(const VolumeSpec& spec, const Pool& pool, Retained retained) {
+  auto record = load_record(spec);
+  if (record && (!*record || (*record)->state == RecordState::kPromised))
+    record = restore_record(spec, pool, *record);
+  if (!record) return record.error();
+  const bool wanted = retained == Retained::kYes;
+  if (!*record || (*record)->retained == wanted) return {};
+  (*record)->retained = wanted;
+  return parts_.records.save(**record);
+}
+
+// Of a folder that is there; not saved. Nothing when the volume has not been made.
+Result<std::optional<Record>> QuotaBackend::restore_record(const VolumeSpec& spec, const Pool& pool,
+                                                           const std::optional<Record>& before) {
+  auto opened = open(spec.pool, pool, Absent::kLeave);
+  if (!opened) return opened.error();
+  if (!*opened) return std::optional<Record>();
+  const auto folder = (*opened)->find(Area::kVolumes, spec.name.text());
+  if (!folder) return folder.error();
+  if (!*folder) return std::optional<Record>();
+  if (auto checked = (*opened)->check(**folder, spec); !checked) return checked.error();
+  return std::optional(record_of(spec, (*folder)->mark->project_id, RecordState::kReady, before));
+}
+
+// "Not found" on another file system than the volume is on is no proof.
+Status QuotaBackend::prove_gone(const VolumeSpec& spec) const {
+  const auto record = parts_.records.load(spec.name);
+  if (!record) return record.error();
+  if (!*record || (*record)->state != RecordState::kReady) return {};
+  return Error(
+      ErrorCode::kUnavailable,
+      concat("volume ", spec.name.text(), " was made on this node, but is not where pool \"",
+             spec.pool, "\" is in node.conf; mount its file system or correct node.conf"));
+}
+
+Result<std::vector<QuotaVolume>> QuotaBackend::volumes(const std::string& pool_name,
+                                                       const Pool& pool) {
+  auto opened = open(pool_name, pool, Absent::kLeave);
+  if (!opened) return opened.error();
+  if (!*opened) return std::vector<QuotaVolume>();
+  return volumes_of(**opened);
+}
+
+Result<std::vector<QuotaVolume>> QuotaBackend::volumes_of(QuotaPool& pool) {
+  std::vector<QuotaVolume> all;
+  for (const Area area : {Area::kVolumes, Area::kNew, Area::kTrash}) {
+    const auto names = pool.shared().names(area);
+    if (!names) return names.error();
+    for (const std::string& folder : *names) {
+      const auto name = volume_of(folder);
+      if (!name) continue;
+      const auto found = pool.find(area, folder);
+      if (!found) return found.error();
+      if (!*found || !(*found)->mark) continue;  // gone meanwhile, or nothing in it
+      const auto quota = pool.quota((*found)->mark->project_id);
+      if (!quota) return quota.error();
+      all.push_back({name->text(), area, (*found)->mark->owner, quota->limit, quota->used});
+    }
+  }
+  return all;
+}
+
+Status QuotaBackend::add_to(Inventory& inventory, const NodeConfig& config) {
+  for (const auto& [name, pool] : config.pools) {
+    if (space_id(Backend::kQuota, name, pool).empty()) continue;
+    if (auto added = add_pool(inventory, name, pool); !added)
+      parts_.log.warning("a pool's shared file system cannot be seen",
+                         {{"pool", name}, {"error", added.error().message()}});
+  }
+  return {};
+}
+
+Status QuotaBackend::add_pool(Inventory& inventory, const std::string& name, const Pool& pool) {
+  const std::string id = space_id(Backend::kQuota, name, pool);
+  auto opened = open(name, pool, Absent::kLeave);
+  if (!opened) return opened.error();
+  if (!*opened) {
+    inventory.spaces.push_back(space_to_make(inventory, id, pool));
+    return {};
+  }
+  // Both of one moment: no volume is missing from both, or counted in one only.
+  const auto lock = (*opened)->shared().lock();
+  if (!lock) return lock.error();
+  const auto volumes = volumes_of(**opened);
+  if (!volumes) return volumes.error();
+  const auto room = (*opened)->room();
+  if (!room) return room.error();
+  for (const QuotaVolume& volume : *volumes)
+    inventory.holdings.push_back({volume.name, id, volume.limit});
+  inventory.spaces.push_back({id, room->room.size, room->room.free(), room->block, {}});
+  return {};
+}
+
+}  // namespace flexlocal::engine

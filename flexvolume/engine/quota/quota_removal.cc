@@ -1,0 +1,127 @@
+#include "flexvolume/engine/quota/quota_removal.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "flexvolume/base/text.h"
+#include "flexvolume/engine/host/mount_users.h"
+#include "flexvolume/engine/quota/folder_removal.h"
+
+namespace flexlocal::engine {
+namespace {
+
+// "pvc-<uid>-1048576": the project's id keeps one removal apart from the next.
+bool parse_heap_name(std::string_view text, std::string_view volume, std::uint32_t& id) {
+  unsigned long long number = 0;
+  if (!text.starts_with(volume) || !text.substr(volume.size()).starts_with('-')) return false;
+  if (!parse_number(text.substr(volume.size() + 1), UINT32_MAX, number)) return false;
+  id = static_cast<std::uint32_t>(number);
+  return true;
+}
+
+}  // namespace
+
+Result<std::optional<QuotaFolder>> QuotaRemoval::find_removable() {
+  const std::string& name = spec_.name.text();
+  auto found = pool_.find(Area::kVolumes, name);
+  if (!found || !*found) return found;
+  const auto& mark = (*found)->mark;
+  if (!mark || !owns(mark->owner, spec_))
+    return Error(ErrorCode::kDenied,
+                 concat("folder ", pool_.shared().host_path(Area::kVolumes, name),
+                        " is not removed: its attribute trusted.flexlocal does not say that it is "
+                        "this claim's"));
+  if (auto unused = check_unused(); !unused) return unused.error();
+  return found;
+}
+
+Status QuotaRemoval::check_unused() {
+  const SharedFileSystem& shared = pool_.shared();
+  const std::string& name = spec_.name.text();
+  const auto user = find_user_anywhere(
+      parts_.proc, {shared.mount().number, SharedFileSystem::path_in(Area::kVolumes, name),
+                    shared.host_path(Area::kVolumes, name)});
+  if (!user) return user.error().context("cannot tell whether the volume is mounted");
+  if (!*user) return {};
+  return Error(
+      ErrorCode::kBusy,
+      concat("volume ", name, " is in use and is not removed yet: it is ", "mounted at ", **user));
+}
+
+Status QuotaRemoval::bury(const QuotaFolder& folder) {
+  SharedFileSystem& shared = pool_.shared();
+  const std::string& name = spec_.name.text();
+  const std::string heap_name = concat(name, '-', folder.mark->project_id);
+  const UniqueFd& trash = shared.area(Area::kTrash);
+  if (::mkdirat(trash.get(), heap_name.c_str(), 0700) != 0 && errno != EEXIST)
+    return Error::from_errno(errno, concat("making ", shared.host_path(Area::kTrash, heap_name)));
+  const auto heap = shared.open_folder(Area::kTrash, heap_name);
+  if (!heap) return heap.error();
+  // Whose it was must be known to the end, and the folder itself may go before what was in it.
+  if (auto marked = parts_.folders.set_mark(*heap, to_mark(spec_, folder.mark->project_id));
+      !marked)
+    return marked;
+  if (auto synced = shared.sync(trash); !synced) return synced;
+  return shared.move(Area::kVolumes, name, *heap, "volume");
+}
+
+Result<std::vector<std::string>> QuotaRemoval::heaps() {
+  const auto names = pool_.shared().names(Area::kTrash);
+  if (!names) return names.error();
+  std::vector<std::string> found;
+  std::uint32_t id = 0;
+  for (const std::string& name : *names)
+    if (parse_heap_name(name, spec_.name.text(), id)) found.push_back(name);
+  return found;
+}
+
+Result<bool> QuotaRemoval::is_buried() {
+  const auto found = heaps();
+  if (!found) return found.error();
+  return !found->empty();
+}
+
+Result<Removal> QuotaRemoval::clear_away() {
+  if (auto discarded = pool_.discard_new(spec_.name.text()); !discarded) return discarded.error();
+  const auto found = heaps();
+  if (!found) return found.error();
+  for (const std::string& name : *found) {
+    auto cleared = clear_heap(name);
+    if (!cleared || !cleared->done) return cleared;
+  }
+  return Removal{};
+}
+
+Result<Removal> QuotaRemoval::clear_heap(const std::string& name) {
+  const auto heap = pool_.find(Area::kTrash, name);
+  if (!heap) return heap.error();
+  if (!*heap) return Removal{};
+  // A heap without a mark is of a call that was killed before it put anything in.
+  if ((*heap)->mark && !owns((*heap)->mark->owner, spec_))
+    return Error(ErrorCode::kDenied, concat(pool_.shared().host_path(Area::kTrash, name),
+                                            " is not this claim's and is not removed"));
+  std::uint32_t id = 0;
+  parse_heap_name(name, spec_.name.text(), id);
+  if ((*heap)->mark) {
+    const auto end = std::chrono::steady_clock::now() + parts_.slice;
+    const auto emptied =
+        empty_heap((*heap)->folder, [&] { return std::chrono::steady_clock::now() >= end; });
+    if (!emptied) return emptied.error().context(concat("removing the files of ", name));
+    if (!*emptied) {
+      const auto quota = pool_.quota(id);
+      if (!quota) return quota.error();
+      return Removal{.done = false, .wiped = quota->limit - quota->used, .size = quota->limit};
+    }
+    if (auto cleared = pool_.clear_limit(id); !cleared) return cleared.error();
+  }
+  const UniqueFd& trash = pool_.shared().area(Area::kTrash);
+  if (::unlinkat(trash.get(), name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT)
+    return Error::from_errno(errno, concat("removing ", name));
+  if (auto synced = pool_.shared().sync(trash); !synced) return synced.error();
+  return Removal{};
+}
+
+}  // namespace flexlocal::engine

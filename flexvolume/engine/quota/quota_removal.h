@@ -1,0 +1,46 @@
+// Removes one quota folder with everything in it, in slices: unreachable at once, gone in the end.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "flexvolume/engine/quota/quota_pool.h"
+#include "flexvolume/engine/volume/volume_backend.h"
+
+namespace flexlocal::engine {
+
+struct QuotaRemovalParts {
+  ProjectFolders& folders;
+  std::string proc;                 // where the host's processes are listed
+  std::chrono::milliseconds slice;  // how long one call works
+};
+
+class QuotaRemoval {
+ public:
+  QuotaRemoval(const QuotaRemovalParts& parts, QuotaPool& pool, const VolumeSpec& spec)
+      : parts_(parts), pool_(pool), spec_(spec) {}
+
+  // Whether the volume may be removed: nothing when it is not at its place, kDenied when it is not
+  // the claim's, kBusy when it is mounted in any mount namespace or something is mounted in it.
+  Result<std::optional<QuotaFolder>> find_removable();
+
+  // Moves it where no mount finds it.
+  Status bury(const QuotaFolder& folder);
+
+  // What is buried of the volume, and what a killed creation left: removed as far as a slice goes.
+  Result<Removal> clear_away();
+
+  // Whether there is anything of it in the trash.
+  Result<bool> is_buried();
+
+ private:
+  Status check_unused();
+  Result<std::vector<std::string>> heaps();
+  Result<Removal> clear_heap(const std::string& name);
+
+  QuotaRemovalParts parts_;
+  QuotaPool& pool_;
+  const VolumeSpec& spec_;
+};
+
+}  // namespace flexlocal::engine

@@ -1,0 +1,85 @@
+// The record of a volume on this host: what makes a repeated mount possible without LVM, and
+// what tells a killed call's leftovers from data.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "flexvolume/base/result.h"
+#include "flexvolume/engine/contract/contract.h"
+
+namespace flexlocal::engine {
+
+inline constexpr std::string_view kRecordFolder = "/var/lib/flexlocal/volumes";
+
+// In the order of a volume's life.
+enum class RecordState {
+  kPromised,  // the node daemon decided that the volume is to be here; nothing is made yet
+  kIntent,    // lvcreate is about to run; an LV tagged with `attempt` was made by that very call
+  kNew,       // the LV is there and wiped, the file system is not proven complete
+  kReady,     // the file system was complete; from now on nothing may format it
+  kWiping     // its removal has begun; from now on nothing may mount it
+};
+std::string_view to_string(RecordState state);
+
+// The access mode as it was promised to one claim. Whatever is written into the PersistentVolume's
+// list of modes later does not change it; another claim that the PersistentVolume is bound to is
+// promised its own.
+struct PromisedAccess {
+  AccessMode mode = AccessMode::kReadWriteOnce;
+  std::string claim_uid{};  // empty: nobody has recorded a mode yet, as before there were any
+
+  bool operator==(const PromisedAccess&) const = default;
+};
+
+struct Record {
+  VolumeName name;
+  RecordState state = RecordState::kIntent;
+  std::string attempt{};      // random, one for every lvcreate
+  std::string device_uuid{};  // device-mapper's uuid of the LV; empty in kIntent
+  std::string volume_group{};
+  std::string cluster_id{};
+  std::string claim_namespace{};
+  FsType fs_type = FsType::kXfs;
+  Bytes size{};  // as the provisioner decided it
+  Backend backend = Backend::kLvm;
+  std::uint32_t project_id = 0;   // of a quota folder; never 0 then
+  bool grow_file_system = false;  // the device has grown and the file system has not yet
+  Bytes wiped{};                  // kWiping: how much of the device is zero by now
+  bool retained = false;          // of a quota folder, see Retained; an LV's tags say it themselves
+  PromisedAccess access{};
+};
+
+// The promise of a volume. Without one, or a later record, nothing makes a volume: what is neither
+// promised nor there was lost with its host, or removed, and must not come back empty.
+// `access`: not the spec's, which only the daemon knows.
+Record promised_record(const VolumeSpec& spec, const PromisedAccess& access);
+// The refusal to make it: kNotFound.
+Error unpromised(const VolumeSpec& spec);
+
+std::string to_json(const Record& record);
+// kCorrupt when it is not a whole record of a version that is known.
+Result<Record> parse_record(std::string_view json);
+
+// One file a volume, named after it. A save is atomic and synced before it returns.
+class RecordStore {
+ public:
+  explicit RecordStore(std::string folder = std::string(kRecordFolder))
+      : folder_(std::move(folder)) {}
+
+  // Nothing when there is no record. kCorrupt when there is one that cannot be understood: then
+  // a person must look, since guessing could format data.
+  Result<std::optional<Record>> load(const VolumeName& name) const;
+  Status save(const Record& record) const;
+  Status remove(const VolumeName& name) const;
+  // The volumes that have a record, in no order. Other files are not ours and are passed over.
+  Result<std::vector<VolumeName>> names() const;
+
+ private:
+  std::string path_of(const VolumeName& name) const;
+  std::string folder_;
+};
+
+}  // namespace flexlocal::engine

@@ -1,0 +1,146 @@
+#include "flexvolume/engine/contract/contract.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "test/unit/engine/fake_host.h"
+
+namespace flexlocal::engine {
+namespace {
+
+Options call_options() {
+  Options options = to_options(example_spec());
+  options["kubernetes.io/pvOrVolumeName"] = example_spec().name.text();
+  options["kubernetes.io/fsType"] = "xfs";
+  options["kubernetes.io/pod.namespace"] = "shop";
+  return options;
+}
+
+TEST_CASE("options written by the provisioner read back as the same volume") {
+  const auto spec = parse_options(call_options());
+  REQUIRE(spec.ok());
+  CHECK(to_options(*spec) == to_options(example_spec()));
+  CHECK(spec->name == example_spec().name);
+}
+
+TEST_CASE("a missing option is named") {
+  for (const auto& option : call_options()) {
+    const std::string& key = option.first;
+    if (key == "kubernetes.io/fsType" || key == "kubernetes.io/pod.namespace" ||
+        key == "flexlocal.io/onDelete")
+      continue;
+    Options options = call_options();
+    options.erase(key);
+    const auto spec = parse_options(options);
+    REQUIRE_FALSE_MESSAGE(spec.ok(), key);
+    CHECK(spec.error().message().find(key) != std::string::npos);
+  }
+}
+
+TEST_CASE("sizes that are not a whole number of bytes within 63 bits are refused") {
+  for (const auto* size : {"", "0", "-1", "9223372036854775808", "1e30", "100m", "0x10", "1Gi",
+                           " 1", "1 ", "99999999999999999999999999", "\xff"}) {
+    Options options = call_options();
+    options["flexlocal.io/size"] = size;
+    CHECK_FALSE_MESSAGE(parse_options(options).ok(), size);
+  }
+}
+
+TEST_CASE("names that could walk, inject or confuse are no volume names") {
+  const std::string good = example_spec().name.text();
+  CHECK(VolumeName::parse(good).ok());
+  for (const std::string& name :
+       {std::string(), std::string("pvc-"), std::string("../") + good, good + "/x", good + "\n",
+        "-" + good, good + std::string(1, '\0'), std::string("pvc-../../../etc/passwd"),
+        std::string("pvc-0B1C2D3E-0000-4000-8000-00000000000A"), good.substr(1)}) {
+    CHECK_FALSE_MESSAGE(VolumeName::parse(name).ok(), name);
+  }
+}
+
+TEST_CASE("unknown backends, file systems, pools and driver keys are refused in words") {
+  const auto refused = [](const char* key, const char* value) {
+    Options options = call_options();
+    options[key] = value;
+    const auto spec = parse_options(options);
+    REQUIRE_FALSE_MESSAGE(spec.ok(), key);
+    return spec.error().message();
+  };
+  CHECK(refused("flexlocal.io/backend", "zfs").find("accepted: lvm") != std::string::npos);
+  CHECK(refused("kubernetes.io/fsType", "vfat").find("accepted: xfs") != std::string::npos);
+  CHECK(refused("flexlocal.io/pool", "../x").find("flexlocal.io/pool") != std::string::npos);
+  CHECK(refused("flexlocal.io/claimNamespace", "A").find("claimNamespace") != std::string::npos);
+  CHECK(refused("flexlocal.io/future", "1").find("not known") != std::string::npos);
+}
+
+TEST_CASE("tags read back as the ownership they were written from") {
+  const auto tags = to_tags(example_spec(), "cafe");
+  const auto ownership = parse_tags({tags.begin(), tags.end()});
+  REQUIRE(ownership.has_value());
+  CHECK(owns(*ownership, example_spec()));
+  CHECK(ownership->attempt == "cafe");
+  CHECK_FALSE(ownership->ready);
+}
+
+TEST_CASE("retained is a tag of its own, beside any state") {
+  auto tags = to_tags(example_spec(), "cafe");
+  CHECK_FALSE(parse_tags({tags.begin(), tags.end()})->retained);
+  tags.emplace_back(kRetainedTag);
+  CHECK(parse_tags({tags.begin(), tags.end()})->retained);
+  tags.emplace_back(kReadyTag);
+  const auto ownership = parse_tags({tags.begin(), tags.end()});
+  CHECK((ownership->retained && ownership->ready));
+}
+
+TEST_CASE("with any one tag missing the volume is a stranger's") {
+  const auto tags = to_tags(example_spec(), "cafe");
+  for (std::size_t skip = 0; skip < 5; ++skip) {
+    std::vector<std::string_view> some;
+    for (std::size_t i = 0; i < tags.size(); ++i)
+      if (i != skip) some.push_back(tags[i]);
+    CHECK_FALSE_MESSAGE(parse_tags(some).has_value(), tags[skip]);
+  }
+}
+
+TEST_CASE("tags keep to the characters that LVM takes") {
+  for (const std::string& tag : to_tags(example_spec(), "cafe"))
+    CHECK_MESSAGE(tag.find_first_not_of(
+                      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+.-/=!:&#") ==
+                      std::string::npos,
+                  tag);
+}
+
+TEST_CASE("device paths double hyphens as libdevmapper does") {
+  CHECK(device_path("my-vg", example_spec().name.text()) ==
+        "/dev/mapper/my--vg-pvc--0b1c2d3e--0000--4000--8000--00000000000a");
+}
+
+TEST_CASE("volume groups are named as LVM allows, without a leading hyphen") {
+  for (const auto* name : {"data", "my-vg", "A.b_c+1"}) CHECK(is_lvm_name(name));
+  for (const auto* name : {"", "-x", ".", "..", "a/b", "a b", "a\n"})
+    CHECK_FALSE(is_lvm_name(name));
+}
+
+TEST_CASE("tags that contradict one another are a stranger's, in either order; states are not") {
+  const auto tags = to_tags(example_spec(), "ab");
+  for (const std::string_view other :
+       {"flexlocal.io/owner=somebody", "flexlocal.io/cluster=99999999-9999-4999-8999-999999999999",
+        "flexlocal.io/claim-uid=99999999-9999-4999-8999-999999999999",
+        "flexlocal.io/claim-namespace=thief", "flexlocal.io/pool=other", "flexlocal.io/fs=ext4",
+        "flexlocal.io/on-delete=none", "flexlocal.io/size=1", "flexlocal.io/attempt=cd"}) {
+    std::vector<std::string_view> both(tags.begin(), tags.end());
+    both.push_back(other);
+    CHECK_MESSAGE(!parse_tags(both), other);
+    std::rotate(both.begin(), both.end() - 1, both.end());
+    CHECK_MESSAGE(!parse_tags(both), other);
+  }
+  std::vector<std::string_view> states(tags.begin(), tags.end());
+  states.insert(states.end(), {kReadyTag, kReadyTag, kWipingTag, tags.front()});
+  const auto found = parse_tags(states);
+  REQUIRE(found.has_value());
+  CHECK(found->ready);
+  CHECK(found->wiping);
+}
+
+}  // namespace
+}  // namespace flexlocal::engine
