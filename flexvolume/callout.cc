@@ -103,8 +103,7 @@ Status mount(const Arguments& arguments, Node& node, Subject& subject) {
 Status unmount(const Arguments& arguments, Node& node, Subject& subject) {
   if (arguments.size() > 1) subject = subject_of(arguments[1]);
   if (arguments.size() != 2) return wrong_count("unmount <folder>");
-  auto engine = node.engine();
-  return engine ? (*engine)->unmount(arguments[1]) : engine.error();
+  return node.engine_for_unmount().unmount(arguments[1]);
 }
 
 Status expand(const Arguments& arguments, Node& node, Subject& subject) {

@@ -18,6 +18,9 @@ class Node {
   virtual ~Node() = default;
   // kNotFound or kInvalid when node.conf cannot be used.
   virtual Result<engine::Engine*> engine() = 0;
+  // The same for unmount, which needs nothing of node.conf: where that cannot be used, an engine
+  // that knows no pools. A typing error there must not keep a pod from its end.
+  virtual engine::Engine& engine_for_unmount() = 0;
 };
 
 // `arguments` without the program's name. Never throws, always answers; one log line a call that

@@ -25,13 +25,23 @@ class HostNode final : public Node {
   Result<engine::Engine*> engine() override {
     auto config = engine::load_node_config(std::string(engine::kNodeConfigPath));
     if (!config) return config.error();
-    config_ = std::move(*config);
-    log_.set_least(config_.log_level);
-    engine_.emplace(engine::Host{runner_, devices_, mounter_, log_}, config_);
-    return &*engine_;
+    log_.set_least(config->log_level);
+    return &build(std::move(*config));
+  }
+
+  engine::Engine& engine_for_unmount() override {
+    auto whole = engine();
+    if (whole) return **whole;
+    log_.warning("unmounting without node.conf", {{"error", whole.error().message()}});
+    return build({});
   }
 
  private:
+  engine::Engine& build(engine::NodeConfig config) {
+    config_ = std::move(config);
+    return engine_.emplace(engine::Host{runner_, devices_, mounter_, log_}, config_);
+  }
+
   SyslogLog& log_;
   ProcessRunner runner_;
   engine::KernelDevices devices_;

@@ -24,6 +24,18 @@ Status sync_folder(const std::string& folder) {
   return {};
 }
 
+// Whatever stands in the file's place, the call does not wait: the open of a pipe would, for who is
+// at its other end (man 7 fifo).
+Result<UniqueFd> open_plain_file(const std::string& path, int flags, unsigned mode = 0) {
+  auto fd = open_file(path, flags | O_NONBLOCK | O_NOCTTY, mode);
+  if (!fd) return fd;
+  struct stat status {};
+  if (::fstat(fd->get(), &status) != 0) return Error::from_errno(errno, concat("opening ", path));
+  if (S_ISREG(status.st_mode)) return fd;
+  return Error(ErrorCode::kDenied,
+               concat(path, " is not a plain file; see what made it, and remove it"));
+}
+
 Status write_all(int fd, std::string_view content, const std::string& path) {
   while (!content.empty()) {
     const ssize_t written = ::write(fd, content.data(), content.size());
@@ -59,7 +71,7 @@ Result<UniqueFd> open_file(const std::string& path, int flags, unsigned mode) {
 std::string descriptor_path(const UniqueFd& fd) { return concat("/proc/self/fd/", fd.get()); }
 
 Result<std::string> read_file(const std::string& path, Bytes most) {
-  const auto fd = open_file(path, O_RDONLY);
+  const auto fd = open_plain_file(path, O_RDONLY);
   if (!fd) return fd.error();
   std::string content;
   char block[16384];
@@ -77,7 +89,7 @@ Result<std::string> read_file(const std::string& path, Bytes most) {
 Status write_file_atomically(const std::string& path, std::string_view content, unsigned mode) {
   const std::string temporary = path + ".new";
   {
-    const auto fd = open_file(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode);
+    const auto fd = open_plain_file(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode);
     if (!fd) return fd.error();
     // One left behind by a killed process keeps the mode it has.
     if (::fchmod(fd->get(), mode) != 0)

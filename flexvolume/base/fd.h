@@ -33,13 +33,14 @@ Result<UniqueFd> open_file(const std::string& path, int flags, unsigned mode = 0
 // "/proc/self/fd/7": names the very object behind a descriptor.
 std::string descriptor_path(const UniqueFd& fd);
 
-// The whole file. kInvalid when it is longer than `most`: no input here is unbounded.
+// The whole file. kInvalid when it is longer than `most`: no input here is unbounded. kDenied, at
+// once, when it is a pipe, a socket, a folder or a device.
 Result<std::string> read_file(const std::string& path, Bytes most = kMiB);
 
 // Puts `content` at `path` so that a reader, or the next boot, sees either the old file or the
 // whole new one: a temporary beside it, fsync, rename, fsync of the folder. Repeating it is
 // harmless; a kill leaves at most the temporary, which the next call replaces.
-// Callers that may write one path at once hold a lock.
+// Callers that may write one path at once hold a lock. kDenied when the temporary is no plain file.
 Status write_file_atomically(const std::string& path, std::string_view content, unsigned mode);
 
 // Removes the file and syncs the folder; a file that is not there is success.

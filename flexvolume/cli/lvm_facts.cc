@@ -36,7 +36,7 @@ Result<LogicalVolumeFact> parse_volume(JsonView row) {
   volume.group = row["vg_name"].text();
   volume.name = row["lv_name"].text();
   volume.kind = row["segtype"].text();
-  volume.zeroes = row["zero"].text() == "zero";
+  volume.zeroes = engine::is_set(row, "zero");
   volume.data_percent = *data;
   volume.metadata_percent = *metadata;
   return volume;

@@ -12,12 +12,12 @@
 #include "flexvolume/base/version.h"
 #include "flexvolume/engine/contract/contract.h"
 #include "flexvolume/engine/host/tools.h"
+#include "flexvolume/engine/lvm/lvm.h"
 
 namespace flexlocal::cli {
 namespace {
 
 constexpr auto kVersionDeadline = std::chrono::seconds(10);
-constexpr auto kReportDeadline = std::chrono::seconds(60);
 constexpr Bytes kMostModules{16 * kMiB.count()};
 
 bool is_folder(const std::string& path) {
@@ -70,31 +70,15 @@ std::map<std::string, std::string> ask_versions(const std::vector<ToolFact>& too
   return versions;
 }
 
-Result<std::string> report(const engine::Tools& tools, CommandRunner& runner, std::string_view tool,
-                           std::string_view columns) {
-  auto path = tools.path(tool);
-  if (!path) return path.error();
-  auto output = runner.run(
-      {std::move(*path),
-       {"--reportformat", "json", "--units", "b", "--nosuffix", "-o", std::string(columns)},
-       kReportDeadline,
-       {}});
-  if (!output) return output.error();
-  if (output->exit_code != 0)
-    return Error(ErrorCode::kFailed, concat(tool, " failed (exit code ", output->exit_code,
-                                            "): ", printable(trim(output->err), 500)));
-  return std::move(output->out);
-}
-
 Result<std::vector<GroupFact>> look_at_groups(const engine::Tools& tools, CommandRunner& runner) {
-  const auto text = report(tools, runner, "vgs", kGroupFactColumns);
+  const auto text = engine::Lvm(runner, tools).report("vgs", kGroupFactColumns);
   if (!text) return text.error();
   return parse_group_facts(*text);
 }
 
 Result<std::vector<LogicalVolumeFact>> look_at_volumes(const engine::Tools& tools,
                                                        CommandRunner& runner) {
-  const auto text = report(tools, runner, "lvs", kVolumeFactColumns);
+  const auto text = engine::Lvm(runner, tools).report("lvs", kVolumeFactColumns);
   if (!text) return text.error();
   return parse_volume_facts(*text);
 }

@@ -207,7 +207,9 @@ Status Engine::take_for_one_pod(const MountRequest& request, const MountSource& 
 }
 
 Status Engine::unmount(const std::string& folder_path) {
-  const auto folder = VolumeFolder::open(config_.kubelet_dir, folder_path);
+  const auto kubelet_dir = kubelet_dir_of(folder_path);
+  if (!kubelet_dir) return kubelet_dir.error();
+  const auto folder = VolumeFolder::open(*kubelet_dir, folder_path);
   if (!folder) return folder.error().code() == ErrorCode::kNotFound ? Status() : folder.error();
   for (int layer = 0; layer < kMostLayers; ++layer) {
     const auto table = host_.mounter.table();

@@ -32,7 +32,9 @@ Step step_with_device(const Situation& now) {
   if (!now.content) return Step::kProbe;
   if (*now.content == Content::kComplete) return Step::kMarkReady;
   if (*now.content == Content::kForeign || now.tagged_ready) return Step::kRefuseContent;
-  return Step::kFormat;
+  // The record may be older than the tags: they are read before anything is formatted.
+  if (now.lv == LvState::kUnknown) return Step::kLookUp;
+  return now.lv == LvState::kAbsent ? Step::kRefuseNode : Step::kFormat;
 }
 
 // An LV that LVM knows and no record confirms: a killed call's, or of a host that lost its records.

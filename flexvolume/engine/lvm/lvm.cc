@@ -10,15 +10,29 @@ namespace {
 // Where lvm.conf says issue_discards, the whole volume is discarded: as long as in mkfs.
 constexpr auto kRemoveDeadline = std::chrono::minutes(10);
 
+// What the host's lvm.conf could change of what is read here (man lvm.conf, lvmconfig
+// --type default): how a report shows a column that is yes or no, whether it shows an empty one,
+// what stands between tags, and what else is printed beside it.
+constexpr std::string_view kReadable =
+    "report/binary_values_as_numeric=0 report/compact_output=0 report/list_item_separator=\",\" "
+    "log/report_command_log=0 log/verbose=0 log/silent=0";
+
 // LVM reads no suspended disk then (man lvm.conf).
-constexpr std::string_view kPassOverSuspended = "devices/ignore_suspended_devices=1";
+constexpr std::string_view kPassOverSuspended = " devices/ignore_suspended_devices=1";
 
 std::string by_uuid(const LogicalVolume& volume) { return concat("lv_uuid=\"", volume.uuid, '"'); }
 
 }  // namespace
 
+// LVM takes no more than one --config.
 Result<std::string> Lvm::run(std::string_view tool, std::vector<std::string> arguments,
-                             std::chrono::milliseconds deadline) {
+                             std::chrono::milliseconds deadline, std::string_view settings) {
+  arguments.insert(arguments.begin(), {"--config", concat(kReadable, settings)});
+  return start(tool, std::move(arguments), deadline);
+}
+
+Result<std::string> Lvm::start(std::string_view tool, std::vector<std::string> arguments,
+                               std::chrono::milliseconds deadline) {
   auto path = tools_.path(tool);
   if (!path) return path.error();
   auto output = runner_.run({std::move(*path), std::move(arguments), deadline, {}});
@@ -35,15 +49,15 @@ Result<std::string> Lvm::run(std::string_view tool, std::vector<std::string> arg
 }
 
 Result<std::string> Lvm::report(std::string_view tool, std::string_view columns,
-                                std::vector<std::string> more) {
+                                const std::vector<std::string>& more, std::string_view settings) {
   std::vector<std::string> arguments = {"--reportformat", "json", "--units",           "b",
                                         "--nosuffix",     "-o",   std::string(columns)};
   arguments.insert(arguments.end(), more.begin(), more.end());
-  return run(tool, std::move(arguments));
+  return run(tool, std::move(arguments), kDeadline, settings);
 }
 
 Result<std::vector<VolumeGroup>> Lvm::groups() {
-  const auto report = this->report("vgs", kGroupColumns, {});
+  const auto report = this->report("vgs", kGroupColumns);
   if (!report) return report.error();
   return parse_volume_groups(*report);
 }
@@ -61,7 +75,7 @@ Result<VolumeGroup> Lvm::group(std::string_view name) {
 }
 
 Result<Inventory> Lvm::inventory() {
-  const auto report = this->report("vgs", concat(kGroupColumns, ',', kVolumeOnlyColumns), {});
+  const auto report = this->report("vgs", concat(kGroupColumns, ',', kVolumeOnlyColumns));
   if (!report) return report.error();
   auto inventory = parse_inventory(*report);
   if (!inventory) return inventory;
@@ -104,18 +118,18 @@ Result<std::vector<LogicalVolume>> Lvm::volumes_on(std::string_view group) {
 
 Result<std::vector<LogicalVolume>> Lvm::on_group(std::string_view group,
                                                  std::vector<std::string> more) {
-  more.insert(more.end(), {"--config", std::string(kPassOverSuspended), "--", std::string(group)});
+  more.insert(more.end(), {"--", std::string(group)});
   const auto report =
-      this->report("lvs", concat("vg_name,vg_uuid,", kVolumeOnlyColumns), std::move(more));
+      this->report("lvs", concat("vg_name,vg_uuid,", kVolumeOnlyColumns), more, kPassOverSuspended);
   if (!report) return report.error();
   return parse_logical_volumes(*report);
 }
 
 Result<std::vector<MapperRow>> Lvm::mapper_rows() {
-  auto text = run("dmsetup", mapper_rows_arguments());
+  auto text = start("dmsetup", mapper_rows_arguments(), kDeadline);
   // It fails on a device that goes away between its list and its row.
   if (!text && text.error().code() == ErrorCode::kFailed)
-    text = run("dmsetup", mapper_rows_arguments());
+    text = start("dmsetup", mapper_rows_arguments(), kDeadline);
   if (!text) return text.error();
   return parse_mapper_rows(*text);
 }
@@ -170,12 +184,11 @@ Status Lvm::refresh(const LogicalVolume& volume) {
 }
 
 Status Lvm::refresh_twice(const std::vector<std::string>& arguments) {
-  std::vector<std::string> all = {"--quiet", "--refresh", "--config",
-                                  std::string(kPassOverSuspended)};
+  std::vector<std::string> all = {"--quiet", "--refresh"};
   all.insert(all.end(), arguments.begin(), arguments.end());
-  const auto first = run("lvchange", all);
+  const auto first = run("lvchange", all, kDeadline, kPassOverSuspended);
   if (!first && first.error().code() == ErrorCode::kDeadline) return first.error();
-  const auto second = run("lvchange", all);
+  const auto second = run("lvchange", all, kDeadline, kPassOverSuspended);
   return second ? Status() : second.error();
 }
 
@@ -242,8 +255,9 @@ Status Lvm::send_create_message(const LogicalVolume& volume) {
   // this message is due, and LVM takes the answer that there is such a volume for a success
   // (libdm/libdm-deptree.c, _thin_pool_node_message).
   const std::string pool = concat(device_path(volume.group, volume.thin_pool), "-tpool");
-  const auto sent = run(
-      "dmsetup", {"message", pool.substr(pool.rfind('/') + 1), "0", concat("create_thin ", *id)});
+  const auto sent = start(
+      "dmsetup", {"message", pool.substr(pool.rfind('/') + 1), "0", concat("create_thin ", *id)},
+      kDeadline);
   return sent ? Status() : sent.error();
 }
 

@@ -21,6 +21,12 @@ class Lvm {
  public:
   Lvm(CommandRunner& runner, const Tools& tools) : runner_(runner), tools_(tools) {}
 
+  // What vgs, lvs or pvs reports in these columns: JSON, sizes in bytes, whatever the host's
+  // lvm.conf says of reports. parse_rows() reads it. `settings`: more of lvm.conf, for this call.
+  Result<std::string> report(std::string_view tool, std::string_view columns,
+                             const std::vector<std::string>& more = {},
+                             std::string_view settings = {});
+
   Result<std::vector<VolumeGroup>> groups();
 
   // kNotFound when the host has no such group.
@@ -94,24 +100,26 @@ class Lvm {
   Status tag_retained(const LogicalVolume& volume, Retained retained);
 
  private:
+  static constexpr std::chrono::seconds kDeadline{45};
+
   Status ready_for_removal(const LogicalVolume& volume);
   Status tag(const LogicalVolume& volume, std::string_view state);
   Status change(const LogicalVolume& volume, std::vector<std::string> arguments);
   Status refresh_twice(const std::vector<std::string>& arguments);
   // run_above() the volume itself, or its thin pool.
   Status run_on(const LogicalVolume& volume, std::string_view tool,
-                std::vector<std::string> arguments,
-                std::chrono::milliseconds deadline = std::chrono::seconds(45));
+                std::vector<std::string> arguments, std::chrono::milliseconds deadline = kDeadline);
   // run(), and once more where remains below that volume or thin pool were in the way.
   Status run_above(std::string_view group, std::string_view name, std::string_view tool,
                    std::vector<std::string> arguments,
-                   std::chrono::milliseconds deadline = std::chrono::seconds(45));
+                   std::chrono::milliseconds deadline = kDeadline);
   Result<std::vector<LogicalVolume>> on_group(std::string_view group,
                                               std::vector<std::string> more);
-  Result<std::string> report(std::string_view tool, std::string_view columns,
-                             std::vector<std::string> more);
   Result<std::string> run(std::string_view tool, std::vector<std::string> arguments,
-                          std::chrono::milliseconds deadline = std::chrono::seconds(45));
+                          std::chrono::milliseconds deadline = kDeadline,
+                          std::string_view settings = {});
+  Result<std::string> start(std::string_view tool, std::vector<std::string> arguments,
+                            std::chrono::milliseconds deadline);
 
   CommandRunner& runner_;
   const Tools& tools_;

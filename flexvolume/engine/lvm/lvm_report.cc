@@ -75,7 +75,7 @@ Result<ThinRow> parse_thin_row(JsonView row) {
   return ThinRow{std::string(row["lv_name"].text()),
                  std::string(row["pool_lv"].text()),
                  *size,
-                 !row["zero"].text().empty(),
+                 is_set(row, "zero"),
                  *data,
                  *metadata,
                  std::string(row["lv_health_status"].text()),
@@ -132,9 +132,12 @@ Result<Inventory> parse_inventory(std::string_view report) {
   auto volumes = parse_rows<LogicalVolume>(report, "vg", parse_volume);
   if (!volumes) return volumes.error();
   Inventory inventory;
-  for (VolumeGroup& group : *groups)
-    if (inventory.groups.empty() || inventory.groups.back().name != group.name)
-      inventory.groups.push_back(std::move(group));
+  // A row for each volume, in whatever order lvm.conf says.
+  for (VolumeGroup& group : *groups) {
+    const bool known = std::any_of(inventory.groups.begin(), inventory.groups.end(),
+                                   [&](const VolumeGroup& g) { return g.name == group.name; });
+    if (!known) inventory.groups.push_back(std::move(group));
+  }
   std::copy_if(volumes->begin(), volumes->end(), std::back_inserter(inventory.volumes),
                [](const LogicalVolume& volume) { return volume.ownership.has_value(); });
   return inventory;

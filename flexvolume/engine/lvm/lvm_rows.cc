@@ -27,6 +27,11 @@ Result<unsigned> count_in(JsonView row, std::string_view column) {
   return static_cast<unsigned>(count);
 }
 
+bool is_set(JsonView row, std::string_view column) {
+  const std::string_view text = row[column].text();
+  return text == column || text == "1";
+}
+
 Result<std::optional<unsigned>> percent_in(JsonView row, std::string_view column) {
   const std::string_view text = row[column].text();
   if (text.empty()) return std::optional<unsigned>();

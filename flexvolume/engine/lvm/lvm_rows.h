@@ -36,6 +36,9 @@ Result<std::vector<Row>> parse_rows(std::string_view report, std::string_view ta
 // The cell of a column. kCorrupt when it holds something else.
 Result<Bytes> bytes_in(JsonView row, std::string_view column);
 Result<unsigned> count_in(JsonView row, std::string_view column);
+// Whether a column that is yes or no says yes, which it does by its own name or by "1" (man
+// lvm.conf, report/binary_values_as_numeric).
+bool is_set(JsonView row, std::string_view column);
 // Whole percent, rounded up: "12.34" -> 13. Nothing for an empty cell, as of an inactive pool.
 Result<std::optional<unsigned>> percent_in(JsonView row, std::string_view column);
 

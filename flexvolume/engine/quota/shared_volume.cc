@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::string_view kPoolTag = "flexlocal.io/shared-pool=";
 
-// mkfs.xfs discards the whole device first.
 constexpr auto kDeadline = std::chrono::minutes(10);
 
 // Each step leads to another one; more means that the volume changes under us.
@@ -115,9 +114,10 @@ Status SharedVolume::carry_out(SharedStep step, const std::optional<SharedLv>& v
 }
 
 Result<std::optional<SharedLv>> SharedVolume::look_up() {
-  const auto report =
-      run("lvs", {"--reportformat", "json", "-o", "lv_uuid,lv_tags,lv_active", "--select",
-                  concat("lv_name=\"", name_, "\" && vg_name=\"", pool_.volume_group, '"')});
+  const auto report = Lvm(parts_.runner, parts_.tools)
+                          .report("lvs", "lv_uuid,lv_tags,lv_active",
+                                  {"--select", concat("lv_name=\"", name_, "\" && vg_name=\"",
+                                                      pool_.volume_group, '"')});
   if (!report) return report.error();
   return parse_shared_lv(*report, pool_name_);
 }
@@ -161,7 +161,7 @@ Status SharedVolume::explain_failed_create(const Error& error) {
 }
 
 Status SharedVolume::make_file_system(int lock) {
-  if (const auto made = run("mkfs.xfs", {"-q", "-f", "--", device_}, {lock}); !made)
+  if (const auto made = run("mkfs.xfs", {"-q", "-f", "-K", "--", device_}, {lock}); !made)
     return made.error();
   // From here on it may be mounted and hold data, and is never removed again.
   const auto volume = look_up();

@@ -61,6 +61,19 @@ Status check_volume_folder(std::string_view kubelet_dir, std::string_view folder
   return {};
 }
 
+Result<std::string> kubelet_dir_of(std::string_view folder) {
+  constexpr std::ptrdiff_t kBelow = 5;  // pods/<uid>/volumes/<driver>/<volume>
+  const auto parts = split(folder, '/');
+  std::string dir;
+  for (std::ptrdiff_t i = 1; i + kBelow < std::ssize(parts); ++i) {
+    if (!is_plain_name(parts[static_cast<std::size_t>(i)])) return outside("<kubelet dir>", folder);
+    dir += concat('/', parts[static_cast<std::size_t>(i)]);
+  }
+  if (dir.empty()) return outside("<kubelet dir>", folder);
+  if (auto shape = check_volume_folder(dir, folder); !shape) return shape.error();
+  return dir;
+}
+
 std::optional<PodVolume> parse_volume_folder(std::string_view mount_point) {
   const auto parts = split(mount_point, '/');
   if (parts.size() < 6) return std::nullopt;

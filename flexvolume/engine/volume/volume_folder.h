@@ -15,6 +15,10 @@ namespace flexlocal::engine {
 // kubelet asks for (pkg/kubelet/kubelet_getters.go). kInvalid for any other.
 Status check_volume_folder(std::string_view kubelet_dir, std::string_view folder);
 
+// What comes before "/pods/" in a path of that shape: kubelet's own folder as kubelet names it,
+// whatever node.conf says. kInvalid for any other path.
+Result<std::string> kubelet_dir_of(std::string_view folder);
+
 struct PodVolume {
   std::string pod_uid;  // as the folder has it: check before use
   VolumeName volume;

@@ -169,6 +169,21 @@ TEST_CASE_FIXTURE(Fixture, "without records, tags that say ready forbid to forma
   CHECK(formats() == 1);
 }
 
+// A root disk that was restored from a backup has records of before.
+TEST_CASE_FIXTURE(Fixture, "tags that say ready forbid to format, however old the record is") {
+  REQUIRE(mount().ok());
+  REQUIRE(engine.settle(*engine.inventory()).ok());
+  const RecordStore records(fake.folder + "/records");
+  auto record = *records.load(spec.name);
+  record->state = RecordState::kNew;
+  REQUIRE(records.save(*record).ok());
+  fake.volumes[key].start = std::string(kSuperblockBytes, '\0');
+  const auto mounted = mount();
+  REQUIRE_FALSE(mounted.ok());
+  CHECK(mounted.error().code() == ErrorCode::kCorrupt);
+  CHECK(formats() == 1);
+}
+
 TEST_CASE_FIXTURE(Fixture,
                   "a foreign file system on a volume of ours without a record is left alone") {
   REQUIRE(mount().ok());

@@ -28,12 +28,28 @@ std::string operand_after(const Command& command, std::string_view flag) {
   return found == command.arguments.end() ? std::string() : *(found + 1);
 }
 
+bool has(const Command& command, std::string_view flag) {
+  return std::find(command.arguments.begin(), command.arguments.end(), flag) !=
+         command.arguments.end();
+}
+
 // The value that a report or a change is limited to; empty when it is not.
 std::string selected(const Command& command) {
   const std::string select = operand_after(command, "--select");
   if (select.empty()) return {};
   const std::size_t first = select.find('"');
   return select.substr(first + 1, select.rfind('"') - first - 1);
+}
+
+bool is_lvm(std::string_view program) {
+  return program.starts_with("lv") || program == "vgs" || program == "pvs";
+}
+
+// Once, since LVM takes the last --config alone.
+bool pins_report(const Command& command) {
+  return std::count(command.arguments.begin(), command.arguments.end(), "--config") == 1 &&
+         operand_after(command, "--config").find("report/binary_values_as_numeric=0 ") !=
+             std::string::npos;
 }
 
 CommandOutput failed(std::string_view why) { return {5, {}, std::string(why)}; }
@@ -129,6 +145,8 @@ Result<CommandOutput> FakeHost::run(const Command& command) {
     return Error(ErrorCode::kDeadline, concat(command.path, " did not end and was killed"));
   }
   if (started.back() == lying) return CommandOutput{};
+  if (is_lvm(started.back()) && !pins_report(command))
+    return failed("the host's lvm.conf may change what this call reads");
   const bool fails = started.back() == failing && failures-- > 0;
   auto output = fails ? failed(words) : carry_out(command);
   if (number == kill_after) throw Killed{};
@@ -223,7 +241,7 @@ CommandOutput FakeHost::lvchange(const Command& command) {
       return failed("its pool is suspended");
     const std::string tag = operand_after(command, "--addtag");
     if (tag.empty()) volume.active = true;
-    if (command.arguments[1] == "--refresh") refresh(volume);
+    if (has(command, "--refresh")) refresh(volume);
     for (std::size_t i = 0; i + 1 < command.arguments.size(); ++i)
       if (command.arguments[i] == "--deltag") std::erase(volume.tags, command.arguments[i + 1]);
     std::erase(volume.tags, tag);
@@ -264,6 +282,10 @@ CommandOutput FakeHost::lvextend(const Command& command) {
 CommandOutput FakeHost::mkfs(const Command& command) {
   FakeVolume* volume = at_device(command.arguments.back());
   if (volume == nullptr) return failed("no such device");
+  const bool keeps_blocks = started.back() == "mkfs.xfs"
+                                ? has(command, "-K")
+                                : operand_after(command, "-E") == "nodiscard";
+  if (!keeps_blocks) return failed("discards the whole device");
   volume->start = started.back() == "mkfs.xfs"
                       ? xfs_start(operand_after(command, "-m").substr(5), false)
                       : ext4_start(operand_after(command, "-U"));

@@ -91,6 +91,35 @@ TEST_CASE("lvs: a volume with our owner tag, though no claim's, and one with nea
   CHECK_FALSE(owned(""));
 }
 
+TEST_CASE("lvs: a column that is yes or no says yes in words or in figures, and in no other way") {
+  const auto zeroes = [](std::string_view value) {
+    const auto pool = parse_thin_pool(
+        concat(
+            R"({"report":[{"lv":[{"lv_name":"p","pool_lv":"","lv_size":"1","data_percent":"1.00",)",
+            R"("metadata_percent":"1.00","lv_health_status":"","lv_skip_activation":"","zero":")",
+            value, R"("}]}]})"),
+        "p");
+    REQUIRE(pool.ok());
+    return pool->zeroing;
+  };
+  CHECK(zeroes("zero"));
+  CHECK(zeroes("1"));
+  for (const char* no : {"", "0", "-1", "unknown", "no"}) CHECK_FALSE(zeroes(no));
+}
+
+TEST_CASE("vgs: groups are told once, in whatever order their volumes are") {
+  const auto row = [](std::string_view group, std::string_view name) {
+    return concat(R"({"vg_name":")", group, R"(","vg_uuid":"v","vg_size":"8","vg_free":"4",)",
+                  R"("vg_extent_size":"1","lv_name":")", name, R"(","lv_uuid":"u","lv_size":"1"})");
+  };
+  const auto inventory = parse_inventory(concat(R"({"report":[{"vg":[)", row("a", "1"), ',',
+                                                row("b", "2"), ',', row("a", "3"), "]}]}"));
+  REQUIRE(inventory.ok());
+  REQUIRE(inventory->groups.size() == 2);
+  CHECK(inventory->groups[0].name == "a");
+  CHECK(inventory->groups[1].name == "b");
+}
+
 TEST_CASE("dmsetup: devices that are suspended, or have a second table") {
   const auto rows = parse_mapper_rows(
       "a/Active/Live\nb--c-d/Suspended/Live\ne/Active/Both\nf/Active/None\n"

@@ -33,6 +33,30 @@ TEST_CASE_FIXTURE(Fixture, "mount and unmount succeed with one JSON object") {
   CHECK(fake.mounts.empty());
 }
 
+// A typing error that is made while pods run must not keep them from their end.
+struct WithoutConfig : KubeletCall {
+  bool broken = false;
+  Result<engine::Engine*> engine() override {
+    if (broken) return Error(ErrorCode::kInvalid, "node.conf: key typo: not known");
+    return KubeletCall::engine();
+  }
+};
+
+TEST_CASE_FIXTURE(WithoutConfig, "unmount does its work where node.conf cannot be used") {
+  REQUIRE(status_of(call({"mount", folder(), options_json()})) == "Success");
+  broken = true;
+  CHECK(status_of(call({"unmount", folder()})) == "Success");
+  CHECK(fake.mounts.empty());
+  CHECK(status_of(call({"mount", folder(), options_json()})) == "Failure");
+}
+
+TEST_CASE_FIXTURE(Fixture, "unmount goes by the folder, whatever node.conf calls kubelet's") {
+  REQUIRE(status_of(call({"mount", folder(), options_json()})) == "Success");
+  config.kubelet_dir = "/somewhere/else";
+  CHECK(status_of(call({"unmount", folder()})) == "Success");
+  CHECK(fake.mounts.empty());
+}
+
 TEST_CASE_FIXTURE(Fixture, "every other call is Not supported, to the letter") {
   for (const auto* name :
        {"attach", "detach", "waitforattach", "isattached", "getvolumename", "mountdevice",

@@ -25,6 +25,10 @@ struct KubeletCall : Node {
     ++asked;
     return &real;
   }
+  engine::Engine& engine_for_unmount() override {
+    ++asked;
+    return real;
+  }
   Answer call(const std::vector<std::string>& arguments) {
     return call_out(arguments, *this, fake);
   }

@@ -41,7 +41,8 @@ TEST_CASE("formats only what is ours, not ready, and carries no complete file sy
     ++formats;
     CHECK(now.record == RecordState::kNew);
     CHECK_FALSE(now.tagged_ready);
-    CHECK(now.lv != LvState::kForeign);
+    // Its tags were read, or this call has just made it.
+    CHECK((now.lv == LvState::kOurs || now.lv == LvState::kCreated));
     CHECK(now.node == NodeState::kMatches);
     REQUIRE(now.content.has_value());
     CHECK((*now.content == Content::kBlank || *now.content == Content::kIncomplete));
