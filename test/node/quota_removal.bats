@@ -96,9 +96,34 @@ remove_whole() {
   mkdir "$folder/stiff" && echo x >"$folder/stiff/file"
   chattr +i "$folder/stiff/file" "$folder/stiff"
   mkdir "$folder/moved" && echo x >"$folder/moved/file" && chattr -p 7 "$folder/moved"
+  mkdir -p "$folder/above/moved/below" && chattr -p 7 "$folder/above/moved"
+  chattr +i "$folder"
   call unmount "$folder" && expect_success
   remove_whole
   expect_no_volume
+}
+
+# Where nothing can be removed for want of room, nothing ever gets room again.
+@test "on a shared file system without a free block or inode a volume is removed as ever" {
+  configure_quota "overcommit = 4"
+  volume_name 1 && made "$name" 512
+  mkdir -p "$folder/a/b/c" && echo x >"$folder/a/b/c/file" && touch "$folder"/empty{1..200}
+  filled=$folder options_of_first=$options
+  volume_name 2 && made "$name" 1000
+  dd if=/dev/zero of="$folder/full" bs=1M status=none 2>/dev/null || true
+  # What is left is less than a file's worth, and then less than an inode's.
+  dd if=/dev/zero of="$shared/full" bs=4096 status=none 2>/dev/null || true
+  number=0
+  while (: >"$shared/none$number") 2>/dev/null; do number=$((number + 1)); done
+  ! mkdir "$shared/probe" 2>/dev/null || fail "there is room for a folder"
+  [ "$(stat -f -c %a "$shared")" = 0 ] || fail "there are blocks: $(df "$shared")"
+  call unmount "$filled" && expect_success
+  options=$options_of_first
+  remove_whole
+  volume_name 1
+  [ ! -e "$shared/.flexlocal/volumes/$name" ]
+  [ -z "$(ls -A "$shared/.flexlocal/trash")" ]
+  rm "$shared"/none* "$shared/full"
 }
 
 @test "a removal that is killed goes on where it was" {

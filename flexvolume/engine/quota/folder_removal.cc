@@ -4,13 +4,17 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "flexvolume/base/hex.h"
 #include "flexvolume/base/text.h"
 
 namespace flexlocal::engine {
@@ -70,11 +74,13 @@ const dirent* next_entry(DIR* listing) {
   return entry;
 }
 
-// chattr's "immutable" and "append only" stop root, too.
+// chattr's "immutable" and "append only" stop root, too; a folder that hands its project on takes
+// in none of another project.
 void clear_flags(int fd) {
   fsxattr attributes{};
   if (::ioctl(fd, FS_IOC_FSGETXATTR, &attributes) != 0) return;
-  attributes.fsx_xflags &= ~static_cast<unsigned>(FS_XFLAG_IMMUTABLE | FS_XFLAG_APPEND);
+  attributes.fsx_xflags &=
+      ~static_cast<unsigned>(FS_XFLAG_IMMUTABLE | FS_XFLAG_APPEND | FS_XFLAG_PROJINHERIT);
   // Where it does not help, the removal that is tried again says why.
   (void)::ioctl(fd, FS_IOC_FSSETXATTR, &attributes);
 }
@@ -89,75 +95,119 @@ void clear_flags_of(const UniqueFd& folder, const char* name) {
   if (entry.valid()) clear_flags(entry.get());
 }
 
-// Into the heap, under its inode's number: that is free, or is this very folder.
-int move_up(const UniqueFd& folder, const char* name, const UniqueFd& heap) {
-  struct stat status {};
-  if (::fstatat(folder.get(), name, &status, AT_SYMLINK_NOFOLLOW) != 0) return -1;
-  return ::renameat(folder.get(), name, heap.get(), concat(status.st_ino).c_str());
+// A name that nobody can have given to something of theirs.
+Result<std::string> random_name() {
+  char bytes[16];
+  if (::getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
+    return Error::from_errno(errno, "getrandom");
+  return to_hex({bytes, sizeof bytes});
 }
 
-// 0, or -1 with errno, as a system call.
-int take_away(const UniqueFd& folder, const char* name, const UniqueFd& heap) {
-  if (::unlinkat(folder.get(), name, 0) == 0 || errno == ENOENT) return 0;
-  if (errno != EISDIR) return -1;
-  if (::unlinkat(folder.get(), name, AT_REMOVEDIR) == 0 || errno == ENOENT) return 0;
-  if (errno != ENOTEMPTY && errno != EEXIST) return -1;
-  return move_up(folder, name, heap);
-}
+// Empties one heap. What a full file system does not let it do is passed over as long as anything
+// else can be removed, which makes room.
+class Sweep {
+ public:
+  Sweep(const UniqueFd& heap, const std::function<bool()>& is_late)
+      : heap_(heap), is_late_(is_late) {}
 
-Status remove_entry(const UniqueFd& folder, const char* name, const UniqueFd& heap) {
-  if (take_away(folder, name, heap) == 0) return {};
-  if (errno == EPERM) {
-    clear_flags_of(folder, name);
-    if (take_away(folder, name, heap) == 0) return {};
+  // Until there is nothing; false when it is late.
+  Result<bool> run() {
+    for (;;) {
+      left_ = 0;
+      removed_ = false;
+      auto passed = empty(heap_);
+      if (!passed || !*passed || left_ == 0) return passed;
+      if (!removed_) return stuck_.value_or(Error(ErrorCode::kBusy, "a folder does not get empty"));
+    }
   }
-  return failed("removing", name);
-}
 
-// True when nothing is left in it.
-Result<bool> empty_folder(const UniqueFd& folder, const UniqueFd& heap,
-                          const std::function<bool()>& is_late) {
-  const auto listing = list(folder);
-  if (!listing) return listing.error();
-  while (const dirent* entry = next_entry(listing->get())) {
-    if (is_late()) return false;
-    if (auto removed = remove_entry(folder, entry->d_name, heap); !removed) return removed.error();
+ private:
+  // Every entry of a folder once. In the heap itself folders stay where they are, and are gone
+  // into.
+  Result<bool> empty(const UniqueFd& folder) {
+    const bool in_heap = &folder == &heap_;
+    const auto listing = list(folder);
+    if (!listing) return listing.error();
+    while (const dirent* entry = next_entry(listing->get())) {
+      if (is_late_()) return false;
+      const std::string name = entry->d_name;
+      const int why = remove_entry(folder, name.c_str());
+      if (why == 0) continue;
+      ++left_;
+      if (lacks_room(why)) {
+        stuck_ = Error::from_errno(why, concat("removing ", printable(name, 80)));
+        continue;
+      }
+      if (!is_filled(why)) return Error::from_errno(why, concat("removing ", printable(name, 80)));
+      auto gone = in_heap ? enter(name.c_str()) : move_up(folder, name.c_str());
+      if (!gone || !*gone) return gone;
+    }
+    if (errno != 0) return Error::from_errno(errno, "listing a folder");
+    return true;
   }
-  if (errno != 0) return Error::from_errno(errno, "listing a folder");
-  return true;
-}
 
-Result<bool> remove_folder(const UniqueFd& heap, const char* name,
-                           const std::function<bool()>& is_late) {
-  const auto folder = open_below(heap, name);
-  if (!folder) return folder.error();
-  auto emptied = empty_folder(*folder, heap, is_late);
-  if (!emptied || !*emptied) return emptied;
-  if (::unlinkat(heap.get(), name, AT_REMOVEDIR) == 0) return true;
-  if (errno == EPERM) clear_flags(folder->get());
-  if (::unlinkat(heap.get(), name, AT_REMOVEDIR) == 0) return true;
-  // A listing that changes while it is read may leave something out: then it is listed again.
-  if (errno == ENOTEMPTY || errno == EEXIST) return true;
-  return failed("removing", name);
-}
+  Result<bool> enter(const char* name) {
+    const auto folder = open_below(heap_, name);
+    if (!folder) return folder.error();
+    auto emptied = empty(*folder);
+    if (!emptied || !*emptied) return emptied;
+    // It may have something in it still: then the next pass comes back to it.
+    const int why = remove_entry(heap_, name);
+    if (why == 0 || is_filled(why) || lacks_room(why)) return true;
+    return Error::from_errno(why, concat("removing ", printable(name, 80)));
+  }
+
+  Result<bool> move_up(const UniqueFd& folder, const char* name) {
+    const auto new_name = random_name();
+    if (!new_name) return new_name.error();
+    for (const bool cleared : {false, true}) {
+      if (::renameat2(folder.get(), name, heap_.get(), new_name->c_str(), RENAME_NOREPLACE) == 0) {
+        removed_ = true;
+        return true;
+      }
+      if (cleared || (errno != EPERM && errno != EXDEV)) break;
+      clear_flags_of(folder, name);
+    }
+    const int why = errno;
+    stuck_ = Error::from_errno(why, concat("moving ", printable(name, 80)));
+    return lacks_room(why) ? Result<bool>(true) : *stuck_;
+  }
+
+  static bool is_filled(int why) { return why == ENOTEMPTY || why == EEXIST; }
+  static bool lacks_room(int why) { return why == ENOSPC || why == EDQUOT; }
+
+  // 0, or why it is still there.
+  int remove_entry(const UniqueFd& folder, const char* name) {
+    int why = take_away(folder, name);
+    if (why == EPERM) {
+      clear_flags_of(folder, name);
+      why = take_away(folder, name);
+    }
+    if (why == 0) removed_ = true;
+    return why;
+  }
+
+  static int take_away(const UniqueFd& folder, const char* name) {
+    if (::unlinkat(folder.get(), name, 0) == 0 || errno == ENOENT) return 0;
+    if (errno != EISDIR) return errno;
+    if (::unlinkat(folder.get(), name, AT_REMOVEDIR) == 0 || errno == ENOENT) return 0;
+    return errno;
+  }
+
+  const UniqueFd& heap_;
+  const std::function<bool()>& is_late_;
+  std::size_t left_ = 0;  // folders that this pass found and could not remove at once
+  bool removed_ = false;  // whether this pass changed anything
+  std::optional<Error> stuck_;
+};
 
 }  // namespace
 
+void unlock_folder(const UniqueFd& folder) { clear_flags(folder.get()); }
+
 Result<bool> empty_heap(const UniqueFd& heap, const std::function<bool()>& is_late) {
-  for (bool again = true; again;) {
-    again = false;
-    const auto listing = list(heap);
-    if (!listing) return listing.error();
-    while (const dirent* entry = next_entry(listing->get())) {
-      if (is_late()) return false;
-      const std::string name = entry->d_name;
-      auto removed = remove_folder(heap, name.c_str(), is_late);
-      if (!removed || !*removed) return removed;
-      again = true;
-    }
-    if (errno != 0) return Error::from_errno(errno, "listing a folder");
-  }
-  return true;
+  unlock_folder(heap);
+  return Sweep(heap, is_late).run();
 }
 
 }  // namespace flexlocal::engine

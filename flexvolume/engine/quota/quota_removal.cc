@@ -1,7 +1,6 @@
 #include "flexvolume/engine/quota/quota_removal.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -51,21 +50,14 @@ Status QuotaRemoval::check_unused() {
       concat("volume ", name, " is in use and is not removed yet: it is ", "mounted at ", **user));
 }
 
+// Whose it was its own mark says, to the end. Nothing is made for it: where the shared file system
+// is full, removing volumes is all that helps.
 Status QuotaRemoval::bury(const QuotaFolder& folder) {
   SharedFileSystem& shared = pool_.shared();
   const std::string& name = spec_.name.text();
-  const std::string heap_name = concat(name, '-', folder.mark->project_id);
-  const UniqueFd& trash = shared.area(Area::kTrash);
-  if (::mkdirat(trash.get(), heap_name.c_str(), 0700) != 0 && errno != EEXIST)
-    return Error::from_errno(errno, concat("making ", shared.host_path(Area::kTrash, heap_name)));
-  const auto heap = shared.open_folder(Area::kTrash, heap_name);
-  if (!heap) return heap.error();
-  // Whose it was must be known to the end, and the folder itself may go before what was in it.
-  if (auto marked = parts_.folders.set_mark(*heap, to_mark(spec_, folder.mark->project_id));
-      !marked)
-    return marked;
-  if (auto synced = shared.sync(trash); !synced) return synced;
-  return shared.move(Area::kVolumes, name, *heap, "volume");
+  unlock_folder(folder.folder);
+  return shared.move(Area::kVolumes, name, shared.area(Area::kTrash),
+                     concat(name, '-', folder.mark->project_id));
 }
 
 Result<std::vector<std::string>> QuotaRemoval::heaps() {
@@ -99,7 +91,8 @@ Result<Removal> QuotaRemoval::clear_heap(const std::string& name) {
   const auto heap = pool_.find(Area::kTrash, name);
   if (!heap) return heap.error();
   if (!*heap) return Removal{};
-  // A heap without a mark is of a call that was killed before it put anything in.
+  // One without a mark is empty: an older version made it, and was killed before it put anything
+  // in.
   if ((*heap)->mark && !owns((*heap)->mark->owner, spec_))
     return Error(ErrorCode::kDenied, concat(pool_.shared().host_path(Area::kTrash, name),
                                             " is not this claim's and is not removed"));

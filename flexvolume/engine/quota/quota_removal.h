@@ -24,7 +24,7 @@ class QuotaRemoval {
   // the claim's, kBusy when it is mounted in any mount namespace or something is mounted in it.
   Result<std::optional<QuotaFolder>> find_removable();
 
-  // Moves it where no mount finds it.
+  // Moves it where no mount finds it, in one step.
   Status bury(const QuotaFolder& folder);
 
   // What is buried of the volume, and what a killed creation left: removed as far as a slice goes.

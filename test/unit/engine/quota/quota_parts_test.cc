@@ -178,6 +178,27 @@ TEST_CASE_FIXTURE(Heap, "a heap is emptied: wide, deeper than paths are long, li
   CHECK(fs::exists(outside));
 }
 
+// Its folders are named by whoever filled it, also as those that are moved up could be.
+TEST_CASE_FIXTURE(Heap, "what lies in the heap itself is removed, whatever it is called") {
+  std::ofstream(path + "/file") << "x";
+  fs::create_directories(path + "/a/b/c");
+  fs::create_directories(path + "/d/e/f");
+  const auto inode = [&](const char* name) {
+    struct stat status {};
+    REQUIRE(::stat((path + name).c_str(), &status) == 0);
+    return concat(status.st_ino);
+  };
+  // Each bears the name of the other's folder.
+  const std::string first = inode("/a/b");
+  const std::string second = inode("/d/e");
+  fs::rename(path + "/a", concat(path, '/', second));
+  fs::rename(path + "/d", concat(path, '/', first));
+  const auto emptied = empty_heap(open(), [] { return false; });
+  REQUIRE(emptied.ok());
+  CHECK(*emptied);
+  CHECK(fs::is_empty(path));
+}
+
 TEST_CASE_FIXTURE(Heap, "emptying a heap stops when it is late, and goes on later") {
   for (int i = 0; i < 50; ++i) fs::create_directories(concat(path, "/volume/", i, "/sub"));
   int rounds = 0;
