@@ -140,6 +140,11 @@ Status check_together(const ClassParameters& parsed) {
           "onDelete zero is not possible with backend quota, whose folders share the blocks of one "
           "file system; accepted: discard, none");
   }
+  if (parsed.backend == engine::Backend::kThin && parsed.on_delete == engine::OnDelete::kZero)
+    return refused(
+        "onDelete zero is not possible with backend thin, whose pool zeroes a block itself before "
+        "it "
+        "hands it on; accepted: discard, none");
   if (parsed.size_from == SizeFrom::kPodMemory && parsed.disk_per_ram == Ratio())
     return refused("sizeFrom podMemory needs a diskPerRam above 0");
   if (parsed.limits.required && !parsed.limits.any())

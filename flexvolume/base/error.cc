@@ -61,6 +61,9 @@ ErrorCode code_of_errno(int number) {
       return ErrorCode::kBusy;
     case EAGAIN:
     case EINTR:
+    case ENOMEM:
+    case EMFILE:
+    case ENFILE:
       return ErrorCode::kUnavailable;
     case ETIMEDOUT:
       return ErrorCode::kDeadline;
@@ -70,6 +73,7 @@ ErrorCode code_of_errno(int number) {
     case ENAMETOOLONG:
       return ErrorCode::kInvalid;
     case EUCLEAN:  // what a file system says of itself when it is damaged
+    case EBADMSG:  // and what XFS says of a block whose checksum is wrong
       return ErrorCode::kCorrupt;
     default:
       return ErrorCode::kFailed;

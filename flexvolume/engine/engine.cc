@@ -35,9 +35,17 @@ Status save_access(const RecordStore& records, Record record, const PromisedAcce
   return {};
 }
 
+// What the kernel says of a file system that it cannot make sense of, or cannot read: EINVAL,
+// EUCLEAN, EBADMSG, EIO. A device that is away, a file system that it does not know or too little
+// memory are none.
+bool may_be_damaged(const Error& error) {
+  return error.code() == ErrorCode::kInvalid || error.code() == ErrorCode::kCorrupt ||
+         error.code() == ErrorCode::kFailed;
+}
+
 // What is wrong with a file system is for a person; the kernel's log says more than its error.
 Error explain_failed_mount(const Error& error, const MountSource& source) {
-  if (error.code() == ErrorCode::kBusy || source.is_bind()) return error;
+  if (source.is_bind() || !may_be_damaged(error)) return error;
   const bool xfs = source.fs_type == "xfs";
   // The kernel's word for it is EINVAL (fs/xfs/xfs_mount.c, xfs_uuid_mount).
   const std::string_view copied = xfs && error.code() == ErrorCode::kInvalid

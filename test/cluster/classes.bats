@@ -92,6 +92,8 @@ wrong() {
 
 @test "zeroing a quota folder is refused, since its blocks are shared" { wrong 'onDelete zero is not possible with backend quota' 'backend: quota' 'onDelete: zero'; }
 
+@test "zeroing a thin volume is refused, since its pool does that" { wrong 'onDelete zero is not possible with backend thin' 'backend: thin' 'onDelete: zero'; }
+
 @test "a node without a thin pool hands the claim back, and says so" {
   make_class odd 'backend: thin'
   refused 'pool "default" has no thin-pool in this node'\''s node.conf, so that it has no thin volumes' 512Mi odd

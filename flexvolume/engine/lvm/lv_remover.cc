@@ -16,17 +16,27 @@ constexpr Bytes kChunk{512 * kMiB.count()};
 constexpr auto kChunkDeadline = std::chrono::minutes(5);
 constexpr auto kDiscardDeadline = std::chrono::minutes(10);
 
-// What is read back after a discard: both ends, where file systems keep what they start from, and
-// spots between them. Devices may answer a discard without doing it, or round it to their blocks.
+// What is read back after a discard: see spots_to_read().
 constexpr Bytes kEnd{kMiB};
 constexpr Bytes kSpot{4 * kKiB.count()};
-constexpr std::uint64_t kSpots = 256;
+constexpr std::uint64_t kLeastSpots = 256;
+constexpr Bytes kSpotEach{256 * kMiB.count()};
 
 bool all_zero(std::string_view content) {
   return content.find_first_not_of('\0') == std::string_view::npos;
 }
 
 }  // namespace
+
+std::vector<Spot> spots_to_read(Bytes size) {
+  const Bytes end = std::min(kEnd, size);
+  std::vector<Spot> spots = {{Bytes(0), end}, {size - end, end}};
+  const std::uint64_t count = std::max(kLeastSpots, size.count() / kSpotEach.count());
+  const std::uint64_t step = size.count() / count / kSpot.count() * kSpot.count();
+  if (step == 0) return spots;
+  for (std::uint64_t i = 1; i < count; ++i) spots.push_back({Bytes(i * step), kSpot});
+  return spots;
+}
 
 Result<Removal> LvRemover::run(const VolumeSpec& spec, const LogicalVolume& volume) {
   if (volume.open)
@@ -132,16 +142,15 @@ Status LvRemover::discard(const std::string& device, Bytes size) {
 }
 
 Result<bool> LvRemover::reads_as_zeros(const std::string& device, Bytes size) {
-  const auto clear = [&](Bytes offset, Bytes length) -> Result<bool> {
-    const auto content = parts_.devices.read(device, offset, length.count());
+  Bytes seen;
+  for (const Spot& spot : spots_to_read(size)) {
+    const auto content = parts_.devices.read(device, spot.offset, spot.length.count());
     if (!content) return content.error();
-    return all_zero(*content);
-  };
-  for (const Bytes offset : {Bytes(0), size - kEnd})
-    if (auto zeros = clear(offset, std::min(kEnd, size)); !zeros || !*zeros) return zeros;
-  const Bytes step(size.count() / kSpots);
-  for (std::uint64_t i = 1; i < kSpots; ++i)
-    if (auto zeros = clear(Bytes(i * step.count()), kSpot); !zeros || !*zeros) return zeros;
+    if (!all_zero(*content)) return false;
+    seen += spot.length;
+  }
+  parts_.log.info("discarded; what was read back is zero",
+                  {{"device", device}, {"read", to_string(seen)}, {"size", to_string(size)}});
   return true;
 }
 

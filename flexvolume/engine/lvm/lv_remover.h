@@ -1,6 +1,8 @@
 // Removes a logical volume, once its blocks are wiped.
 #pragma once
 
+#include <vector>
+
 #include "flexvolume/engine/host/tools.h"
 #include "flexvolume/engine/lvm/lv_parts.h"
 #include "flexvolume/engine/volume/volume_backend.h"
@@ -9,6 +11,15 @@ namespace flexlocal::engine {
 
 // The order: record and tags say `wiping`, from when on nothing mounts the volume; wipe; lvremove;
 // forget the record. A kill anywhere is followed by a call that goes on where this one was.
+// What is read of a device of that size to see whether a discard has cleared it: a MiB at both
+// ends, where file systems keep what they start from, and 4 KiB for each 256 MiB between them, at
+// least 255 times. Devices may answer a discard without doing it, or round it to their own blocks.
+struct Spot {
+  Bytes offset;
+  Bytes length;
+};
+std::vector<Spot> spots_to_read(Bytes size);
+
 class LvRemover {
  public:
   LvRemover(const LvParts& parts, CommandRunner& runner, const Tools& tools)

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 
 #include "flexvolume/base/text.h"
@@ -146,6 +147,22 @@ TEST_CASE_FIXTURE(Fixture,
   REQUIRE_FALSE(mounted.ok());
   CHECK(mounted.error().code() == ErrorCode::kCorrupt);
   CHECK(formats() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a mount that fails for want of something else is not called damage") {
+  REQUIRE(mount().ok());
+  fake.mounts.clear();
+  for (const int number : {ENODEV, ENOMEM, EPERM, EBUSY}) {
+    fake.mount_error = number;
+    const auto mounted = mount();
+    REQUIRE_FALSE(mounted.ok());
+    CHECK(mounted.error().code() != ErrorCode::kCorrupt);
+    CHECK(mounted.error().message().find("xfs_repair") == std::string::npos);
+  }
+  for (const int number : {EINVAL, EUCLEAN, EBADMSG, EIO}) {
+    fake.mount_error = number;
+    CHECK(mount().error().code() == ErrorCode::kCorrupt);
+  }
 }
 
 TEST_CASE_FIXTURE(Fixture,

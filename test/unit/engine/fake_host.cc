@@ -352,6 +352,7 @@ Result<std::string> FakeHost::disk_number(const std::string& path) {
 Status FakeHost::mount(const MountSource& source, const MountFlags& flags,
                        const MountPoint& point) {
   if (failing == "mount") return Error(ErrorCode::kInvalid, "wrong fs type");
+  if (mount_error != 0) return Error::from_errno(mount_error, "mount");
   mounts.push_back({"253:0", source.is_bind() ? source.root : "/",
                     std::filesystem::read_symlink(point.folder).string(), source.fs_type,
                     source.device, source.data});

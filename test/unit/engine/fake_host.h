@@ -79,6 +79,7 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   std::string failing;
   int failures = 1000000;      // how many of its calls fail
   bool is_mapped = true;       // whether a volume's path leads to a device of device-mapper
+  int mount_error = 0;         // the errno of each mount; 0: it is mounted
   std::string other_device;    // what device nodes lead to, when they lead astray
   bool discards_clear = true;  // a discarded device reads as zeros
   // A program that runs into its deadline, before its effect or after it; one that says that all

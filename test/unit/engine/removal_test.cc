@@ -4,6 +4,7 @@
 
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/engine.h"
+#include "flexvolume/engine/lvm/lv_remover.h"
 #include "test/unit/engine/fake_host.h"
 
 namespace flexlocal::engine {
@@ -49,6 +50,23 @@ TEST_CASE_FIXTURE(Fixture, "a discard that clears the device is all that happens
   REQUIRE(remove().ok());
   CHECK(fake.started == std::vector<std::string>{"lvs", "lvchange", "blkdiscard", "lvremove"});
   CHECK(is_gone());
+}
+
+TEST_CASE(
+    "what is read back after a discard has both ends, is within the device and grows with it") {
+  const auto read = [](Bytes size) {
+    Bytes sum;
+    for (const Spot& spot : spots_to_read(size)) {
+      CHECK(spot.offset + spot.length <= size);
+      sum += spot.length;
+    }
+    return sum;
+  };
+  CHECK(read(Bytes(kMiB.count() / 2)) >= Bytes(kMiB.count() / 2));
+  CHECK(read(kGiB) >= Bytes(2 * kMiB.count()));
+  const Bytes tebibyte(1024 * kGiB.count());
+  CHECK(read(tebibyte) >= Bytes(16 * kMiB.count()));
+  CHECK(spots_to_read(tebibyte)[1].offset == tebibyte - kMiB);
 }
 
 TEST_CASE_FIXTURE(Fixture, "where a discard fails or leaves content, the device is zeroed") {

@@ -141,6 +141,13 @@ TEST_CASE("required limits need a limit, and any one will do") {
     CHECK(parse({{"ioLimits", "required"}, {key, "1"}})->limits.required);
 }
 
+TEST_CASE("a thin pool zeroes its blocks itself, so that no class can ask for it") {
+  CHECK(
+      words({{"backend", "thin"}, {"onDelete", "zero"}}) ==
+      "onDelete zero is not possible with backend thin, whose pool zeroes a block itself before it "
+      "hands it on; accepted: discard, none");
+}
+
 TEST_CASE("a quota folder is on a shared XFS: no other file system, no zeroing, no discard") {
   const Parameters quota = {{"backend", "quota"}};
   CHECK(parse(quota)->fs_type == engine::FsType::kXfs);
