@@ -31,6 +31,12 @@ bool any_pool(const NodeFacts& facts, bool (*wanted)(const Pool&)) {
                                      [&](const auto& named) { return wanted(named.second); });
 }
 
+// Unless node.conf says that there are only quota folders.
+bool needs_lvm(const NodeFacts& facts) {
+  return !facts.config ||
+         any_pool(facts, [](const Pool& pool) { return !pool.volume_group.empty(); });
+}
+
 Finding check_root(const NodeFacts& facts) {
   if (facts.root) return {"root", Level::kOk, "running as root"};
   return {"root", Level::kError, "not running as root: what follows is incomplete",
@@ -75,6 +81,10 @@ std::vector<Finding> check_tools(const NodeFacts& facts) {
     if (std::find(packages.begin(), packages.end(), tool.package) == packages.end())
       packages.push_back(tool.package);
   std::sort(packages.begin(), packages.end());
+  if (!needs_lvm(facts))
+    std::erase_if(packages, [](const std::string& package) {
+      return package == "lvm2" || package == "dmsetup";
+    });
   std::vector<Finding> findings;
   findings.reserve(packages.size());
   for (const std::string& package : packages) findings.push_back(check_package(package, facts));
@@ -96,7 +106,10 @@ std::optional<Level> level_of_missing(const KernelFact& part, const NodeFacts& f
 
 std::vector<Finding> check_kernel(const NodeFacts& facts) {
   std::vector<Finding> findings;
-  if (facts.device_mapper)
+  if (!needs_lvm(facts))
+    findings.push_back(
+        {"kernel.device-mapper", Level::kOk, "not needed: no pool has a volume group"});
+  else if (facts.device_mapper)
     findings.push_back({"kernel.device-mapper", Level::kOk, "there"});
   else
     findings.push_back({"kernel.device-mapper", Level::kError, "not there: LVM makes no device",
@@ -206,7 +219,7 @@ std::vector<Finding> diagnose(const NodeFacts& facts) {
   std::vector<Finding> findings = {check_root(facts), check_config(facts)};
   append(findings, check_tools(facts));
   append(findings, check_kernel(facts));
-  findings.push_back(check_lvm_locks(facts));
+  if (needs_lvm(facts)) findings.push_back(check_lvm_locks(facts));
   if (facts.config) append(findings, diagnose_pools(*facts.config, facts));
   findings.push_back(check_grant_key(facts));
   findings.push_back(check_kubelet_dir(facts));

@@ -115,8 +115,7 @@ Finding check_thin_pool(const PoolUnderTest& tested) {
 
 // The kernel prints prjquota when limits are enforced, pqnoenforce when they are only counted.
 bool enforces_project_quota(const engine::MountEntry& entry) {
-  const auto options = split(entry.super_options, ',');
-  return std::find(options.begin(), options.end(), "prjquota") != options.end();
+  return engine::has_option(entry.super_options, "prjquota");
 }
 
 Finding check_quota_mount(const PoolUnderTest& tested, std::string_view about,

@@ -165,7 +165,7 @@ Status Engine::mount(const MountRequest& request) {
   limits.conclude();
   if (!source->file_system_behind) return {};
   // The data is there and whole: a pod that can read it is better than one that waits.
-  if (auto finished = subject->backend.finish_growth(request.spec, request.folder); !finished)
+  if (auto finished = subject->backend.finish_growth(request.spec); !finished)
     host_.log.warning(
         "the file system has not grown with its volume yet",
         {{"volume", request.spec.name.text()}, {"error", finished.error().message()}});

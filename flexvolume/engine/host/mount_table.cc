@@ -26,10 +26,16 @@ std::string unescape(std::string_view text) {
 
 }  // namespace
 
+bool has_option(std::string_view options, std::string_view wanted) {
+  const auto all = split(options, ',');
+  return std::find(all.begin(), all.end(), wanted) != all.end();
+}
+
 std::vector<MountEntry> parse_mount_table(std::string_view text) {
   constexpr std::size_t kDevice = 2;
   constexpr std::size_t kRoot = 3;
   constexpr std::size_t kMountPoint = 4;
+  constexpr std::size_t kOptions = 5;
   constexpr std::size_t kFirstOptional = 6;
   std::vector<MountEntry> entries;
   for (const std::string_view line : split(text, '\n')) {
@@ -37,10 +43,11 @@ std::vector<MountEntry> parse_mount_table(std::string_view text) {
     if (fields.size() <= kFirstOptional) continue;
     const auto separator = std::find(fields.begin() + kFirstOptional, fields.end(), "-");
     if (fields.end() - separator < 3) continue;
+    const std::string_view super = fields.end() - separator > 3 ? separator[3] : "";
     entries.push_back({std::string(fields[kDevice]), unescape(fields[kRoot]),
                        unescape(fields[kMountPoint]), std::string(separator[1]),
-                       unescape(separator[2]),
-                       fields.end() - separator > 3 ? std::string(separator[3]) : std::string()});
+                       unescape(separator[2]), std::string(super),
+                       has_option(fields[kOptions], "ro") || has_option(super, "ro")});
   }
   return entries;
 }

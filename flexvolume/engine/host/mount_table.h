@@ -16,11 +16,15 @@ struct MountEntry {
   std::string fs_type;
   std::string source;
   std::string super_options;  // of the file system, not of this one mount
+  bool read_only = false;     // this mount, or the file system
 };
 
 // /proc/<pid>/mountinfo (man proc_pid_mountinfo). A line that is not one is passed over: the
 // kernel only adds optional fields.
 std::vector<MountEntry> parse_mount_table(std::string_view text);
+
+// Whether a list such as "rw,prjquota" has that very word.
+bool has_option(std::string_view options, std::string_view wanted);
 
 // What is stacked on a folder, the lowest first.
 std::vector<MountEntry> mounts_at(const std::vector<MountEntry>& table, std::string_view path);

@@ -65,13 +65,13 @@ LvParts LvBackend::lv_parts() {
           parts_.records, parts_.locks, parts_.log};
 }
 
-Status LvBackend::finish_growth(const VolumeSpec& spec, const std::string& mount_point) {
+Status LvBackend::finish_growth(const VolumeSpec& spec) {
   const auto record = parts_.records.load(spec.name);
   if (!record) return record.error();
   if (!*record || !(*record)->grow_file_system) return {};
   if (auto finished = finish_device(**record); !finished) return finished;
   const Pool none;
-  return LvGrower(lv_parts(), spec, none).grow_file_system(**record, mount_point);
+  return LvGrower(lv_parts(), spec, none).finish(**record);
 }
 
 // The file system must not get what only a killed lvextend's table has, nor what the daemon would
@@ -153,6 +153,9 @@ Status LvBackend::resume_all(const NodeConfig& config) {
 }
 
 Result<Inventory> LvBackend::inventory(const NodeConfig& config) {
+  const auto without = is_without_lvm(config);
+  if (!without) return without.error();
+  if (*without) return Inventory{};
   auto inventory = lvm_.inventory();
   if (!inventory) return inventory;
   auto spaces = this->spaces(config, inventory->groups);
@@ -165,6 +168,21 @@ Result<Inventory> LvBackend::inventory(const NodeConfig& config) {
                                        : concat("thin:", volume.group, '/', volume.thin_pool),
                                    volume.size});
   return inventory;
+}
+
+// A node that has only quota folders, on a file system of its administrator's, needs no LVM.
+Result<bool> LvBackend::is_without_lvm(const NodeConfig& config) const {
+  for (const auto& [name, pool] : config.pools)
+    if (!pool.volume_group.empty()) return false;
+  if (parts_.tools.path("vgs")) return false;
+  const auto names = parts_.records.names();
+  if (!names) return names.error();
+  for (const VolumeName& name : *names)
+    // One that cannot be read may be a logical volume's.
+    if (const auto record = parts_.records.load(name);
+        !record || (*record && !(*record)->volume_group.empty()))
+      return false;
+  return true;
 }
 
 Result<std::vector<Space>> LvBackend::spaces(const NodeConfig& config,

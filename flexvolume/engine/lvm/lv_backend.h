@@ -17,7 +17,7 @@ class LvBackend final : public VolumeBackend {
         filesystems_(parts.runner, parts.tools, parts.devices, parts.root) {}
 
   Result<MountSource> make(const VolumeSpec& spec, const Pool& pool, int lock) override;
-  Status finish_growth(const VolumeSpec& spec, const std::string& mount_point) override;
+  Status finish_growth(const VolumeSpec& spec) override;
   Status grow(const VolumeSpec& spec, const Pool& pool, Bytes size, int lock) override;
   Result<Removal> remove(const VolumeSpec& spec, const Pool& pool) override;
   Status set_retained(const VolumeSpec& spec, const Pool& pool, Retained retained) override;
@@ -33,6 +33,7 @@ class LvBackend final : public VolumeBackend {
 
  private:
   LvParts lv_parts();
+  Result<bool> is_without_lvm(const NodeConfig& config) const;
   Result<std::vector<Space>> spaces(const NodeConfig& config,
                                     const std::vector<VolumeGroup>& groups);
   // Nothing when there is no such pool, or nobody knows how full it is.

@@ -1,7 +1,5 @@
 #include "flexvolume/engine/lvm/lv_grower.h"
 
-#include <algorithm>
-
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/lvm/suspension.h"
 #include "flexvolume/engine/volume/volume_lock.h"
@@ -17,17 +15,52 @@ Status LvGrower::run(Bytes size) {
   const auto volume = find(*record);
   if (!volume) return volume.error();
   if (auto extended = extend(*volume, size); !extended) return extended;
-  const std::string device = device_path(volume->group, volume->name);
+  const auto mounts = find_mounts(device_path(volume->group, volume->name));
+  if (!mounts) return mounts.error();
+  if (!mounts->writable.empty()) return grow_file_system(std::move(*record), mounts->writable);
+  if (mounts->none)
+    if (auto hidden = check_not_hidden(); !hidden) return hidden;
+  return leave_to_next_mount(std::move(*record));
+}
+
+// Through one that is read-only no file system grows; unmounted, neither XFS nor ext4 does without
+// a check of its own first.
+Result<LvGrower::Mounts> LvGrower::find_mounts(const std::string& device) const {
   const auto table = parts_.mounter.table();
   if (!table) return table.error();
-  const auto mounted = std::find_if(table->begin(), table->end(), [&](const MountEntry& entry) {
-    return entry.source == device;
-  });
-  if (mounted != table->end()) return grow_file_system(std::move(*record), mounted->mount_point);
-  // Neither XFS nor ext4 grows unmounted without a check of its own first: the next mount does it.
-  if (record->grow_file_system) return {};
-  record->grow_file_system = true;
-  return parts_.records.save(*record);
+  Mounts mounts;
+  for (const MountEntry& entry : *table) {
+    if (entry.source != device) continue;
+    mounts.none = false;
+    if (!entry.read_only) mounts.writable = entry.mount_point;
+  }
+  return mounts;
+}
+
+// A file system that is mounted where this process does not see it stays as small as it is, and
+// nobody would finish it: that is not to be told as a volume that waits for its next mount.
+Status LvGrower::check_not_hidden() const {
+  const auto now = parts_.lvm.find_on(pool_.volume_group, spec_.name);
+  if (!now) return now.error();
+  if (!*now || !(*now)->open) return {};
+  return Error(
+      ErrorCode::kBusy,
+      concat("logical volume ", pool_.volume_group, '/', spec_.name.text(),
+             " has grown, but its device is in use where no mount of it is seen, so that its "
+             "file system does not grow now; it does with the next mount"));
+}
+
+Status LvGrower::leave_to_next_mount(Record record) {
+  if (record.grow_file_system) return {};
+  record.grow_file_system = true;
+  return parts_.records.save(record);
+}
+
+Status LvGrower::finish(Record record) {
+  const auto mounts = find_mounts(device_path(record.volume_group, record.name.text()));
+  if (!mounts) return mounts.error();
+  return mounts->writable.empty() ? Status()
+                                  : grow_file_system(std::move(record), mounts->writable);
 }
 
 Status LvGrower::grow_file_system(Record record, const std::string& mount_point) {

@@ -15,11 +15,21 @@ class LvGrower {
   // See Engine::grow. The volume's lock is held.
   Status run(Bytes size);
 
-  // The volume is mounted at `mount_point`: lets the file system have what its device has, and
-  // notes that it has.
-  Status grow_file_system(Record record, const std::string& mount_point);
+  // Lets the file system of a recorded volume have what its device has, where a mount of it can be
+  // written to, and notes that it has; without such a mount that stays for a later one.
+  Status finish(Record record);
 
  private:
+  // Of the volume's device, as far as this process sees them.
+  struct Mounts {
+    bool none = true;
+    std::string writable;  // where one is; empty: there is none
+  };
+
+  Result<Mounts> find_mounts(const std::string& device) const;
+  Status check_not_hidden() const;
+  Status leave_to_next_mount(Record record);
+  Status grow_file_system(Record record, const std::string& mount_point);
   Result<Record> load_record() const;
   Result<LogicalVolume> find(const Record& record) const;
   Status extend(const LogicalVolume& volume, Bytes size);

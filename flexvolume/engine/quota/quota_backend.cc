@@ -143,7 +143,7 @@ Result<QuotaFolder> QuotaBackend::find_or_make(QuotaPool& pool, const VolumeSpec
 }
 
 // A larger limit is seen at once.
-Status QuotaBackend::finish_growth(const VolumeSpec&, const std::string&) { return {}; }
+Status QuotaBackend::finish_growth(const VolumeSpec&) { return {}; }
 
 Status QuotaBackend::grow(const VolumeSpec& spec, const Pool& pool, Bytes size, int lock) {
   const std::string doing = concat("cannot grow volume ", spec.name.text());

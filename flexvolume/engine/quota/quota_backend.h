@@ -33,7 +33,7 @@ class QuotaBackend final : public VolumeBackend {
   QuotaBackend(const BackendParts& parts, ProjectFolders& folders, QuotaTuning tuning = {});
 
   Result<MountSource> make(const VolumeSpec& spec, const Pool& pool, int lock) override;
-  Status finish_growth(const VolumeSpec& spec, const std::string& mount_point) override;
+  Status finish_growth(const VolumeSpec& spec) override;
   Status grow(const VolumeSpec& spec, const Pool& pool, Bytes size, int lock) override;
   Result<Removal> remove(const VolumeSpec& spec, const Pool& pool) override;
   Status set_retained(const VolumeSpec& spec, const Pool& pool, Retained retained) override;

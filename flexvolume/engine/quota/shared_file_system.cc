@@ -30,11 +30,6 @@ const char* name_of(Area area) {
   return "volumes";
 }
 
-bool has_option(std::string_view options, std::string_view wanted) {
-  const auto all = split(options, ',');
-  return std::find(all.begin(), all.end(), wanted) != all.end();
-}
-
 // Links are refused: nothing of ours is one.
 Result<UniqueFd> open_below(const UniqueFd& parent, const std::string& name) {
   const int fd =

@@ -42,9 +42,9 @@ class VolumeBackend {
   // descriptor of the volume's lock, for programs that must not run twice at once.
   virtual Result<MountSource> make(const VolumeSpec& spec, const Pool& pool, int lock) = 0;
 
-  // The volume is mounted at `mount_point` now: completes what a growth could not do while it was
-  // not. Called after a mount whose source said `file_system_behind`.
-  virtual Status finish_growth(const VolumeSpec& spec, const std::string& mount_point) = 0;
+  // The volume is mounted now: completes what a growth could not do while it was not, or only
+  // read-only. Called after a mount whose source said `file_system_behind`.
+  virtual Status finish_growth(const VolumeSpec& spec) = 0;
 
   // Makes the volume offer `size`, mounted or not.
   virtual Status grow(const VolumeSpec& spec, const Pool& pool, Bytes size, int lock) = 0;

@@ -31,6 +31,19 @@ struct Row {
   std::string_view advice;  // a part of it
 };
 
+void without_lvm(NodeFacts& facts) {
+  facts.config->pools["default"] = {};
+  facts.config->pools["default"].quota_path = "/srv/fast";
+  for (ToolFact& tool : facts.tools)
+    if (tool.package == "lvm2" || tool.package == "dmsetup") tool.runnable = false;
+  facts.device_mapper = false;
+  facts.lvm_locks.there = false;
+  facts.groups = Error(ErrorCode::kNotFound, "vgs is not on this node");
+  facts.volumes = Error(ErrorCode::kNotFound, "lvs is not on this node");
+  facts.mounts =
+      std::vector<engine::MountEntry>{{"7:0", "/", "/srv/fast", "xfs", "/dev/sdb1", "rw,prjquota"}};
+}
+
 engine::Pool& pool(NodeFacts& facts) { return facts.config->pools["default"]; }
 
 void with_thin(NodeFacts& facts, LogicalVolumeFact volume) {
@@ -252,6 +265,16 @@ TEST_CASE("findings are printed aligned, advice below them, and nothing breaks a
         "ok       a       fine\n"
         "warning  longer  evil?ok  root\n"
         "                 -> do? this\n");
+}
+
+TEST_CASE("a node that has only quota folders needs nothing of LVM") {
+  NodeFacts facts = healthy_node();
+  without_lvm(facts);
+  const auto findings = diagnose(facts);
+  CHECK(count(findings, Level::kError) == 0);
+  CHECK(count(findings, Level::kWarning) == 0);
+  facts.config->pools["default"].volume_group = "data";
+  CHECK(count(diagnose(facts), Level::kError) > 0);
 }
 
 }  // namespace

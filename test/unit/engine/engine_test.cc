@@ -149,6 +149,19 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(formats() == 1);
 }
 
+TEST_CASE_FIXTURE(Fixture,
+                  "a node without LVM has an inventory, as long as it never had volumes of LVM's") {
+  NodeConfig quota_only;
+  quota_only.pools["default"].quota_path = "/srv/none";
+  Host host = fake.host();
+  host.tool_root = fake.folder + "/no-tools";
+  Engine folders(host, quota_only);
+  CHECK(folders.inventory().ok());
+  CHECK(fake.started.empty());
+  REQUIRE(mount().ok());
+  CHECK_FALSE(folders.inventory().ok());
+}
+
 TEST_CASE_FIXTURE(Fixture, "a mount that fails for want of something else is not called damage") {
   REQUIRE(mount().ok());
   fake.mounts.clear();

@@ -133,6 +133,7 @@ std::string FakeHost::volume_folder(const VolumeName& name, const std::string& p
 
 Result<CommandOutput> FakeHost::run(const Command& command) {
   started.push_back(command.path.substr(command.path.rfind('/') + 1));
+  commands.push_back(command);
   const int number = static_cast<int>(started.size());
   if (number == kill_before) throw Killed{};
   if (started.back() == "lvextend" && leaves_table) {
@@ -355,7 +356,7 @@ Status FakeHost::mount(const MountSource& source, const MountFlags& flags,
   if (mount_error != 0) return Error::from_errno(mount_error, "mount");
   mounts.push_back({"253:0", source.is_bind() ? source.root : "/",
                     std::filesystem::read_symlink(point.folder).string(), source.fs_type,
-                    source.device, source.data});
+                    source.device, source.data, flags.read_only});
   mount_flags.push_back(flags);
   return {};
 }

@@ -67,6 +67,7 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   std::vector<MountEntry> mounts;
   std::vector<MountFlags> mount_flags;  // of each mount that was made
   std::vector<std::string> started;     // the programs, in order
+  std::vector<Command> commands;        // the same, with their arguments
   std::vector<std::string> log_lines;   // the lines, as format_log_line writes them
   std::string folder;                   // everything on disk is below it; "proc": its processes
   std::vector<std::string> messages;    // what was logged

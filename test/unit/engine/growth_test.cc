@@ -19,9 +19,9 @@ struct Fixture {
   std::string key = "data/" + spec.name.text();
 
   Fixture() { REQUIRE(engine.promise(spec).ok()); }
-  Status mount() {
+  Status mount(bool read_only = false, const std::string& pod = "4f0e") {
     return engine.mount(
-        {spec, grant_for(spec), fake.volume_folder(spec.name), "shop", "4f0e", false});
+        {spec, grant_for(spec), fake.volume_folder(spec.name, pod), "shop", pod, read_only});
   }
   Status grow(Bytes size = kLarger) { return engine.grow({spec, grant_for(spec), size}); }
   long count(const char* program) const {
@@ -60,6 +60,39 @@ TEST_CASE_FIXTURE(Fixture, "an unmounted file system grows with its next mount, 
   fake.mounts.clear();
   REQUIRE(mount().ok());
   CHECK(count("xfs_growfs") == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a file system grows through a mount that can be written to") {
+  REQUIRE(mount(true, "reader").ok());
+  REQUIRE(mount(false, "writer").ok());
+  REQUIRE(grow().ok());
+  REQUIRE(fake.commands.back().path.ends_with("/xfs_growfs"));
+  CHECK(fake.commands.back().arguments.back().find("/pods/writer/") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "while all its pods only read, a file system waits for one that writes") {
+  REQUIRE(mount(true, "reader").ok());
+  REQUIRE(grow().ok());
+  CHECK(count("xfs_growfs") == 0);
+  CHECK(is_behind());
+  REQUIRE(mount(true, "another").ok());
+  CHECK(count("xfs_growfs") == 0);
+  REQUIRE(mount(false, "writer").ok());
+  CHECK(count("xfs_growfs") == 1);
+  CHECK_FALSE(is_behind());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a volume in use where no mount of it is seen is not told as grown") {
+  REQUIRE(mount().ok());
+  fake.mounts.clear();
+  fake.volumes[key].open = true;
+  const auto grown = grow();
+  REQUIRE_FALSE(grown.ok());
+  CHECK(grown.error().code() == ErrorCode::kBusy);
+  fake.volumes[key].open = false;
+  REQUIRE(grow().ok());
+  CHECK(is_behind());
 }
 
 TEST_CASE_FIXTURE(Fixture, "a mount succeeds though its file system cannot grow, and tries again") {
