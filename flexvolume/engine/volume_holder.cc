@@ -39,14 +39,6 @@ bool is_kubelets_own(const std::string& mount_point) {
          mount_point.find(kSubPaths) != std::string::npos;
 }
 
-// A mount as only a container has it.
-std::optional<std::string> find_containers(const std::vector<MountEntry>& table,
-                                           const MountSource& source) {
-  for (const MountEntry& entry : table)
-    if (shows(entry, source) && !is_kubelets_own(entry.mount_point)) return entry.mount_point;
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::string pod_uid_of(std::string_view folder) { return std::string(parts_of(folder).uid); }
@@ -75,8 +67,9 @@ Result<std::optional<Holder>> find_holder_elsewhere(const std::string& proc,
     const auto cgroups = read_file(concat(proc, '/', process, "/cgroup"));
     return cgroups && find_pod_uid(*cgroups) == last_uid;  // it may have ended
   };
-  const auto find = [&](const std::vector<MountEntry>& table) {
-    return find_containers(table, source);
+  // A mount as only a container has it.
+  const auto find = [&](const MountEntry& entry) {
+    return shows(entry, source) && !is_kubelets_own(entry.mount_point);
   };
   const auto note = [&](const std::string& process, const std::string& mount_point) {
     holder = Holder{last_uid, concat(printable(mount_point), " of process ", process)};

@@ -8,11 +8,10 @@
 
 #include "flexvolume/base/fd.h"
 #include "flexvolume/base/text.h"
+#include "flexvolume/engine/host/mount_reader.h"
 
 namespace flexlocal::engine {
 namespace {
-
-constexpr Bytes kMostTable{64 * kMiB.count()};
 
 // A class's option as the two kernel interfaces know it.
 struct FlagWord {
@@ -125,9 +124,9 @@ Status mount_in_steps(const MountSource& source, const KernelFlags& flags,
 }  // namespace
 
 Result<std::vector<MountEntry>> KernelMounter::table() {
-  const auto text = read_file(table_, kMostTable);
-  if (!text) return text.error();
-  return parse_mount_table(*text);
+  auto reading = MountReader().read(table_, [](const MountEntry&) { return true; });
+  if (!reading) return reading.error().context(table_);
+  return std::move(reading->kept);
 }
 
 Status KernelMounter::mount(const MountSource& source, const MountFlags& flags,

@@ -24,6 +24,10 @@ std::string unescape(std::string_view text) {
   return out;
 }
 
+bool is_asked_for_options(std::string_view type) {
+  return type == "xfs" || type == "ext4" || type.starts_with("cgroup");
+}
+
 }  // namespace
 
 bool has_option(std::string_view options, std::string_view wanted) {
@@ -31,24 +35,31 @@ bool has_option(std::string_view options, std::string_view wanted) {
   return std::find(all.begin(), all.end(), wanted) != all.end();
 }
 
-std::vector<MountEntry> parse_mount_table(std::string_view text) {
+std::optional<MountEntry> parse_mount_line(std::string_view line) {
   constexpr std::size_t kDevice = 2;
   constexpr std::size_t kRoot = 3;
   constexpr std::size_t kMountPoint = 4;
   constexpr std::size_t kOptions = 5;
   constexpr std::size_t kFirstOptional = 6;
+  const auto fields = split(line, ' ');
+  if (fields.size() <= kFirstOptional) return std::nullopt;
+  const auto separator = std::find(fields.begin() + kFirstOptional, fields.end(), "-");
+  if (fields.end() - separator < 3) return std::nullopt;
+  const std::string_view type = separator[1];
+  const std::string_view super = fields.end() - separator > 3 ? separator[3] : "";
+  return MountEntry{std::string(fields[kDevice]),
+                    unescape(fields[kRoot]),
+                    unescape(fields[kMountPoint]),
+                    std::string(type),
+                    unescape(separator[2]),
+                    std::string(is_asked_for_options(type) ? super : ""),
+                    has_option(fields[kOptions], "ro") || has_option(super, "ro")};
+}
+
+std::vector<MountEntry> parse_mount_table(std::string_view text) {
   std::vector<MountEntry> entries;
-  for (const std::string_view line : split(text, '\n')) {
-    const auto fields = split(line, ' ');
-    if (fields.size() <= kFirstOptional) continue;
-    const auto separator = std::find(fields.begin() + kFirstOptional, fields.end(), "-");
-    if (fields.end() - separator < 3) continue;
-    const std::string_view super = fields.end() - separator > 3 ? separator[3] : "";
-    entries.push_back({std::string(fields[kDevice]), unescape(fields[kRoot]),
-                       unescape(fields[kMountPoint]), std::string(separator[1]),
-                       unescape(separator[2]), std::string(super),
-                       has_option(fields[kOptions], "ro") || has_option(super, "ro")});
-  }
+  for (const std::string_view line : split(text, '\n'))
+    if (auto entry = parse_mount_line(line)) entries.push_back(std::move(*entry));
   return entries;
 }
 

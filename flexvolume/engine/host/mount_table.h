@@ -1,6 +1,7 @@
 // Mounts: the table that the kernel keeps, and what changes it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,8 +20,12 @@ struct MountEntry {
   bool read_only = false;     // this mount, or the file system
 };
 
-// /proc/<pid>/mountinfo (man proc_pid_mountinfo). A line that is not one is passed over: the
-// kernel only adds optional fields.
+// A line of /proc/<pid>/mountinfo (man proc_pid_mountinfo); nothing when it is not one. The kernel
+// only adds optional fields. Options are kept of the file systems that are asked for theirs: an
+// overlay's are as long as its images have layers.
+std::optional<MountEntry> parse_mount_line(std::string_view line);
+
+// The whole of such a text. A line that is not one is passed over.
 std::vector<MountEntry> parse_mount_table(std::string_view text);
 
 // Whether a list such as "rw,prjquota" has that very word.

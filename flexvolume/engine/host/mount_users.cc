@@ -13,8 +13,6 @@
 namespace flexlocal::engine {
 namespace {
 
-constexpr Bytes kMostTable{64 * kMiB.count()};
-
 bool is_at_or_below(std::string_view path, std::string_view folder) {
   return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
 }
@@ -31,12 +29,12 @@ Result<std::optional<ino_t>> namespace_of(const std::string& process) {
 }
 
 // Of a process that ended meanwhile there is nothing to read.
-Result<std::vector<MountEntry>> table_of(const std::string& process) {
-  const auto text = read_file(concat(process, "/mountinfo"), kMostTable);
-  if (text) return parse_mount_table(*text);
+Result<MountReading> mounts_of(const std::string& process, const KeepMount& keep) {
+  auto reading = MountReader().read(concat(process, "/mountinfo"), keep);
+  if (reading) return reading;
   const auto still = namespace_of(process);
-  if (still && !*still) return std::vector<MountEntry>();
-  return text.error();
+  if (still && !*still) return MountReading();
+  return reading.error().context(concat(process, "/mountinfo"));
 }
 
 struct CloseFolder {
@@ -59,16 +57,12 @@ Result<std::vector<std::string>> processes(const std::string& proc) {
 
 }  // namespace
 
-std::optional<std::string> find_user(const std::vector<MountEntry>& table,
-                                     const MountedFolder& folder) {
-  for (const MountEntry& entry : table) {
-    const bool shows = entry.device == folder.device && is_at_or_below(entry.root, folder.root);
-    if (shows || is_at_or_below(entry.mount_point, folder.path)) return entry.mount_point;
-  }
-  return std::nullopt;
+bool is_user(const MountEntry& entry, const MountedFolder& folder) {
+  const bool shows = entry.device == folder.device && is_at_or_below(entry.root, folder.root);
+  return shows || is_at_or_below(entry.mount_point, folder.path);
 }
 
-Status visit_users(const std::string& proc, const WantProcess& wants, const FindMount& find,
+Status visit_users(const std::string& proc, const WantProcess& wants, const KeepMount& find,
                    const VisitUser& visit) {
   const auto all = processes(proc);
   if (!all) return all.error();
@@ -81,11 +75,12 @@ Status visit_users(const std::string& proc, const WantProcess& wants, const Find
     if (!*space) continue;
     auto known = found.find(**space);
     if (known == found.end()) {
-      const auto table = table_of(process);
-      if (!table) return table.error();
+      const auto reading = mounts_of(process, find);
+      if (!reading) return reading.error();
       // Only a table that was read stands for its namespace: a zombie's is empty.
-      if (table->empty()) continue;
-      known = found.emplace(**space, find(*table)).first;
+      if (reading->lines == 0) continue;
+      known = found.emplace(**space, std::nullopt).first;
+      if (!reading->kept.empty()) known->second = reading->kept.front().mount_point;
     }
     if (known->second && visit(number, *known->second) == Visit::kStop) return {};
   }
@@ -101,7 +96,7 @@ Result<std::optional<std::string>> find_user_anywhere(const std::string& proc,
   };
   auto visited = visit_users(
       proc, [](const std::string&) { return true; },
-      [&](const std::vector<MountEntry>& table) { return find_user(table, folder); }, note);
+      [&](const MountEntry& entry) { return is_user(entry, folder); }, note);
   if (!visited) return visited.error();
   return user;
 }

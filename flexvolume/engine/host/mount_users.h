@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "flexvolume/engine/host/mount_reader.h"
 #include "flexvolume/engine/host/mount_table.h"
 
 namespace flexlocal::engine {
@@ -19,25 +20,22 @@ struct MountedFolder {
   std::string path;
 };
 
-// Where the table shows the folder or something in it, or has something mounted in it. Nothing:
-// nowhere.
-std::optional<std::string> find_user(const std::vector<MountEntry>& table,
-                                     const MountedFolder& folder);
+// Whether the mount shows the folder or something in it, or is one in it.
+bool is_user(const MountEntry& entry, const MountedFolder& folder);
 
-// The mount point of the mount that is looked for; nothing when the table has none.
-using FindMount = std::function<std::optional<std::string>(const std::vector<MountEntry>& table)>;
 enum class Visit { kGoOn, kStop };
 using VisitUser = std::function<Visit(const std::string& process, const std::string& mount_point)>;
 // By its number. False: the process is passed over, and its table is not read.
 using WantProcess = std::function<bool(const std::string& process)>;
 
-// Calls `visit` with every wanted process in whose mount namespace `find` finds a mount, until it
-// says kStop. `proc`: where the host's processes are listed. Processes that end meanwhile
-// are passed over; one whose table cannot be read is an error, since it proves nothing.
-Status visit_users(const std::string& proc, const WantProcess& wants, const FindMount& find,
+// Calls `visit` with every wanted process in whose mount namespace there is a mount that `find` is
+// true of, and the first one's mount point, until it says kStop. `proc`: where the host's processes
+// are listed. Processes that end meanwhile are passed over; one whose table cannot be read is an
+// error, since it proves nothing.
+Status visit_users(const std::string& proc, const WantProcess& wants, const KeepMount& find,
                    const VisitUser& visit);
 
-// find_user() in the mount namespaces of all processes. Says where: "/mnt of process 17". Errors as
+// is_user() in the mount namespaces of all processes. Says where: "/mnt of process 17". Errors as
 // visit_users().
 Result<std::optional<std::string>> find_user_anywhere(const std::string& proc,
                                                       const MountedFolder& folder);

@@ -97,11 +97,6 @@ std::optional<std::string> pod_uid_in(std::string_view name) {
   return is_pod_uid(uid) ? std::optional(uid) : std::nullopt;
 }
 
-bool has_option(std::string_view options, std::string_view wanted) {
-  const auto all = split(options, ',');
-  return std::find(all.begin(), all.end(), wanted) != all.end();
-}
-
 }  // namespace
 
 Result<IoHierarchy> find_io_hierarchy(const std::vector<MountEntry>& table,

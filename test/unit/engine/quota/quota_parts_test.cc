@@ -120,7 +120,7 @@ TEST_CASE("a shared file system is the whole of an XFS whose project quotas are 
 TEST_CASE("a folder is in use where it, or something in it, is mounted") {
   const MountedFolder folder{"253:4", "/.flexlocal/volumes/a", "/srv/.flexlocal/volumes/a"};
   const auto used = [&](const std::string& mount_line) {
-    return find_user(parse_mount_table(mount_line), folder).has_value();
+    return is_user(*parse_mount_line(mount_line), folder);
   };
   CHECK(used("18 1 253:4 /.flexlocal/volumes/a /pods/x rw - xfs /dev/sdb rw"));
   CHECK(used("18 1 253:4 /.flexlocal/volumes/a/sub /pods/x rw - xfs /dev/sdb rw"));
