@@ -10,7 +10,6 @@
 #include "flexvolume/cli/commands.h"
 #include "flexvolume/cli/installation.h"
 #include "flexvolume/cli/survey.h"
-#include "flexvolume/engine/host/kernel_mounter.h"
 
 namespace flexlocal::cli {
 namespace {
@@ -41,15 +40,12 @@ int refuse_folder(const std::string& folder, const Terminal& terminal) {
 
 int install_program(const Call& call, const Terminal& terminal) {
   if (!call.operand.starts_with('/')) return refuse_folder(call.operand, terminal);
-  return report(plugin::install("/proc/self/exe", call.operand), terminal);
+  return report(install("/proc/self/exe", call.operand), terminal);
 }
 
 int uninstall_program(const Call& call, const Terminal& terminal) {
   if (!call.operand.starts_with('/')) return refuse_folder(call.operand, terminal);
-  engine::KernelMounter mounter;
-  const auto table = mounter.table();
-  if (!table) return report(table.error(), terminal);
-  return report(plugin::uninstall(call.operand, *table), terminal);
+  return uninstall_all(call.operand, terminal);
 }
 
 int run_doctor(const Call& call, const Terminal& terminal) {
@@ -72,8 +68,8 @@ struct Command {
 constexpr std::array<Command, 5> kCommands = {
     {{"install", "FOLDER", "put this program into kubelet's volume plugin folder, or update it",
       false, false, install_program},
-     {"uninstall", "FOLDER", "take it out again; refuses while volumes are mounted", false, false,
-      uninstall_program},
+     {"uninstall", "FOLDER", "take it and all its files away; refuses while there are volumes",
+      false, false, uninstall_program},
      {"doctor", "", "check everything that a mount needs, and say what to do", true, true,
       run_doctor},
      {"list", "", "list the volumes of this node", true, false, run_list},

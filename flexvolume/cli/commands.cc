@@ -11,6 +11,7 @@
 #include "flexvolume/base/version.h"
 #include "flexvolume/cli/diagnosis.h"
 #include "flexvolume/cli/examination.h"
+#include "flexvolume/cli/installation.h"
 #include "flexvolume/cli/listing.h"
 #include "flexvolume/cli/status.h"
 #include "flexvolume/cli/survey.h"
@@ -27,6 +28,7 @@ class Onlooker {
  public:
   Onlooker() {
     auto config = engine::load_node_config(std::string(engine::kNodeConfigPath));
+    has_config = config || config.error().code() != ErrorCode::kNotFound;
     if (config)
       config_ = std::move(*config);
     else
@@ -60,7 +62,10 @@ class Onlooker {
     return {};
   }
 
+  engine::Mounter& mounter() { return mounter_; }
+
   std::vector<std::string> notices;
+  bool has_config = false;  // whether there is a node.conf
 
  private:
   engine::Engine engine() { return {engine::Host{runner_, devices_, mounter_, log_}, config_}; }
@@ -131,6 +136,12 @@ bool is_known(const VolumeView& view) {
          !view.mounts.empty();
 }
 
+// What a promise was only made of, or is not ours, leaves nothing here.
+bool is_left(const VolumeView& view) {
+  const std::string_view state = state_of(view);
+  return state != "promised" && state != "foreign" && state != "mount-only";
+}
+
 }  // namespace
 
 int doctor(const std::string& plugin_dir, Form form, const Terminal& terminal) {
@@ -176,6 +187,23 @@ int status(const std::string& volume, Form form, const Terminal& terminal) {
   const auto findings = examine(view);
   terminal.out << (form == Form::kJson ? status_json(view, findings) : status_text(view, findings));
   return count(findings, Level::kError) == 0 ? kFine : kTrouble;
+}
+
+int uninstall_all(const std::string& plugin_folder, const Terminal& terminal) {
+  Onlooker onlooker;
+  // A node that was never told of a pool has no volumes, and that is no trouble.
+  if (!onlooker.has_config) onlooker.notices.clear();
+  std::vector<std::string> left;
+  for (const VolumeView& view : merge(onlooker.look(), ask_usage))
+    if (is_left(view)) left.push_back(concat(view.name, " (", state_of(view), ')'));
+  Status done =
+      Error(ErrorCode::kUnavailable, "cannot tell whether there are volumes on this node");
+  if (onlooker.notices.empty())
+    done = uninstall({.plugin_folder = plugin_folder}, onlooker.mounter(), left);
+  warn(onlooker.notices, terminal);
+  if (done) return kFine;
+  terminal.err << "flexlocal: " << printable(done.error().message(), 4000) << '\n';
+  return kTrouble;
 }
 
 }  // namespace flexlocal::cli

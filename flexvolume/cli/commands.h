@@ -29,4 +29,8 @@ int list(Form form, const Terminal& terminal);
 // finding is an error.
 int status(const std::string& volume, Form form, const Terminal& terminal);
 
+// See uninstall() in installation.h. kTrouble when it refuses, or cannot tell whether there are
+// volumes.
+int uninstall_all(const std::string& plugin_folder, const Terminal& terminal);
+
 }  // namespace flexlocal::cli

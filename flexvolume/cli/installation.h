@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "flexvolume/base/result.h"
+#include "flexvolume/engine/contract/grant.h"
 #include "flexvolume/engine/host/mount_table.h"
+#include "flexvolume/engine/quota/shared_volume.h"
 
-namespace flexlocal::plugin {
+namespace flexlocal::cli {
 
 // Copies the program at `program` to "<plugin folder>/flexlocal.io~flexlocal/flexlocal".
 // kubelet watches the folder and runs what it finds at any instant, so it never sees half a
@@ -16,8 +18,21 @@ namespace flexlocal::plugin {
 // (pkg/volume/flexvolume/probe.go.) Repeatable; does nothing when the very program is there.
 Status install(const std::string& program, const std::string& plugin_folder);
 
-// Removes the driver's folder. kBusy, naming them, while volumes are mounted: without the program
-// kubelet could never unmount them.
-Status uninstall(const std::string& plugin_folder, const std::vector<engine::MountEntry>& table);
+// What flexlocal has on a host, beside volumes.
+struct InstalledFiles {
+  std::string plugin_folder;                              // kubelet's --volume-plugin-dir
+  std::string pools{engine::kPoolFolder};                 // shared file systems are mounted in it
+  std::vector<std::string> folders{"/var/lib/flexlocal",  // what goes whole; `pools` last
+                                   "/run/flexlocal", std::string(engine::kPoolFolder)};
+  std::string grant_key{engine::kGrantKeyPath};
+};
 
-}  // namespace flexlocal::plugin
+// Takes all of it away, the driver last, so that a call that failed can be repeated; node.conf is
+// its administrator's, and stays. `volumes`: those that are on this node still, in words. kBusy,
+// naming them, while there are some, or one is mounted: without the program kubelet could never
+// unmount it, and without its record nobody would know whose it is. Pools' file systems are
+// unmounted, and nothing that is mounted is ever gone into.
+Status uninstall(const InstalledFiles& files, engine::Mounter& mounter,
+                 const std::vector<std::string>& volumes);
+
+}  // namespace flexlocal::cli

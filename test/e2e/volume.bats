@@ -257,4 +257,6 @@ finds() { [[ $(in_pod "$1" 'cat /data/file') == "$2"* ]]; }
   on_node /usr/libexec/kubernetes/kubelet-plugins/volume/exec/flexlocal.io~flexlocal/flexlocal uninstall \
     /usr/libexec/kubernetes/kubelet-plugins/volume/exec
   [ -z "$(on_node ls -A /usr/libexec/kubernetes/kubelet-plugins/volume/exec)" ]
+  [ "$(on_node sh -c 'ls -d /var/lib/flexlocal* /run/flexlocal* /etc/flexlocal/* 2>/dev/null')" = /etc/flexlocal/node.conf ]
+  [[ $(on_node cat /proc/self/mountinfo) != */run/flexlocal* ]]
 }

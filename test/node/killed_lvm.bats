@@ -16,7 +16,7 @@ setup() {
   backend=thin
 }
 
-shared=/var/lib/flexlocal/pools/default
+shared=/run/flexlocal-pools/default
 
 teardown() {
   unmount_pods

@@ -55,7 +55,7 @@ configure_shared() {
   configure "$group" "${pool_lines[@]}"
 }
 
-readonly shared=/var/lib/flexlocal/pools/default
+readonly shared=/run/flexlocal-pools/default
 
 forget_shared() {
   local mounts

@@ -8,7 +8,7 @@ setup_file() {
 setup() {
   . "$BATS_TEST_DIRNAME/volume.bash"
   backend=quota
-  pools=/var/lib/flexlocal/pools
+  pools=/run/flexlocal-pools
   configure "$group" "quota-size = 1Gi"
   volume_name 1
 }

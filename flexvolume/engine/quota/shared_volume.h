@@ -13,7 +13,7 @@
 
 namespace flexlocal::engine {
 
-inline constexpr std::string_view kPoolFolder = "/var/lib/flexlocal/pools";
+inline constexpr std::string_view kPoolFolder = "/run/flexlocal-pools";
 
 // What is known of the logical volume.
 struct SharedLv {

@@ -207,7 +207,7 @@ const std::vector<Row>& pool_rows() {
       {"a file system of our own, mounted wrongly",
        [](NodeFacts& f) {
          pool(f).quota_size = kGiB;
-         f.mounts->push_back(xfs_at("/var/lib/flexlocal/pools/default", "rw,noquota"));
+         f.mounts->push_back(xfs_at("/run/flexlocal-pools/default", "rw,noquota"));
        },
        "pool.default.quota-size", Level::kError, "without prjquota", "prjquota"},
       {"quota", [](NodeFacts& f) { with_quota(f, {xfs_at("/srv/fast", "rw,prjquota")}); },

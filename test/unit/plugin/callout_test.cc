@@ -2,11 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include <fstream>
-
 #include "flexvolume/base/json.h"
 #include "flexvolume/base/text.h"
-#include "flexvolume/cli/installation.h"
 #include "test/unit/engine/fake_host.h"
 #include "test/unit/plugin/kubelet_call.h"
 
@@ -139,53 +136,6 @@ TEST_CASE_FIXTURE(Fixture, "refusals are logged with what the caller claims, on 
     CHECK(line.size() < 2000);
     CHECK(line.find('\n') == std::string::npos);
   }
-}
-
-std::string content_of(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-TEST_CASE(
-    "installing makes, updates and keeps the one program, with no leftovers for kubelet to run") {
-  engine::FakeHost fake;
-  std::ofstream(fake.folder + "/v1") << "one";
-  std::ofstream(fake.folder + "/v2") << "two";
-  const std::string driver = fake.folder + "/exec/flexlocal.io~flexlocal";
-  for (const auto* program : {"/v1", "/v1", "/v2"}) {
-    REQUIRE(install(fake.folder + program, fake.folder + "/exec").ok());
-    CHECK(content_of(driver + "/flexlocal") == content_of(fake.folder + program));
-    int files = 0;
-    for ([[maybe_unused]] const auto& entry :
-         std::filesystem::recursive_directory_iterator(fake.folder + "/exec"))
-      ++files;
-    CHECK(files == 2);  // the driver's folder and the program
-  }
-  CHECK((std::filesystem::status(driver + "/flexlocal").permissions() &
-         std::filesystem::perms::owner_exec) != std::filesystem::perms::none);
-}
-
-TEST_CASE("an install that was killed before its rename is repeated") {
-  engine::FakeHost fake;
-  std::ofstream(fake.folder + "/v1") << "one";
-  std::filesystem::create_directories(fake.folder + "/exec/.flexlocal.io~flexlocal");
-  std::ofstream(fake.folder + "/exec/.flexlocal.io~flexlocal/flexlocal.new") << "o";
-  REQUIRE(install(fake.folder + "/v1", fake.folder + "/exec").ok());
-  CHECK(content_of(fake.folder + "/exec/flexlocal.io~flexlocal/flexlocal") == "one");
-}
-
-TEST_CASE("uninstalling refuses while volumes are mounted, and names them") {
-  engine::FakeHost fake;
-  std::ofstream(fake.folder + "/v1") << "one";
-  REQUIRE(install(fake.folder + "/v1", fake.folder + "/exec").ok());
-  const std::string mounted = "/var/lib/kubelet/pods/1/volumes/flexlocal.io~flexlocal/pvc-1";
-  const auto refused =
-      uninstall(fake.folder + "/exec", {{"253:0", "/", mounted, "xfs", "/dev/mapper/x", "rw"}});
-  REQUIRE_FALSE(refused.ok());
-  CHECK(refused.error().code() == ErrorCode::kBusy);
-  CHECK(refused.error().message().find(mounted) != std::string::npos);
-  CHECK(uninstall(fake.folder + "/exec", {}).ok());
-  CHECK(std::filesystem::is_empty(fake.folder + "/exec"));
 }
 
 }  // namespace
