@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "flexvolume/base/fd.h"
 #include "flexvolume/base/text.h"
 
 namespace flexlocal::engine {
@@ -55,6 +56,19 @@ std::string choose_mkfs_profile(const std::vector<std::string>& names, std::stri
   return newer == profiles.begin() ? newer->second : std::prev(newer)->second;
 }
 
+bool is_distributions_kernel(std::string_view os_release, std::string_view release) {
+  constexpr std::string_view kKey = "PLATFORM_ID=\"platform:";
+  for (const std::string_view line : split(os_release, '\n')) {
+    if (!line.starts_with(kKey)) continue;
+    const std::string mark = concat('.', line.substr(kKey.size(), line.rfind('"') - kKey.size()));
+    const std::size_t at = mark.size() > 1 ? release.find(mark) : std::string_view::npos;
+    if (at == std::string_view::npos) return false;
+    const std::string_view rest = release.substr(at + mark.size());
+    return rest.empty() || rest.front() < '0' || rest.front() > '9';
+  }
+  return false;
+}
+
 std::string mkfs_profile(const std::string& root) {
   std::vector<std::string> names;
   std::error_code error;  // without the folder there are no profiles
@@ -63,6 +77,8 @@ std::string mkfs_profile(const std::string& root) {
     names.push_back(entry->path().filename().string());
   utsname kernel{};
   if (::uname(&kernel) != 0) return {};
+  const auto os_release = read_file(root + "/etc/os-release", Bytes(64 * kKiB.count()));
+  if (os_release && is_distributions_kernel(*os_release, kernel.release)) return {};
   const std::string chosen = choose_mkfs_profile(names, kernel.release);
   return chosen.empty() ? chosen : concat(kFolder, '/', chosen);
 }

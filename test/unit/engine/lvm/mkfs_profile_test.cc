@@ -9,10 +9,21 @@ const std::vector<std::string> kShipped = {"lts_5.4.conf",  "lts_4.19.conf", "da
                                            "lts_5.10.conf", "lts_6.1.conf",  "lts_5.15.conf"};
 
 TEST_CASE("an older kernel than xfsprogs knows gets the newest profile that it can mount") {
-  CHECK(choose_mkfs_profile(kShipped, "5.14.0-427.el9.x86_64") == "lts_5.10.conf");
+  CHECK(choose_mkfs_profile(kShipped, "5.14.0-19-generic") == "lts_5.10.conf");
   CHECK(choose_mkfs_profile(kShipped, "5.15.0-100-generic") == "lts_5.15.conf");
   CHECK(choose_mkfs_profile(kShipped, "5.9") == "lts_5.4.conf");
   CHECK(choose_mkfs_profile(kShipped, "6.0.12") == "lts_5.15.conf");
+}
+
+TEST_CASE("a distribution's own kernel and xfsprogs are made for each other") {
+  const std::string el9 =
+      "NAME=\"Rocky Linux\"\nVERSION_ID=\"9.4\"\nPLATFORM_ID=\"platform:el9\"\n";
+  CHECK(is_distributions_kernel(el9, "5.14.0-427.13.1.el9_4.x86_64"));
+  CHECK(is_distributions_kernel(el9, "5.15.0-206.153.7.1.el9uek.x86_64"));
+  for (const char* other : {"5.14.0", "4.18.0-553.el8_10.x86_64", "6.1.0-1.el90.x86_64", ""})
+    CHECK_FALSE(is_distributions_kernel(el9, other));
+  CHECK_FALSE(is_distributions_kernel("PLATFORM_ID=\"platform:\"\n", "5.14.0-1.el9"));
+  CHECK_FALSE(is_distributions_kernel("ID=debian\n", "6.1.0-28-amd64"));
 }
 
 TEST_CASE("a kernel older than every profile gets the oldest") {
