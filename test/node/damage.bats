@@ -94,6 +94,46 @@ expect_untouched() {
   [ -z "$(lvs --noheadings "$group")" ]
 }
 
+# A root disk that was restored from a backup has records of before the volume was ready.
+@test "a record of before, and a superblock that is gone: tags that say ready forbid to format" {
+  make_volume
+  engine_call settle && expect_success
+  [[ $(lv_of "$name") == *state=ready* ]]
+  sed -i 's/"state":"ready"/"state":"new"/' "$records/$name"
+  dd if=/dev/zero of="$device" bs=64K count=1 conv=notrunc,fsync status=none
+  expect_untouched "carries no readable file system of this claim"
+}
+
+@test "a pipe in the record's place is refused at once, and so is one where it is written" {
+  make_volume
+  kept=$(<"$records/$name")
+  rm "$records/$name" && mkfifo "$records/$name"
+  call mount "$folder" "$options"
+  expect_failure "$records/$name is not a plain file"
+  rm "$records/$name"
+  printf '%s\n' "${kept/ready/new}" >"$records/$name"
+  mkfifo "$records/$name.new"
+  call mount "$folder" "$options"
+  expect_failure "$records/$name.new"
+  rm "$records/$name.new"
+  call mount "$folder" "$options" && expect_success
+  [ "$(<"$folder/file")" = precious ]
+}
+
+@test "unmounting needs nothing of node.conf" {
+  volume_name 1 && mount_volume "$name" && expect_success
+  printf '[pool.default]\nvolumegroup = %s\n' "$group" >/etc/flexlocal/node.conf
+  call unmount "$folder" && expect_success
+  expect_unmounted "$folder"
+  call mount "$folder" "$options"
+  expect_failure "key pool.default.volumegroup: not known"
+  configure "$group"
+  call mount "$folder" "$options" && expect_success
+  rm /etc/flexlocal/node.conf
+  call unmount "$folder" && expect_success
+  expect_unmounted "$folder"
+}
+
 @test "a record that cannot be read stops the mount" {
   make_volume
   for record in '' '{' 'null' '{"version":1}' $'\xff'; do

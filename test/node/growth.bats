@@ -59,6 +59,37 @@ size_of() { lvs --noheadings --units m --nosuffix -o lv_size "$group/$name" | se
   call mount "$folder" "$options" && expect_success
 }
 
+@test "beside a pod that only reads, a volume grows through the one that writes" {
+  for fs_type in xfs ext4; do
+    volume_name 1 && folder_for "$name" reader && options_for "$name" 320 shop ro
+    call mount "$folder" "$options" && expect_success
+    before=$(offers)
+    engine_call grow "$options" $((400 * mib)) && expect_success
+    [ "$(size_of)" = 400 ]
+    [ "$(offers)" = "$before" ]
+    folder_for "$name" writer && options_for "$name"
+    call mount "$folder" "$options" && expect_success
+    [ "$(offers)" -gt $((before + 60)) ] || fail "$fs_type: it offers $(offers) MiB"
+    expand 640 && expect_success
+    [ "$(offers)" -gt $((before + 250)) ] || fail "$fs_type: it offers $(offers) MiB"
+    forget_volumes
+  done
+}
+
+@test "a volume that is mounted only where nobody sees it is not told as grown" {
+  volume_name 1 && mount_volume "$name" && expect_success
+  unshare --mount bash -c 'echo ready >/run/held && read -r -t 60 <>/run/guest' &
+  holder=$!
+  for ((i = 0; i < 100; i++)); do [ -s /run/held ] && break || read -r -t 0.1 <>/run/guest || true; done
+  umount "$folder"
+  engine_call grow "$options" $((400 * mib))
+  [[ $answer == *'"code":"busy"'*"in use where no mount of it is seen"* ]] || fail "$answer"
+  kill "$holder" && wait "$holder" || true
+  engine_call grow "$options" $((400 * mib)) && expect_success
+  call mount "$folder" "$options" && expect_success
+  [ "$(offers)" -gt 350 ]
+}
+
 @test "growing beyond the pool is refused with figures and changes nothing" {
   volume_name 1 && mount_volume "$name" && expect_success
   before=$(offers)

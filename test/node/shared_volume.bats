@@ -69,6 +69,32 @@ expect_one_shared_volume() {
   expect_one_shared_volume
 }
 
+# README's way to take flexlocal away; a pool that was mounted below /var/lib/flexlocal lost its data.
+@test "removing the host's files does not reach into a pool, and uninstalling refuses while it has data" {
+  mount_volume "$name" pod-1 32 && expect_success
+  echo precious >"$folder/file"
+  call unmount "$folder" && expect_success
+  engine_call retain "$options" && expect_success
+  mkdir -p /run/exec && "$plugin" install /run/exec
+  run "$plugin" uninstall /run/exec
+  [ "$status" = 1 ] && [[ $output == *"there are volumes on this node still: $name (retained)"* ]] || fail "$output"
+  [ -x /run/exec/flexlocal.io~flexlocal/flexlocal ]
+  [ -s "$records/$name" ]
+  rm -r /var/lib/flexlocal/*
+  [ "$(<"$pools/default/.flexlocal/volumes/$name/file")" = precious ]
+  run "$plugin" uninstall /run/exec
+  [ "$status" = 1 ] && [[ $output == *"$name (no-record)"* ]] || fail "$output"
+  engine_call remove "$options" && expect_success
+  run "$plugin" uninstall /run/exec
+  [ "$status" = 0 ] || fail "$output"
+  expect_unmounted "$pools/default"
+  [ -z "$(ls -A /run/exec)" ]
+  [ ! -e "$pools" ]
+  [ ! -e /run/flexlocal ]
+  [ ! -e /etc/flexlocal/grant.key ]
+  expect_one_shared_volume
+}
+
 @test "killed before, in or after each program, one clean call makes the one right volume" {
   # shellcheck disable=SC2016 # expanded by the wrapper
   for tool in lvs lvcreate mkfs.xfs lvchange mount; do
