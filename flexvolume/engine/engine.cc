@@ -311,7 +311,10 @@ Status Engine::add_records(Inventory& inventory) const {
   return {};
 }
 
-Status Engine::settle(const Inventory& inventory) { return lv_backend_.settle(inventory, config_); }
+Status Engine::settle(const Inventory& inventory) {
+  quota_backend_.grow_pools(inventory, config_);
+  return lv_backend_.settle(inventory, config_);
+}
 
 Status Engine::resume_suspended() { return lv_backend_.resume_all(config_); }
 

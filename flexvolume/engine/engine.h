@@ -110,7 +110,8 @@ class Engine {
 
   // Brings records and tags together: `ready` of a record is copied into the LV's tags, and a
   // host that lost its records gets those of ready volumes back. What killed LVM commands left of
-  // volumes' devices is finished, see suspension.h.
+  // volumes' devices is finished, see suspension.h. A pool's shared file system grows to what
+  // node.conf says by now.
   Status settle(const Inventory& inventory);
 
   // Resumes what of ours is suspended: a killed LVM command leaves a volume, or a thin pool with

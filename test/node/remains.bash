@@ -128,7 +128,7 @@ expect_records() {
 present_only() {
   local file present=()
   for file in "${files[@]}"; do
-    [ "$file" = "$records" ] || [ "$file" = "${shared%/*}" ] || [ ! -e "$file" ] || present+=("$file")
+    [ "$file" = "$records" ] || [ "$file" = "${records%/*}/pools" ] || [ ! -e "$file" ] || present+=("$file")
   done
   files=("${present[@]}")
 }

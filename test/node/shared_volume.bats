@@ -27,9 +27,10 @@ teardown() {
 }
 
 expect_one_shared_volume() {
-  [ "$(lvs --noheadings -o lv_name,lv_tags "$group" | tr -d ' ')" = \
-    flexlocal-defaultflexlocal.io/owner=flexlocal,flexlocal.io/shared-pool=default,flexlocal.io/state=ready ] ||
-    fail "$(lvs -o lv_name,lv_tags "$group")"
+  read -r lv tags < <(lvs --noheadings -o lv_name,lv_tags "$group" | paste -sd ' ')
+  [ "$lv" = flexlocal-default ] || fail "$lv $tags"
+  [[ ,$tags, == *,flexlocal.io/owner=flexlocal,*,flexlocal.io/shared-pool=default,*,flexlocal.io/state=ready, ]] ||
+    fail "$lv $tags"
 }
 
 @test "the first volume makes the shared file system; more volumes and mounts only use it" {
@@ -67,6 +68,55 @@ expect_one_shared_volume() {
   engine_call remove "$options" && expect_success
   [ -z "$(ls "$pools/default/.flexlocal/volumes")" ]
   expect_one_shared_volume
+}
+
+# LVM's own archive has the metadata of the moment before the tag.
+@test "metadata of before it was ready, restored: the shared file system stays, with all that is in it" {
+  mount_volume "$name" pod-1 32 && expect_success
+  echo precious >"$folder/file"
+  call unmount "$folder" && expect_success
+  umount "$pools/default"
+  lvchange -qq --deltag flexlocal.io/state=ready --addtag flexlocal.io/state=new "$group/flexlocal-default"
+  for record in there gone; do
+    [ "$record" = there ] || rm /var/lib/flexlocal/pools/*
+    call mount "$folder" "$options" && expect_success
+    [ "$(<"$folder/file")" = precious ]
+    call unmount "$folder" && expect_success
+    umount "$pools/default"
+  done
+  volume_name 2 && mount_volume "$name" pod-1 32 && expect_success
+  volume_name 1
+  [ "$(<"$pools/default/.flexlocal/volumes/$name/file")" = precious ]
+}
+
+@test "a pool's logical volume that is gone, or carries nothing any more, is not made anew" {
+  mount_volume "$name" pod-1 32 && expect_success
+  call unmount "$folder" && umount "$pools/default"
+  dd if=/dev/zero of="/dev/mapper/$group-flexlocal--default" bs=64K count=1 conv=fsync status=none
+  sed -i 's/"state":"ready"/"state":"new"/' /var/lib/flexlocal/pools/flexlocal-default
+  call mount "$folder" "$options"
+  expect_failure "carries no readable file system"
+  sed -i 's/"state":"new"/"state":"ready"/' /var/lib/flexlocal/pools/flexlocal-default
+  lvremove -qq -f "$group/flexlocal-default"
+  call mount "$folder" "$options"
+  expect_failure "held data and is gone"
+  [ -z "$(lvs --noheadings "$group")" ]
+  rm /var/lib/flexlocal/pools/*
+}
+
+@test "a larger quota-size in node.conf makes the file system larger, under its pods" {
+  mount_volume "$name" pod-1 32 && expect_success
+  echo precious >"$folder/file"
+  before=$(stat -f -c %b "$pools/default")
+  configure "$group" "quota-size = 1536Mi"
+  engine_call settle && expect_success
+  [ "$(stat -f -c %b "$pools/default")" -gt $((before + before / 3)) ] || fail "$(df "$pools/default")"
+  [ "$(lvs --noheadings --units m -o lv_size "$group" | xargs)" = 1536.00m ]
+  [ "$(<"$folder/file")" = precious ]
+  engine_call settle && expect_success
+  configure "$group" "quota-size = 512Mi"
+  engine_call settle && expect_success
+  [ "$(lvs --noheadings --units m -o lv_size "$group" | xargs)" = 1536.00m ]
 }
 
 # README's way to take flexlocal away; a pool that was mounted below /var/lib/flexlocal lost its data.
@@ -144,7 +194,7 @@ expect_one_shared_volume() {
 @test "a stranger's volume of that name is left alone" {
   lvcreate -qq -y -n flexlocal-default -L 320M --addtag somebody "$group"
   mount_volume "$name" pod-1 32
-  expect_failure "its tags do not say that it is flexlocal's"
+  expect_failure "its tags do not say that it belongs to this pool"
   [ "$(lvs --noheadings -o lv_tags "$group" | tr -d ' ')" = somebody ]
 }
 

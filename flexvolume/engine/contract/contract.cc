@@ -35,8 +35,13 @@ constexpr std::string_view kOnDeleteTag = "flexlocal.io/on-delete=";
 constexpr std::string_view kSizeTag = "flexlocal.io/size=";
 constexpr std::string_view kAttemptTag = "flexlocal.io/attempt=";
 constexpr std::string_view kAnyOwnerTag = "flexlocal.io/owner=";
+constexpr std::string_view kSharedTag = "flexlocal.io/shared-pool=";
 constexpr std::array kTagKeys = {kAnyOwnerTag, kClusterTag,  kClaimTag, kNamespaceTag, kPoolTag,
-                                 kFsTypeTag,   kOnDeleteTag, kSizeTag,  kAttemptTag};
+                                 kFsTypeTag,   kOnDeleteTag, kSizeTag,  kAttemptTag,   kSharedTag};
+
+// A record wants both of whoever it is of.
+constexpr std::string_view kNoCluster = "00000000-0000-0000-0000-000000000000";
+constexpr std::string_view kNoNamespace = "flexlocal";
 
 // The option, or kInvalid naming the key.
 Result<std::string> required(const Options& options, std::string_view key) {
@@ -207,7 +212,22 @@ Result<VolumeSpec> parse_options(const Options& options) {
   return spec;
 }
 
+VolumeSpec shared_spec(const std::string& pool, Bytes size) {
+  return {.name = VolumeName::of_pool(pool),
+          .cluster_id = std::string(kNoCluster),
+          .claim_namespace = std::string(kNoNamespace),
+          .pool = pool,
+          .size = size};
+}
+
 std::vector<std::string> to_tags(const VolumeSpec& spec, std::string_view attempt) {
+  if (spec.name.is_of_pool())
+    return {std::string(kOwnerTag),
+            concat(kSharedTag, spec.pool),
+            concat(kFsTypeTag, to_string(spec.fs_type)),
+            concat(kSizeTag, spec.size.count()),
+            concat(kAttemptTag, attempt),
+            std::string(kNewTag)};
   return {std::string(kOwnerTag),
           concat(kClusterTag, spec.cluster_id),
           concat(kClaimTag, spec.name.claim_uid()),
@@ -270,13 +290,20 @@ std::optional<Ownership> parse_tags(const std::vector<std::string_view>& tags) {
     if (!wipe) return std::nullopt;
     found.on_delete = *wipe;
   }
-  const bool whole = has(kOwnerTag) && is_uuid(found.cluster_id) && is_uuid(found.claim_uid) &&
-                     is_dns_label(found.claim_namespace) && is_dns_label(found.pool) &&
-                     found.size > Bytes(0);
+  found.shared = values->contains(kSharedTag);
+  if (found.shared) found.pool = value(kSharedTag);
+  const bool of_claim =
+      is_uuid(found.cluster_id) && is_uuid(found.claim_uid) && is_dns_label(found.claim_namespace);
+  const bool of_pool =
+      found.cluster_id.empty() && found.claim_uid.empty() && found.claim_namespace.empty();
+  const bool whole = has(kOwnerTag) && (found.shared ? of_pool : of_claim) &&
+                     is_dns_label(found.pool) && found.size > Bytes(0);
   return whole ? std::optional(found) : std::nullopt;
 }
 
 bool owns(const Ownership& ownership, const VolumeSpec& spec) {
+  if (ownership.shared || spec.name.is_of_pool())
+    return ownership.shared && spec.name.is_of_pool() && ownership.pool == spec.pool;
   return ownership.cluster_id == spec.cluster_id && ownership.claim_uid == spec.name.claim_uid() &&
          ownership.claim_namespace == spec.claim_namespace;
 }

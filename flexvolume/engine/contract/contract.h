@@ -71,6 +71,7 @@ struct Ownership {
   bool wiping = false;    // its removal has begun: it is never mounted again
   bool retained = false;  // see Retained
   std::string attempt;    // which lvcreate made it: compares with the record of a killed call
+  bool shared = false;    // of the pool's shared file system: it has neither cluster nor claim
 };
 
 inline constexpr std::string_view kOwnerTag = "flexlocal.io/owner=flexlocal";
@@ -85,6 +86,9 @@ inline constexpr std::string_view kRetainedTag = "flexlocal.io/retained";
 // person to decide about, and nobody may take it for a leftover. It may be mounted and removed as
 // ever, by whoever may do that.
 enum class Retained { kNo, kYes };
+
+// What is to be made for a pool with quota-size.
+VolumeSpec shared_spec(const std::string& pool, Bytes size);
 
 std::vector<std::string> to_tags(const VolumeSpec& spec, std::string_view attempt);
 // Nothing when the tags are not all there, or contradict one another: the LV is then a stranger's.

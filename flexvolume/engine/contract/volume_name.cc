@@ -1,11 +1,16 @@
 #include "flexvolume/engine/contract/volume_name.h"
 
+#include <sodium.h>
+
 #include <algorithm>
 
+#include "flexvolume/base/hex.h"
 #include "flexvolume/base/text.h"
 
 namespace flexlocal::engine {
 namespace {
+
+constexpr std::string_view kPoolPrefix = "flexlocal-";
 
 bool is_lower_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
 
@@ -44,6 +49,32 @@ Result<VolumeName> VolumeName::parse(std::string_view text) {
         ErrorCode::kInvalid,
         concat('"', printable(text, 80), "\" is not the name of a flexlocal volume (pvc-<uid>)"));
   return VolumeName(std::string(text));
+}
+
+VolumeName VolumeName::of_pool(std::string_view pool) {
+  return VolumeName(concat(kPoolPrefix, pool));
+}
+
+Result<VolumeName> VolumeName::parse_any(std::string_view text) {
+  if (text.starts_with(kPoolPrefix) && is_dns_label(text.substr(kPoolPrefix.size())))
+    return VolumeName(std::string(text));
+  return parse(text);
+}
+
+bool VolumeName::is_of_pool() const { return text_.starts_with(kPoolPrefix); }
+
+std::string VolumeName::fs_uuid() const {
+  if (!is_of_pool()) return claim_uid();
+  unsigned char hash[16];
+  ::crypto_generichash(hash, sizeof hash, reinterpret_cast<const unsigned char*>(text_.data()),
+                       text_.size(), nullptr, 0);
+  std::string bytes(reinterpret_cast<const char*>(hash), sizeof hash);
+  // RFC 9562, version 8: whatever its maker likes, but for these six bits.
+  bytes[6] = static_cast<char>((bytes[6] & 0x0f) | 0x80);
+  bytes[8] = static_cast<char>((bytes[8] & 0x3f) | 0x80);
+  const std::string hex = to_hex(bytes);
+  return concat(hex.substr(0, 8), '-', hex.substr(8, 4), '-', hex.substr(12, 4), '-',
+                hex.substr(16, 4), '-', hex.substr(20));
 }
 
 Result<VolumeName> VolumeName::of_claim(std::string_view uid) { return parse(concat("pvc-", uid)); }

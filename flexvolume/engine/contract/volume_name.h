@@ -15,15 +15,25 @@ bool is_dns_label(std::string_view text);
 // man lvm, "VALID NAMES"; and it never starts with a hyphen. Groups and thin pools.
 bool is_lvm_name(std::string_view text);
 
-// "pvc-<claim uid>", the name of PV, LV, folder and record alike. Nothing else is ever a volume of
-// ours, so a name that parses is safe in a path, an argument and a tag.
+// "pvc-<claim uid>", the name of PV, LV, folder and record alike; and "flexlocal-<pool>", the name
+// of the LV and record of a pool's shared file system. Nothing else is ever a volume of ours, so a
+// name that parses is safe in a path, an argument and a tag.
 class VolumeName {
  public:
+  // Of a claim's volume alone.
   static Result<VolumeName> parse(std::string_view text);
   static Result<VolumeName> of_claim(std::string_view uid);
+  // `pool`: a DNS label.
+  static VolumeName of_pool(std::string_view pool);
+  // Of either.
+  static Result<VolumeName> parse_any(std::string_view text);
 
   const std::string& text() const { return text_; }
+  bool is_of_pool() const;
   std::string claim_uid() const { return text_.substr(4); }
+  // The uuid of the file system in it, known before there is one: the claim's uid, or one made of
+  // the pool's name.
+  std::string fs_uuid() const;
   bool operator==(const VolumeName&) const = default;
 
  private:

@@ -20,8 +20,8 @@ std::vector<std::string> mkfs_arguments(const std::string& device, FsType type,
   // -m 0: nothing is set aside for root, whose volume it is not. Nothing is discarded: that takes
   // minutes on some arrays, and what a volume leaves behind is onDelete's.
   if (type == FsType::kExt4)
-    return {"-q", "-F", "-m", "0", "-E", "nodiscard", "-U", name.claim_uid(), "--", device};
-  std::vector<std::string> arguments = {"-q", "-f", "-K", "-m", concat("uuid=", name.claim_uid())};
+    return {"-q", "-F", "-m", "0", "-E", "nodiscard", "-U", name.fs_uuid(), "--", device};
+  std::vector<std::string> arguments = {"-q", "-f", "-K", "-m", concat("uuid=", name.fs_uuid())};
   if (const std::string profile = mkfs_profile(root); !profile.empty())
     arguments.insert(arguments.end(), {"-c", concat("options=", profile)});
   arguments.insert(arguments.end(), {"--", device});
@@ -64,7 +64,7 @@ Status Filesystems::grow(const std::string& device, FsType type, const std::stri
 Result<Content> Filesystems::probe(const std::string& device, FsType type, const VolumeName& name) {
   const auto start = devices_.read(device, Bytes(0), kSuperblockBytes);
   if (!start) return start.error();
-  const Content content = classify_superblock(*start, type, name.claim_uid());
+  const Content content = classify_superblock(*start, type, name.fs_uuid());
   if (content != Content::kBlank) return content;
   auto path = tools_.path("blkid");
   if (!path) return path.error();

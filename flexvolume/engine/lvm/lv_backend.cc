@@ -238,6 +238,7 @@ Status LvBackend::settle(const Inventory& inventory, const NodeConfig& config) {
                          {{"error", finished.error().message()}});
   };
   tell(resumer.finish_all(config));
+  for (const LogicalVolume& volume : inventory.shared) tell(resumer.mend_size(volume));
   FirstFailure all;
   for (const LogicalVolume& volume : inventory.volumes) {
     if (!volume.ownership) continue;

@@ -32,7 +32,8 @@ Result<LvGrower::Mounts> LvGrower::find_mounts(const std::string& device) const 
   for (const MountEntry& entry : *table) {
     if (entry.source != device) continue;
     mounts.none = false;
-    if (!entry.read_only) mounts.writable = entry.mount_point;
+    // A bind mount of a folder in it is none that the tools know.
+    if (!entry.read_only && entry.root == "/") mounts.writable = entry.mount_point;
   }
   return mounts;
 }

@@ -280,10 +280,11 @@ Error LvMaker::refusal(Step step) const {
                    concat("the volume is being removed and its blocks are wiped; it cannot be "
                           "mounted any more"));
     case Step::kRefuseForeign:
-      return Error(ErrorCode::kDenied,
-                   concat("logical volume ", lv,
-                          " exists, but its tags do not say that it "
-                          "belongs to this claim; rename or remove it if nobody needs it"));
+      return Error(
+          ErrorCode::kDenied,
+          concat("logical volume ", lv, " exists, but its tags do not say that it belongs to this ",
+                 spec_.name.is_of_pool() ? "pool" : "claim",
+                 "; rename or remove it if nobody needs it"));
     case Step::kRefuseUnknown:
       return unpromised(spec_);
     case Step::kRefuseGone:

@@ -138,8 +138,11 @@ Result<Inventory> parse_inventory(std::string_view report) {
                                    [&](const VolumeGroup& g) { return g.name == group.name; });
     if (!known) inventory.groups.push_back(std::move(group));
   }
-  std::copy_if(volumes->begin(), volumes->end(), std::back_inserter(inventory.volumes),
-               [](const LogicalVolume& volume) { return volume.ownership.has_value(); });
+  for (LogicalVolume& volume : *volumes) {
+    if (!volume.ownership) continue;
+    auto& into = volume.ownership->shared ? inventory.shared : inventory.volumes;
+    into.push_back(std::move(volume));
+  }
   return inventory;
 }
 

@@ -83,7 +83,8 @@ struct RecordedAccess {
 
 struct Inventory {
   std::vector<VolumeGroup> groups;
-  std::vector<LogicalVolume> volumes;  // those with our owner tag, of whichever cluster
+  std::vector<LogicalVolume> volumes;   // those with our owner tag, of whichever cluster
+  std::vector<LogicalVolume> shared{};  // those of pools' shared file systems
   // Added by Engine::inventory, which knows the pools:
   std::vector<Space> spaces{};
   std::vector<Holding> holdings{};

@@ -165,7 +165,7 @@ Status Resumer::finish_found(const LogicalVolume& volume) {
   if (auto refreshed = parts_.lvm.refresh(volume); !refreshed)
     return refreshed.error().context(concat("finishing what a killed command left of ", what));
   // A killed lvextend may have committed what it had not done, so the size is asked for again.
-  const auto name = VolumeName::parse(volume.name);
+  const auto name = VolumeName::parse_any(volume.name);
   auto found = name ? parts_.lvm.find_on(volume.group, *name)
                     : Result<std::optional<LogicalVolume>>(std::optional(volume));
   if (!found) return found.error();
@@ -182,7 +182,7 @@ Status Resumer::mend_size(const LogicalVolume& seen) {
   const auto state = parts_.devices.mapper_state(device_path(seen.group, seen.name));
   if (!state && state.error().code() == ErrorCode::kNotFound) return {};
   if (!state) return state.error();
-  const auto name = VolumeName::parse(seen.name);
+  const auto name = VolumeName::parse_any(seen.name);
   if (state->size == seen.size || !name) return {};
   const auto finished = finish_if(
       seen.group, *name, [&](const LogicalVolume& volume) { return volume.uuid == seen.uuid; });

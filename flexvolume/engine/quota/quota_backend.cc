@@ -262,6 +262,19 @@ Result<std::vector<QuotaVolume>> QuotaBackend::volumes_of(QuotaPool& pool) {
   return all;
 }
 
+// LVM rounds sizes up, so that what is smaller was not made for what node.conf says now.
+void QuotaBackend::grow_pools(const Inventory& inventory, const NodeConfig& config) {
+  for (const LogicalVolume& volume : inventory.shared) {
+    const auto found = config.pools.find(volume.ownership->pool);
+    if (found == config.pools.end() || found->second.volume_group != volume.group ||
+        found->second.quota_size <= volume.size)
+      continue;
+    if (auto grown = SharedVolume(parts_, found->first, found->second).grow(); !grown)
+      parts_.log.warning("a pool's shared file system does not grow to what node.conf says",
+                         {{"pool", found->first}, {"error", grown.error().message()}});
+  }
+}
+
 Status QuotaBackend::add_to(Inventory& inventory, const NodeConfig& config) {
   for (const auto& [name, pool] : config.pools) {
     if (space_id(Backend::kQuota, name, pool).empty()) continue;

@@ -133,7 +133,7 @@ Result<Record> parse_record(std::string_view json) {
   if (root["version"].integer() != kVersion)
     return Error(ErrorCode::kCorrupt,
                  "written by a version of flexlocal that this one does not know");
-  auto name = VolumeName::parse(root["name"].text());
+  auto name = VolumeName::parse_any(root["name"].text());
   const auto state = parse_state(root["state"].text());
   const auto fs_type = parse_fs_type(root["fsType"].text());
   unsigned long long size = 0;
@@ -152,6 +152,10 @@ Result<Record> parse_record(std::string_view json) {
   if (auto read = read_later_fields(root, record); !read) return read.error();
   if (!is_whole(record)) return Error(ErrorCode::kCorrupt, "a field is damaged");
   return record;
+}
+
+RecordStore RecordStore::of_pools() const {
+  return RecordStore(concat(folder_.substr(0, folder_.rfind('/')), "/pools"));
 }
 
 std::string RecordStore::path_of(const VolumeName& name) const {

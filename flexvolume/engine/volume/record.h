@@ -69,6 +69,9 @@ class RecordStore {
   explicit RecordStore(std::string folder = std::string(kRecordFolder))
       : folder_(std::move(folder)) {}
 
+  // Of pools' shared file systems, beside those of volumes.
+  RecordStore of_pools() const;
+
   // Nothing when there is no record. kCorrupt when there is one that cannot be understood: then
   // a person must look, since guessing could format data.
   Result<std::optional<Record>> load(const VolumeName& name) const;

@@ -119,7 +119,7 @@ NodeConfig FakeHost::config() const {
   config.pools["default"].volume_group = kGroup;
   for (const auto* tool :
        {"blkdiscard", "blkid", "dmsetup", "lvchange", "lvcreate", "lvextend", "lvremove", "lvs",
-        "mkfs.ext4", "mkfs.xfs", "resize2fs", "vgs", "xfs_growfs", "xfs_quota"})
+        "mkfs.ext4", "mkfs.xfs", "mount", "resize2fs", "vgs", "xfs_growfs", "xfs_quota"})
     config.tools[tool] = concat("/fake/", tool);
   return config;
 }
@@ -167,6 +167,11 @@ CommandOutput FakeHost::carry_out(const Command& command) {
   if (name == "dmsetup") return dmsetup();
   if (name == "blkdiscard") return blkdiscard(command);
   if (name == "xfs_growfs" || name == "resize2fs") return {};
+  if (name == "mount") {
+    const auto& words = command.arguments;
+    mounts.push_back({"253:0", "/", words.back(), "xfs", words[words.size() - 2], "rw,prjquota"});
+    return {};
+  }
   if (name == "vgs")
     return {0,
             concat(R"({"report":[{"vg":[{"vg_name":"data","vg_size":"10737418240","vg_free":")",
@@ -304,8 +309,7 @@ CommandOutput FakeHost::blkdiscard(const Command& command) {
 
 FakeVolume* FakeHost::at_device(const std::string& path) {
   for (auto& [key, volume] : volumes) {
-    const auto name = VolumeName::parse(key.substr(5));
-    if (volume.active && name && path == device_path(kGroup, name->text())) return &volume;
+    if (volume.active && path == device_path(kGroup, key.substr(5))) return &volume;
   }
   return nullptr;
 }

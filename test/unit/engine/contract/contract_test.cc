@@ -142,5 +142,28 @@ TEST_CASE("tags that contradict one another are a stranger's, in either order; s
   CHECK(found->wiping);
 }
 
+TEST_CASE("a pool's shared file system is known by its tags, and is no claim's") {
+  const VolumeSpec spec = shared_spec("fast", kGiB);
+  CHECK(spec.name.text() == "flexlocal-fast");
+  CHECK(is_uuid(spec.name.fs_uuid()));
+  CHECK(spec.name.fs_uuid() != VolumeName::of_pool("slow").fs_uuid());
+  const auto tags = to_tags(spec, "a1");
+  std::vector<std::string_view> read(tags.begin(), tags.end());
+  const auto ownership = parse_tags(read);
+  REQUIRE(ownership.has_value());
+  CHECK(ownership->shared);
+  CHECK(ownership->attempt == "a1");
+  CHECK(owns(*ownership, spec));
+  CHECK_FALSE(owns(*ownership, shared_spec("slow", kGiB)));
+  Ownership claims = *ownership;
+  claims.shared = false;
+  CHECK_FALSE(owns(claims, spec));
+  read.emplace_back("flexlocal.io/claim-uid=0b1c2d3e-0000-4000-8000-00000000000a");
+  CHECK_FALSE(parse_tags(read).has_value());
+  CHECK_FALSE(VolumeName::parse("flexlocal-fast").ok());
+  CHECK(VolumeName::parse_any("flexlocal-fast")->is_of_pool());
+  CHECK_FALSE(VolumeName::parse_any("flexlocal-../x").ok());
+}
+
 }  // namespace
 }  // namespace flexlocal::engine

@@ -13,7 +13,6 @@
 #include "flexvolume/engine/quota/quota_mark.h"
 #include "flexvolume/engine/quota/quota_room.h"
 #include "flexvolume/engine/quota/shared_file_system.h"
-#include "flexvolume/engine/quota/shared_volume.h"
 #include "test/unit/engine/fake_host.h"
 
 namespace flexlocal::engine {
@@ -211,40 +210,6 @@ TEST_CASE_FIXTURE(Heap, "emptying a heap stops when it is late, and goes on late
   }
   CHECK(rounds > 10);
   CHECK(fs::is_empty(path));
-}
-
-TEST_CASE("a shared volume that was never ready is made anew, and one that was is never removed") {
-  const auto lv = [](bool ours, bool ready, bool active) {
-    return std::optional(SharedLv{"uuid", ours, ready, active});
-  };
-  CHECK(next_step({}, true) == SharedStep::kCreate);
-  CHECK(next_step({}, false) == SharedStep::kNothing);
-  CHECK(next_step(lv(true, false, true), true) == SharedStep::kRemoveUnready);
-  CHECK(next_step(lv(true, false, true), false) == SharedStep::kNothing);
-  for (const bool make : {false, true}) {
-    CHECK(next_step(lv(false, false, true), make) == SharedStep::kRefuseForeign);
-    CHECK(next_step(lv(false, true, true), make) == SharedStep::kRefuseForeign);
-    CHECK(next_step(lv(true, true, false), make) == SharedStep::kActivate);
-    CHECK(next_step(lv(true, true, true), make) == SharedStep::kMount);
-  }
-}
-
-TEST_CASE("LVM's report of a shared volume") {
-  const auto parse = [](std::string_view tags) {
-    return parse_shared_lv(concat(R"({"report":[{"lv":[{"lv_uuid":"u-1","lv_tags":")", tags,
-                                  R"(","lv_active":"active"}]}]})"),
-                           "fast");
-  };
-  const auto ours =
-      parse("flexlocal.io/owner=flexlocal,flexlocal.io/shared-pool=fast,flexlocal.io/state=ready");
-  REQUIRE(ours.ok());
-  CHECK((*ours)->ours);
-  CHECK((*ours)->ready);
-  CHECK((*ours)->active);
-  CHECK_FALSE((*parse("flexlocal.io/owner=flexlocal,flexlocal.io/shared-pool=slow"))->ours);
-  CHECK_FALSE((*parse("flexlocal.io/shared-pool=fast"))->ours);
-  CHECK(parse_shared_lv(R"({"report":[{"lv":[]}]})", "fast")->has_value() == false);
-  CHECK_FALSE(parse_shared_lv("{}", "fast").ok());
 }
 
 }  // namespace

@@ -1,0 +1,187 @@
+#include "flexvolume/engine/quota/shared_volume.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "flexvolume/base/text.h"
+#include "flexvolume/engine/engine.h"
+#include "test/unit/engine/fake_host.h"
+
+namespace flexlocal::engine {
+namespace {
+
+using Programs = std::vector<std::string>;
+
+struct Fixture {
+  FakeHost fake;
+  NodeConfig config = fake.config();
+  Tools tools{config.tools};
+  RecordStore volume_records{fake.folder + "/records"};
+  RecordStore records = volume_records.of_pools();
+  Pool pool{.volume_group = "data", .quota_size = kGiB};
+  const std::string pool_name = "fast";
+  VolumeName name = VolumeName::of_pool(pool_name);
+  const std::string key = "data/flexlocal-fast";
+  const std::string place = "/run/flexlocal-pools/fast";
+
+  Result<std::optional<SharedMount>> ensure(bool make = true) {
+    return SharedVolume(parts(), pool_name, pool).ensure(make);
+  }
+  BackendParts parts() {
+    return {fake, tools, fake, fake, volume_records, fake.folder + "/locks", fake, fake.folder};
+  }
+  long count(const char* program) const {
+    return std::count(fake.started.begin(), fake.started.end(), program);
+  }
+  // As after a reboot.
+  void unmount() { fake.mounts.clear(); }
+  void write_tag(std::string_view state) {
+    auto& tags = fake.volumes[key].tags;
+    std::erase(tags, std::string(kReadyTag));
+    std::erase(tags, std::string(kNewTag));
+    tags.emplace_back(state);
+  }
+  void write_record(RecordState state) {
+    auto record = *records.load(name);
+    record->state = state;
+    REQUIRE(records.save(*record).ok());
+  }
+};
+
+TEST_CASE_FIXTURE(Fixture, "a pool's file system is made once, tagged, and mounted again") {
+  const auto made = ensure();
+  REQUIRE(made.ok());
+  REQUIRE(made->has_value());
+  CHECK((*made)->path == place);
+  CHECK(fake.started == Programs{"lvs", "lvcreate", "mkfs.xfs", "lvs", "lvchange", "mount"});
+  const auto tags = fake.volumes.at(key).tags;
+  CHECK(std::count(tags.begin(), tags.end(), std::string(kReadyTag)) == 1);
+  REQUIRE(ensure().ok());
+  CHECK(count("mount") == 1);
+  unmount();
+  REQUIRE(ensure(false).ok());
+  CHECK(count("mount") == 2);
+  CHECK(count("mkfs.xfs") == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a look makes nothing, and leaves no promise") {
+  CHECK_FALSE(ensure(false)->has_value());
+  CHECK(fake.started == Programs{"lvs"});
+  CHECK_FALSE(records.load(name)->has_value());
+  fake.kill_before = 3;
+  CHECK_THROWS_AS(static_cast<void>(ensure()), Killed);
+  fake.kill_before = 0;
+  CHECK_FALSE(ensure(false)->has_value());
+  CHECK(fake.mounts.empty());
+}
+
+// Invariant 2.
+TEST_CASE("killed before or after any program, the next call makes the one right file system") {
+  for (const bool after : {false, true})
+    for (int n = 1; n <= 6; ++n) {
+      Fixture f;
+      (after ? f.fake.kill_after : f.fake.kill_before) = n;
+      CHECK_THROWS_AS(static_cast<void>(f.ensure()), Killed);
+      f.fake.kill_before = f.fake.kill_after = 0;
+      REQUIRE_MESSAGE(f.ensure().ok(), n, after);
+      CHECK(f.fake.volumes.size() == 1);
+      CHECK(f.fake.mounts.size() == 1);
+      CHECK(f.count("mkfs.xfs") <= 2);
+      CHECK(f.fake.volumes.at(f.key).start == xfs_start(f.name.fs_uuid(), false));
+    }
+}
+
+// LVM's own archive has the metadata of before the tag (man vgcfgrestore).
+TEST_CASE_FIXTURE(Fixture, "whatever record and tags say, what carries the file system stays") {
+  REQUIRE(ensure().ok());
+  unmount();
+  const auto keeps_all = [&] {
+    REQUIRE(ensure().ok());
+    unmount();
+    CHECK(count("mkfs.xfs") == 1);
+    CHECK(count("lvremove") == 0);
+    CHECK(fake.volumes.size() == 1);
+  };
+  write_tag(kNewTag);
+  keeps_all();
+  for (const RecordState state : {RecordState::kNew, RecordState::kIntent, RecordState::kPromised})
+    for (const std::string_view tag : {kNewTag, kReadyTag}) {
+      write_tag(tag);
+      write_record(state);
+      keeps_all();
+    }
+  write_tag(kNewTag);
+  REQUIRE(records.remove(name).ok());
+  keeps_all();
+}
+
+TEST_CASE_FIXTURE(Fixture, "what was ready and cannot be read is refused, and not made anew") {
+  REQUIRE(ensure().ok());
+  unmount();
+  fake.volumes[key].start = std::string(kSuperblockBytes, '\0');
+  for (const RecordState state :
+       {RecordState::kNew, RecordState::kIntent, RecordState::kPromised}) {
+    write_record(state);
+    CHECK(ensure().error().code() == ErrorCode::kCorrupt);
+  }
+  REQUIRE(records.remove(name).ok());
+  CHECK(ensure().error().code() == ErrorCode::kCorrupt);
+  CHECK(count("mkfs.xfs") == 1);
+  CHECK(count("lvremove") == 0);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a pool that has lost its logical volume does not come back empty") {
+  REQUIRE(ensure().ok());
+  unmount();
+  fake.volumes.clear();
+  CHECK(ensure().error().code() == ErrorCode::kCorrupt);
+  CHECK(count("lvcreate") == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a stranger's logical volume of that name is refused and stays") {
+  fake.volumes[key] = FakeVolume{{"somebody=else"}, "theirs", 1};
+  CHECK(ensure().error().code() == ErrorCode::kDenied);
+  CHECK(ensure(false).error().code() == ErrorCode::kDenied);
+  CHECK(fake.volumes.at(key).uuid == "theirs");
+}
+
+TEST_CASE_FIXTURE(Fixture, "a failing mkfs leaves nothing") {
+  fake.failing = "mkfs.xfs";
+  CHECK_FALSE(ensure().ok());
+  CHECK(fake.volumes.empty());
+  fake.failing.clear();
+  CHECK(ensure().ok());
+}
+
+TEST_CASE_FIXTURE(Fixture, "it grows to what node.conf says, at once or with its next mount") {
+  REQUIRE(ensure().ok());
+  pool.quota_size = Bytes(2 * kGiB.count());
+  REQUIRE(SharedVolume(parts(), pool_name, pool).grow().ok());
+  CHECK(fake.volumes[key].size == 2 * kGiB.count());
+  CHECK(fake.commands.back().arguments.back() == place);
+  unmount();
+  pool.quota_size = Bytes(3 * kGiB.count());
+  REQUIRE(SharedVolume(parts(), pool_name, pool).grow().ok());
+  CHECK(count("xfs_growfs") == 1);
+  REQUIRE(ensure().ok());
+  CHECK(count("xfs_growfs") == 2);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "the inventory has it apart from claims' volumes, and settling grows it") {
+  REQUIRE(ensure().ok());
+  config.pools["fast"] = pool;
+  config.pools["fast"].quota_size = Bytes(2 * kGiB.count());
+  Engine engine(fake.host(), config);
+  const auto inventory = Lvm(fake, tools).inventory();
+  REQUIRE(inventory.ok());
+  CHECK(inventory->volumes.empty());
+  REQUIRE(inventory->shared.size() == 1);
+  CHECK(inventory->shared[0].ownership->pool == "fast");
+  REQUIRE(engine.settle(*inventory).ok());
+  CHECK(fake.volumes[key].size == 2 * kGiB.count());
+}
+
+}  // namespace
+}  // namespace flexlocal::engine
