@@ -61,7 +61,7 @@ forget_shared() {
   local mounts
   slurp /proc/self/mountinfo
   [[ $content != *" $shared "* ]] || umount "$shared"
-  rm -rf "${shared%/*}"
+  rm -rf "${shared%/*}" "${records%/*}/pools"
 }
 
 # slurp FILE: sets `content`, without the fork of $(<FILE): that is what costs here.

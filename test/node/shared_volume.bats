@@ -29,8 +29,10 @@ teardown() {
 expect_one_shared_volume() {
   read -r lv tags < <(lvs --noheadings -o lv_name,lv_tags "$group" | paste -sd ' ')
   [ "$lv" = flexlocal-default ] || fail "$lv $tags"
-  [[ ,$tags, == *,flexlocal.io/owner=flexlocal,*,flexlocal.io/shared-pool=default,*,flexlocal.io/state=ready, ]] ||
-    fail "$lv $tags"
+  for tag in owner=flexlocal shared-pool=default state=ready; do
+    [[ ,$tags, == *,flexlocal.io/$tag,* ]] || fail "$lv $tags"
+  done
+  [ "$(lvs --noheadings "$group" | wc -l)" = 1 ] || fail "$(lvs "$group")"
 }
 
 @test "the first volume makes the shared file system; more volumes and mounts only use it" {

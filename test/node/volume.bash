@@ -173,5 +173,5 @@ unmount_pods() {
 forget_volumes() {
   unmount_pods
   lvremove -qq -f "$group" >/dev/null 2>&1 || lvremove -f "$group"
-  rm -rf "$kubelet/pods" "$records"
+  rm -rf "$kubelet/pods" "$records" "${records%/*}/pools"
 }
