@@ -53,7 +53,7 @@ Result<std::string> Lvm::report(std::string_view tool, std::string_view columns,
   std::vector<std::string> arguments = {"--reportformat", "json", "--units",           "b",
                                         "--nosuffix",     "-o",   std::string(columns)};
   arguments.insert(arguments.end(), more.begin(), more.end());
-  return run(tool, std::move(arguments), kDeadline, settings);
+  return run(tool, std::move(arguments), kReportDeadline, settings);
 }
 
 Result<std::vector<VolumeGroup>> Lvm::groups() {
@@ -126,10 +126,10 @@ Result<std::vector<LogicalVolume>> Lvm::on_group(std::string_view group,
 }
 
 Result<std::vector<MapperRow>> Lvm::mapper_rows() {
-  auto text = start("dmsetup", mapper_rows_arguments(), kDeadline);
+  auto text = start("dmsetup", mapper_rows_arguments(), kReportDeadline);
   // It fails on a device that goes away between its list and its row.
   if (!text && text.error().code() == ErrorCode::kFailed)
-    text = start("dmsetup", mapper_rows_arguments(), kDeadline);
+    text = start("dmsetup", mapper_rows_arguments(), kReportDeadline);
   if (!text) return text.error();
   return parse_mapper_rows(*text);
 }
@@ -186,9 +186,9 @@ Status Lvm::refresh(const LogicalVolume& volume) {
 Status Lvm::refresh_twice(const std::vector<std::string>& arguments) {
   std::vector<std::string> all = {"--quiet", "--refresh"};
   all.insert(all.end(), arguments.begin(), arguments.end());
-  const auto first = run("lvchange", all, kDeadline, kPassOverSuspended);
+  const auto first = run("lvchange", all, kChangeDeadline, kPassOverSuspended);
   if (!first && first.error().code() == ErrorCode::kDeadline) return first.error();
-  const auto second = run("lvchange", all, kDeadline, kPassOverSuspended);
+  const auto second = run("lvchange", all, kChangeDeadline, kPassOverSuspended);
   return second ? Status() : second.error();
 }
 
@@ -257,7 +257,7 @@ Status Lvm::send_create_message(const LogicalVolume& volume) {
   const std::string pool = concat(device_path(volume.group, volume.thin_pool), "-tpool");
   const auto sent = start(
       "dmsetup", {"message", pool.substr(pool.rfind('/') + 1), "0", concat("create_thin ", *id)},
-      kDeadline);
+      kChangeDeadline);
   return sent ? Status() : sent.error();
 }
 

@@ -100,7 +100,10 @@ class Lvm {
   Status tag_retained(const LogicalVolume& volume, Retained retained);
 
  private:
-  static constexpr std::chrono::seconds kDeadline{45};
+  static constexpr std::chrono::seconds kReportDeadline{45};
+  // A command that is killed while it changes something leaves work for the next one, see
+  // suspension.h: it gets the time that a slow disk needs.
+  static constexpr std::chrono::seconds kChangeDeadline{120};
 
   Status ready_for_removal(const LogicalVolume& volume);
   Status tag(const LogicalVolume& volume, std::string_view state);
@@ -108,15 +111,16 @@ class Lvm {
   Status refresh_twice(const std::vector<std::string>& arguments);
   // run_above() the volume itself, or its thin pool.
   Status run_on(const LogicalVolume& volume, std::string_view tool,
-                std::vector<std::string> arguments, std::chrono::milliseconds deadline = kDeadline);
+                std::vector<std::string> arguments,
+                std::chrono::milliseconds deadline = kChangeDeadline);
   // run(), and once more where remains below that volume or thin pool were in the way.
   Status run_above(std::string_view group, std::string_view name, std::string_view tool,
                    std::vector<std::string> arguments,
-                   std::chrono::milliseconds deadline = kDeadline);
+                   std::chrono::milliseconds deadline = kChangeDeadline);
   Result<std::vector<LogicalVolume>> on_group(std::string_view group,
                                               std::vector<std::string> more);
   Result<std::string> run(std::string_view tool, std::vector<std::string> arguments,
-                          std::chrono::milliseconds deadline = kDeadline,
+                          std::chrono::milliseconds deadline = kChangeDeadline,
                           std::string_view settings = {});
   Result<std::string> start(std::string_view tool, std::vector<std::string> arguments,
                             std::chrono::milliseconds deadline);
