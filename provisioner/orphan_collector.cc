@@ -16,8 +16,9 @@ constexpr std::string_view kOrphaned = "OrphanedVolume";
 constexpr auto kBetweenSlices = std::chrono::milliseconds(100);
 
 std::string place_text(const Suspect& suspect, const std::string& node) {
-  return concat("logical volume ", suspect.place(), " (", to_string(suspect.size), ", namespace ",
-                suspect.spec.claim_namespace, ") on node ", node);
+  return concat(suspect.is_folder() ? "quota folder " : "logical volume ", suspect.place(), " (",
+                to_string(suspect.size), ", namespace ", suspect.spec.claim_namespace, ") on node ",
+                node);
 }
 
 // The disks' word of this moment: what was looked at last may be of before a volume was marked as
@@ -203,12 +204,18 @@ void OrphanCollector::tell_claim(const Suspect& suspect) {
 
 void OrphanCollector::report(const OrphanStep& step) {
   const Suspect& suspect = step.suspect;
-  const std::string_view advice =
+  const std::string_view by_hand = suspect.is_folder()
+                                       ? "create its PersistentVolume again with policy Delete"
+                                       : "remove it with lvremove";
+  const std::string advice =
       step.action == OrphanAction::kReportOnly
-          ? "; it is not deleted, since the API server lists no PersistentVolume of this node at "
-            "all: remove it with lvremove if nobody needs its data"
-          : "; remove it with lvremove if nobody needs its data, or let orphans be removed by "
-            "--orphan-policy=delete";
+          ? concat(
+                "; it is not deleted, since the API server lists no PersistentVolume of this node "
+                "at all: ",
+                by_hand, " if nobody needs its data")
+          : concat("; ", by_hand,
+                   " if nobody needs its data, or let orphans be removed by "
+                   "--orphan-policy=delete");
   parts_.log.warning("orphaned volume", {{"volume", suspect.name()},
                                          {"group", suspect.group},
                                          {"namespace", suspect.spec.claim_namespace},

@@ -1,5 +1,8 @@
 #include "provisioner/orphan_plan.h"
 
+#include <algorithm>
+#include <optional>
+
 #include "flexvolume/base/text.h"
 
 namespace flexlocal::provisioner {
@@ -12,6 +15,30 @@ bool is_in_its_pool(const engine::LogicalVolume& volume, const engine::NodeConfi
   const auto pool = config.pools.find(volume.ownership->pool);
   if (pool == config.pools.end() || pool->second.volume_group != volume.group) return false;
   return volume.thin_pool.empty() || pool->second.thin_pool == volume.thin_pool;
+}
+
+// Nothing of another cluster's, or of what is called otherwise than it says itself.
+std::optional<engine::VolumeSpec> spec_of_owner(const engine::Ownership& owner,
+                                                const std::string& called,
+                                                const std::string& cluster_id,
+                                                engine::Backend backend) {
+  if (owner.cluster_id != cluster_id) return std::nullopt;
+  auto name = engine::VolumeName::of_claim(owner.claim_uid);
+  if (!name || name->text() != called) return std::nullopt;
+  return engine::VolumeSpec{.name = std::move(*name),
+                            .cluster_id = owner.cluster_id,
+                            .claim_namespace = owner.claim_namespace,
+                            .pool = owner.pool,
+                            .backend = backend,
+                            .fs_type = owner.fs_type,
+                            .size = owner.size,
+                            .on_delete = owner.on_delete};
+}
+
+// A folder's record says it, since its mark is not written again.
+bool is_retained(const engine::Inventory& inventory, const engine::OwnedFolder& folder) {
+  return std::any_of(inventory.retained.begin(), inventory.retained.end(),
+                     [&](const engine::RetainedVolume& kept) { return kept.name == folder.name; });
 }
 
 }  // namespace
@@ -27,24 +54,17 @@ std::vector<Suspect> suspects_in(const engine::Inventory& inventory,
                                  const engine::NodeConfig& config, const std::string& cluster_id) {
   std::vector<Suspect> suspects;
   for (const engine::LogicalVolume& volume : inventory.volumes) {
-    if (!volume.ownership || volume.ownership->cluster_id != cluster_id) continue;
-    const engine::Ownership& owner = *volume.ownership;
-    if (owner.retained) continue;
-    auto name = engine::VolumeName::of_claim(owner.claim_uid);
-    if (!name || name->text() != volume.name || !is_in_its_pool(volume, config)) continue;
-    const engine::Backend backend =
-        volume.thin_pool.empty() ? engine::Backend::kLvm : engine::Backend::kThin;
-    suspects.push_back({{.name = std::move(*name),
-                         .cluster_id = owner.cluster_id,
-                         .claim_namespace = owner.claim_namespace,
-                         .pool = owner.pool,
-                         .backend = backend,
-                         .fs_type = owner.fs_type,
-                         .size = owner.size,
-                         .on_delete = owner.on_delete},
-                        volume.group,
-                        volume.uuid,
-                        volume.size});
+    if (!volume.ownership || volume.ownership->retained || !is_in_its_pool(volume, config))
+      continue;
+    const auto backend = volume.thin_pool.empty() ? engine::Backend::kLvm : engine::Backend::kThin;
+    auto spec = spec_of_owner(*volume.ownership, volume.name, cluster_id, backend);
+    if (spec) suspects.push_back({std::move(*spec), volume.group, volume.uuid, volume.size});
+  }
+  for (const engine::OwnedFolder& folder : inventory.folders) {
+    if (folder.owner.pool != folder.pool || is_retained(inventory, folder)) continue;
+    auto spec = spec_of_owner(folder.owner, folder.name, cluster_id, engine::Backend::kQuota);
+    if (spec)
+      suspects.push_back({std::move(*spec), folder.pool, folder.owner.attempt, folder.limit});
   }
   return suspects;
 }

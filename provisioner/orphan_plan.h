@@ -20,21 +20,21 @@ enum class OrphanPolicy {
 // kInvalid lists what is accepted: "report", "delete".
 Result<OrphanPolicy> parse_orphan_policy(std::string_view text);
 
-// A logical volume of this cluster in one of this node's pools.
+// A logical volume, or a quota folder, of this cluster in one of this node's pools.
 struct Suspect {
-  engine::VolumeSpec spec;  // as its tags say
-  std::string group;
-  std::string uuid;
-  Bytes size;  // what it takes now
+  engine::VolumeSpec spec;  // as its tags, or its mark, say
+  std::string group;        // of a folder: its pool
+  std::string uuid;         // of a folder: its project's id
+  Bytes size;               // what it takes now
 
   const std::string& name() const { return spec.name.text(); }
+  bool is_folder() const { return spec.backend == engine::Backend::kQuota; }
   std::string place() const { return group + '/' + name(); }
 };
 
 // Those of the inventory's volumes that could be orphans at all. Never considered: another
 // cluster's, one without all our tags, one that is named otherwise than its tags say, one outside
-// the pool that its tags name, one that the policy Retain keeps. Quota folders are not among them:
-// the inventory does not say whose they are.
+// the pool that its tags name, one that the policy Retain keeps.
 std::vector<Suspect> suspects_in(const engine::Inventory& inventory,
                                  const engine::NodeConfig& config, const std::string& cluster_id);
 

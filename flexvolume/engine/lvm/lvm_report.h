@@ -81,6 +81,14 @@ struct RecordedAccess {
   std::string claim_uid;
 };
 
+// A quota folder that carries our mark.
+struct OwnedFolder {
+  std::string name;
+  std::string pool;  // whose shared file system it is on
+  Ownership owner;   // as its mark says; `attempt` is its project's id
+  Bytes limit;
+};
+
 struct Inventory {
   std::vector<VolumeGroup> groups;
   std::vector<LogicalVolume> volumes;   // those with our owner tag, of whichever cluster
@@ -88,6 +96,8 @@ struct Inventory {
   // Added by Engine::inventory, which knows the pools:
   std::vector<Space> spaces{};
   std::vector<Holding> holdings{};
+  std::vector<OwnedFolder>
+      folders{};  // those that are at their place, neither half made nor removed
   std::vector<PromisedVolume> promised{};
   std::vector<RetainedVolume> retained{};
   std::map<std::string, RecordedAccess> access{};  // by volume

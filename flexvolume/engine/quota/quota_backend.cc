@@ -300,8 +300,11 @@ Status QuotaBackend::add_pool(Inventory& inventory, const std::string& name, con
   if (!volumes) return volumes.error();
   const auto room = (*opened)->room();
   if (!room) return room.error();
-  for (const QuotaVolume& volume : *volumes)
+  for (const QuotaVolume& volume : *volumes) {
     inventory.holdings.push_back({volume.name, id, volume.limit});
+    if (volume.area == Area::kVolumes)
+      inventory.folders.push_back({volume.name, name, volume.owner, volume.limit});
+  }
   inventory.spaces.push_back({id, room->room.size, room->room.free(), room->block, {}});
   return {};
 }

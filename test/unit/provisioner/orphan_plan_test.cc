@@ -92,6 +92,27 @@ TEST_CASE("only this cluster's volumes in their own pool of this node are consid
   CHECK(without([](auto& volume) { volume.thin_pool = "pool0"; }));
 }
 
+TEST_CASE("a quota folder is considered as a logical volume is") {
+  const auto suspects_with = [](auto change) {
+    engine::Inventory inventory;
+    inventory.folders = {{"pvc-" + kUid, "default", *sample_lv().ownership, kGiB}};
+    inventory.folders[0].owner.attempt = "1048577";
+    change(inventory);
+    return suspects_in(inventory, sample_config(), kCluster);
+  };
+  const auto found = suspects_with([](auto&) {});
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].is_folder());
+  CHECK(found[0].spec.backend == engine::Backend::kQuota);
+  CHECK(found[0].uuid == "1048577");
+  CHECK(found[0].place() == "default/pvc-" + kUid);
+  const auto without = [&](auto change) { return suspects_with(change).empty(); };
+  CHECK(without([](auto& all) { all.folders[0].owner.cluster_id = kOtherUid; }));
+  CHECK(without([](auto& all) { all.folders[0].owner.claim_uid = kOtherUid; }));
+  CHECK(without([](auto& all) { all.folders[0].pool = "other"; }));
+  CHECK(without([](auto& all) { all.retained = {{"pvc-" + kUid, kCluster}}; }));
+}
+
 TEST_CASE("what is removed is what the tags say") {
   engine::LogicalVolume volume = sample_lv();
   volume.ownership->on_delete = engine::OnDelete::kZero;
