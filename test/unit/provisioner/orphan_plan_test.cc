@@ -97,6 +97,7 @@ TEST_CASE("a quota folder is considered as a logical volume is") {
     engine::Inventory inventory;
     inventory.folders = {{"pvc-" + kUid, "default", *sample_lv().ownership, kGiB}};
     inventory.folders[0].owner.attempt = "1048577";
+    inventory.access["pvc-" + kUid] = {kCluster, kUid};
     change(inventory);
     return suspects_in(inventory, sample_config(), kCluster);
   };
@@ -111,6 +112,8 @@ TEST_CASE("a quota folder is considered as a logical volume is") {
   CHECK(without([](auto& all) { all.folders[0].owner.claim_uid = kOtherUid; }));
   CHECK(without([](auto& all) { all.folders[0].pool = "other"; }));
   CHECK(without([](auto& all) { all.retained = {{"pvc-" + kUid, kCluster}}; }));
+  CHECK(without([](auto& all) { all.access.clear(); }));
+  CHECK(without([](auto& all) { all.access["pvc-" + kUid].cluster_id = kOtherUid; }));
 }
 
 TEST_CASE("what is removed is what the tags say") {
