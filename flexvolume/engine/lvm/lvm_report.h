@@ -91,16 +91,16 @@ struct OwnedFolder {
 
 struct Inventory {
   std::vector<VolumeGroup> groups;
-  std::vector<LogicalVolume> volumes;   // those with our owner tag, of whichever cluster
-  std::vector<LogicalVolume> shared{};  // those of pools' shared file systems
+  std::vector<LogicalVolume> volumes;  // those with our owner tag, of whichever cluster
   // Added by Engine::inventory, which knows the pools:
   std::vector<Space> spaces{};
   std::vector<Holding> holdings{};
-  std::vector<OwnedFolder>
-      folders{};  // those that are at their place, neither half made nor removed
   std::vector<PromisedVolume> promised{};
   std::vector<RetainedVolume> retained{};
   std::map<std::string, RecordedAccess> access{};  // by volume
+  // Quota folders at their place, neither half made nor being removed.
+  std::vector<OwnedFolder> folders{};
+  std::vector<LogicalVolume> shared{};  // of pools' shared file systems
 };
 
 // What `vgs` and `lvs` printed with --reportformat json. kCorrupt when it is not that.

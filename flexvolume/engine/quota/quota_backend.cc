@@ -302,8 +302,8 @@ Status QuotaBackend::add_pool(Inventory& inventory, const std::string& name, con
   if (!room) return room.error();
   for (const QuotaVolume& volume : *volumes) {
     inventory.holdings.push_back({volume.name, id, volume.limit});
-    if (volume.area == Area::kVolumes)
-      inventory.folders.push_back({volume.name, name, volume.owner, volume.limit});
+    if (volume.area == Area::kVolumes && volume.owner)
+      inventory.folders.push_back({volume.name, name, *volume.owner, volume.limit});
   }
   inventory.spaces.push_back({id, room->room.size, room->room.free(), room->block, {}});
   return {};

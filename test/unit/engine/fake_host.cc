@@ -168,8 +168,9 @@ CommandOutput FakeHost::carry_out(const Command& command) {
   if (name == "blkdiscard") return blkdiscard(command);
   if (name == "xfs_growfs" || name == "resize2fs") return {};
   if (name == "mount") {
-    const auto& words = command.arguments;
-    mounts.push_back({"253:0", "/", words.back(), "xfs", words[words.size() - 2], "rw,prjquota"});
+    const auto& operands = command.arguments;
+    mounts.push_back(
+        {"253:0", "/", operands.back(), "xfs", operands[operands.size() - 2], "rw,prjquota"});
     return {};
   }
   if (name == "vgs")

@@ -50,7 +50,7 @@ TEST_CASE("every parameter reaches its field") {
   const auto parsed = parse({{"backend", "thin"},
                              {"pool", "fast-1"},
                              {"fsType", "ext4"},
-                             {"onDelete", "zero"},
+                             {"onDelete", "none"},
                              {"readIOPS", "100"},
                              {"writeIOPS", "9223372036854775807"},
                              {"readBandwidth", "10Mi"},
@@ -61,7 +61,7 @@ TEST_CASE("every parameter reaches its field") {
   CHECK(parsed->backend == engine::Backend::kThin);
   CHECK(parsed->pool == "fast-1");
   CHECK(parsed->fs_type == engine::FsType::kExt4);
-  CHECK(parsed->on_delete == engine::OnDelete::kZero);
+  CHECK(parsed->on_delete == engine::OnDelete::kNone);
   CHECK(parsed->limits ==
         engine::IoLimits{100, 9223372036854775807U, Bytes(10 * kMiB.count()), Bytes(1), true});
   CHECK(parsed->mount_options == std::vector<std::string>{"noatime", "discard"});

@@ -116,7 +116,7 @@ TEST_CASE_FIXTURE(Fixture, "a file that is missing, a folder or far too long is 
   };
   CHECK(said("/nowhere/daemon.conf") ==
         "--config: opening /nowhere/daemon.conf: No such file or directory");
-  CHECK(said(folder.path("")).find("Is a directory") != std::string::npos);
+  CHECK(said(folder.path("")).find("is not a plain file") != std::string::npos);
   REQUIRE(write_file_atomically(path, std::string(1'100'000, '#'), 0600).ok());
   CHECK(said(path).find(path) != std::string::npos);
   CHECK(parse_options({"--help", "--config=/nowhere"}).ok());

@@ -19,12 +19,16 @@ struct Fixture {
   Tools tools{config.tools};
   RecordStore volume_records{fake.folder + "/records"};
   RecordStore records = volume_records.of_pools();
-  Pool pool{.volume_group = "data", .quota_size = kGiB};
+  Pool pool;
   const std::string pool_name = "fast";
   VolumeName name = VolumeName::of_pool(pool_name);
   const std::string key = "data/flexlocal-fast";
   const std::string place = "/run/flexlocal-pools/fast";
 
+  Fixture() {
+    pool.volume_group = "data";
+    pool.quota_size = kGiB;
+  }
   Result<std::optional<SharedMount>> ensure(bool make = true) {
     return SharedVolume(parts(), pool_name, pool).ensure(make);
   }
