@@ -29,6 +29,12 @@ bool is_uuid(std::string_view text) {
   return true;
 }
 
+std::string to_uuid(std::string_view bytes) {
+  const std::string hex = to_hex(bytes);
+  return concat(hex.substr(0, 8), '-', hex.substr(8, 4), '-', hex.substr(12, 4), '-',
+                hex.substr(16, 4), '-', hex.substr(20));
+}
+
 bool is_dns_label(std::string_view text) {
   return !text.empty() && text.size() <= 63 && is_lower_alnum(text.front()) &&
          is_lower_alnum(text.back()) && std::all_of(text.begin(), text.end(), [](char c) {
@@ -72,9 +78,7 @@ std::string VolumeName::fs_uuid() const {
   // RFC 9562, version 8: whatever its maker likes, but for these six bits.
   bytes[6] = static_cast<char>((bytes[6] & 0x0f) | 0x80);
   bytes[8] = static_cast<char>((bytes[8] & 0x3f) | 0x80);
-  const std::string hex = to_hex(bytes);
-  return concat(hex.substr(0, 8), '-', hex.substr(8, 4), '-', hex.substr(12, 4), '-',
-                hex.substr(16, 4), '-', hex.substr(20));
+  return to_uuid(bytes);
 }
 
 Result<VolumeName> VolumeName::of_claim(std::string_view uid) { return parse(concat("pvc-", uid)); }

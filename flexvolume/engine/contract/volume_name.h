@@ -10,6 +10,8 @@ namespace flexlocal::engine {
 
 // RFC 4122 text form, lower case, as Kubernetes writes uids.
 bool is_uuid(std::string_view text);
+// The text form of 16 bytes.
+std::string to_uuid(std::string_view bytes);
 // RFC 1123 label: what names a namespace, and a pool.
 bool is_dns_label(std::string_view text);
 // man lvm, "VALID NAMES"; and it never starts with a hyphen. Groups and thin pools.

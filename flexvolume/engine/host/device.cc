@@ -1,15 +1,17 @@
 #include "flexvolume/engine/host/device.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
 
 #include "flexvolume/base/fd.h"
-#include "flexvolume/base/hex.h"
 #include "flexvolume/base/text.h"
 
 namespace flexlocal::engine {
@@ -22,12 +24,7 @@ constexpr std::size_t kExtMagicAt = 1080;
 constexpr std::size_t kExtUuidAt = 1128;
 constexpr std::string_view kExtMagic = "\x53\xef";
 
-// A uuid's text of its 16 bytes.
-std::string uuid_text(std::string_view raw) {
-  const std::string hex = to_hex(raw);
-  return concat(hex.substr(0, 8), '-', hex.substr(8, 4), '-', hex.substr(12, 4), '-',
-                hex.substr(16, 4), '-', hex.substr(20));
-}
+constexpr unsigned long kResizeExt4 = _IOW('f', 16, std::uint64_t);  // fs/ext4/ext4.h
 
 constexpr std::string_view kBlockDevices = "/sys/dev/block/";
 constexpr const char* kDisks = "/sys/block";
@@ -47,14 +44,13 @@ Result<std::string> device_number(const std::string& path) {
 Content classify_superblock(std::string_view start, FsType type, std::string_view uuid) {
   if (start.size() < kSuperblockBytes) return Content::kForeign;
   if (start.starts_with("XFSB")) {
-    const bool ours =
-        type == FsType::kXfs && uuid_text(start.substr(kXfsUuidAt, kUuidBytes)) == uuid;
+    const bool ours = type == FsType::kXfs && to_uuid(start.substr(kXfsUuidAt, kUuidBytes)) == uuid;
     if (!ours) return Content::kForeign;
     return start[kXfsInProgressAt] != 0 ? Content::kIncomplete : Content::kComplete;
   }
   if (start.substr(kExtMagicAt, kExtMagic.size()) == kExtMagic) {
     const bool ours =
-        type == FsType::kExt4 && uuid_text(start.substr(kExtUuidAt, kUuidBytes)) == uuid;
+        type == FsType::kExt4 && to_uuid(start.substr(kExtUuidAt, kUuidBytes)) == uuid;
     return ours ? Content::kComplete : Content::kForeign;
   }
   return Content::kBlank;
@@ -101,6 +97,20 @@ Result<std::vector<MapperDevice>> KernelDevices::mapper_devices() {
   }
   if (failed) return Error::from_errno(failed.value(), concat("looking at ", kDisks));
   return devices;
+}
+
+Status KernelDevices::resize_ext4(const std::string& mount_point, Bytes size) {
+  const auto folder = open_file(root_ + mount_point, O_RDONLY | O_DIRECTORY);
+  if (!folder) return folder.error();
+  struct statfs status {};
+  if (::fstatfs(folder->get(), &status) != 0)
+    return Error::from_errno(errno, concat("looking at ", mount_point));
+  if (status.f_type != EXT4_SUPER_MAGIC || status.f_bsize <= 0)
+    return Error(ErrorCode::kInvalid, concat(mount_point, " is no ext4"));
+  const std::uint64_t blocks = size.count() / static_cast<std::uint64_t>(status.f_bsize);
+  if (::ioctl(folder->get(), kResizeExt4, &blocks) != 0)
+    return Error::from_errno(errno, concat("resizing ", mount_point));
+  return {};
 }
 
 Result<std::string> KernelDevices::disk_number(const std::string& path) {

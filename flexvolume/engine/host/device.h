@@ -8,6 +8,7 @@
 #include "flexvolume/base/bytes.h"
 #include "flexvolume/base/result.h"
 #include "flexvolume/engine/contract/volume_kinds.h"
+#include "flexvolume/engine/contract/volume_name.h"
 
 namespace flexlocal::engine {
 
@@ -55,6 +56,9 @@ class Devices {
   // "253:4", major and minor of the disk that the device node is, or is a partition of: the kernel
   // limits I/O on whole disks only (block/blk-cgroup.c, blkcg_conf_open_bdev).
   virtual Result<std::string> disk_number(const std::string& path) = 0;
+  // Makes the ext4 that is mounted there, and can be written to there, as large as its device is:
+  // the call that resize2fs makes (EXT4_IOC_RESIZE_FS, fs/ext4/ioctl.c).
+  virtual Status resize_ext4(const std::string& mount_point, Bytes size) = 0;
 };
 
 class KernelDevices final : public Devices {
@@ -66,6 +70,7 @@ class KernelDevices final : public Devices {
   Result<std::vector<MapperDevice>> mapper_devices() override;
   Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) override;
   Result<std::string> disk_number(const std::string& path) override;
+  Status resize_ext4(const std::string& mount_point, Bytes size) override;
 
  private:
   std::string root_;

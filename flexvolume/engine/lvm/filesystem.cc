@@ -57,8 +57,20 @@ Status Filesystems::make(const std::string& device, FsType type, const VolumeNam
 }
 
 Status Filesystems::grow(const std::string& device, FsType type, const std::string& mount_point) {
-  if (type == FsType::kExt4) return run("resize2fs", {"--", device}, kGrowDeadline);
+  if (type == FsType::kExt4) {
+    // It goes through the first mount that the table has of the device, which may be a reader's.
+    const auto grown = run("resize2fs", {"--", device}, kGrowDeadline);
+    if (grown || grown.error().code() == ErrorCode::kDeadline) return grown;
+    const auto resized = resize_ext4(device, mount_point);
+    return resized ? resized : Status(grown.error().context(resized.error().message()));
+  }
   return run("xfs_growfs", {"-d", "--", mount_point}, kGrowDeadline);
+}
+
+Status Filesystems::resize_ext4(const std::string& device, const std::string& mount_point) {
+  const auto state = devices_.mapper_state(device);
+  if (!state) return state.error();
+  return devices_.resize_ext4(mount_point, state->size);
 }
 
 Result<Content> Filesystems::probe(const std::string& device, FsType type, const VolumeName& name) {

@@ -62,7 +62,8 @@ Result<std::optional<SharedMount>> SharedVolume::find_mounted() {
 Result<std::optional<VolumeSpec>> SharedVolume::find_spec(bool make) {
   const auto record = records_.load(name_);
   if (!record) return record.error();
-  if (!*record) return find_unrecorded(make);
+  // A promise is only of what node.conf said then.
+  if (!*record || (*record)->state == RecordState::kPromised) return find_unrecorded(make);
   if (!make && (*record)->state < RecordState::kReady) return std::optional<VolumeSpec>();
   return std::optional(shared_spec(pool_name_, (*record)->size));
 }
@@ -76,9 +77,10 @@ Result<std::optional<VolumeSpec>> SharedVolume::find_unrecorded(bool make) {
   const bool ours = *found && (*found)->ownership && owns(*(*found)->ownership, spec);
   if (ours) spec.size = (*found)->ownership->size;
   if (ours && !make && !(*found)->ownership->ready) return std::optional<VolumeSpec>();
-  if (*found) return std::optional(std::move(spec));  // a stranger's is refused where it is made
-  if (!make) return std::optional<VolumeSpec>();
-  if (auto saved = records_.save(promised_record(spec, {})); !saved) return saved.error();
+  if (!*found && !make) return std::optional<VolumeSpec>();
+  // A stranger's is refused where it would be made.
+  const auto recorded = *found ? records_.remove(name_) : records_.save(promised_record(spec, {}));
+  if (!recorded) return recorded.error();
   return std::optional(std::move(spec));
 }
 

@@ -350,6 +350,11 @@ Result<std::string> FakeHost::read(const std::string& path, Bytes offset, std::s
   return content;
 }
 
+Status FakeHost::resize_ext4(const std::string& mount_point, Bytes) {
+  if (failing == "resize2fs") resized.push_back(mount_point);
+  return {};
+}
+
 Result<std::string> FakeHost::disk_number(const std::string& path) {
   if (at_device(path) == nullptr) return Error(ErrorCode::kNotFound, "no such device");
   return std::string("253:0");

@@ -48,6 +48,7 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   Result<std::vector<MapperDevice>> mapper_devices() override;
   Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) override;
   Result<std::string> disk_number(const std::string& path) override;
+  Status resize_ext4(const std::string& mount_point, Bytes size) override;
   Result<std::vector<MountEntry>> table() override { return mounts; }
   Status mount(const MountSource& source, const MountFlags& flags,
                const MountPoint& point) override;
@@ -68,6 +69,7 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   std::vector<MountFlags> mount_flags;  // of each mount that was made
   std::vector<std::string> started;     // the programs, in order
   std::vector<Command> commands;        // the same, with their arguments
+  std::vector<std::string> resized;     // where an ext4 was resized by its call
   std::vector<std::string> log_lines;   // the lines, as format_log_line writes them
   std::string folder;                   // everything on disk is below it; "proc": its processes
   std::vector<std::string> messages;    // what was logged

@@ -70,6 +70,20 @@ TEST_CASE_FIXTURE(Fixture, "a file system grows through a mount that can be writ
   CHECK(fake.commands.back().arguments.back().find("/pods/writer/") != std::string::npos);
 }
 
+// resize2fs takes the first mount of the device that it finds.
+TEST_CASE_FIXTURE(Fixture,
+                  "an ext4 whose tool goes through a reader's mount grows through the writer's") {
+  spec.fs_type = FsType::kExt4;
+  REQUIRE(engine.withdraw({spec.name, spec.cluster_id}).ok());
+  REQUIRE(engine.promise(spec).ok());
+  REQUIRE(mount(true, "reader").ok());
+  REQUIRE(mount(false, "writer").ok());
+  fake.failing = "resize2fs";
+  REQUIRE(grow().ok());
+  REQUIRE(fake.resized.size() == 1);
+  CHECK(fake.resized[0].find("/pods/writer/") != std::string::npos);
+}
+
 TEST_CASE_FIXTURE(Fixture,
                   "while all its pods only read, a file system waits for one that writes") {
   REQUIRE(mount(true, "reader").ok());
