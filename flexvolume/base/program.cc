@@ -24,12 +24,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // LC_ALL: output is parsed. LVM_SUPPRESS_FD_WARNINGS: the descriptors in Command::keep are there
-// on purpose, LVM_OUT_FD and LVM_REPORT_FD: a report alone is on the standard output, whatever the
-// host's lvm.conf wants told beside it (man lvm). PATH: some tools start others of theirs (lvm
-// starts thin_check).
-constexpr std::array<const char*, 5> kEnvironment = {
+// on purpose (man lvm). PATH: some tools start others of theirs (lvm starts thin_check).
+constexpr std::array<const char*, 3> kEnvironment = {
     "LC_ALL=C", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-    "LVM_SUPPRESS_FD_WARNINGS=1", "LVM_OUT_FD=2", "LVM_REPORT_FD=1"};
+    "LVM_SUPPRESS_FD_WARNINGS=1"};
 
 struct Pipe {
   UniqueFd reading;

@@ -122,7 +122,7 @@ remove_whole() {
   volume_name 1
   [ ! -e "$shared/.flexlocal/volumes/$name" ]
   [ -z "$(ls -A "$shared/.flexlocal/trash")" ]
-  rm "$shared"/none* "$shared/full"
+  rm -f "$shared"/none* "$shared/full"
 }
 
 @test "a removal that is killed goes on where it was" {

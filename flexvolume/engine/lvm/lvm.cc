@@ -12,10 +12,13 @@ constexpr auto kRemoveDeadline = std::chrono::minutes(10);
 
 // What the host's lvm.conf could change of what is read here (man lvm.conf, lvmconfig
 // --type default): how a report shows a column that is yes or no, whether it shows an empty one,
-// what stands between tags, and what else is printed beside it.
+// what stands between tags, ahead of each line and beside the report, and whether JSON has its
+// quotes.
 constexpr std::string_view kReadable =
     "report/binary_values_as_numeric=0 report/compact_output=0 report/list_item_separator=\",\" "
-    "log/report_command_log=0 log/verbose=0 log/silent=0";
+    "report/quoted=1 "
+    "report/prefixes=0 log/report_command_log=0 log/verbose=0 log/silent=0 log/prefix=\"  \" "
+    "log/command_names=0";
 
 // LVM reads no suspended disk then (man lvm.conf).
 constexpr std::string_view kPassOverSuspended = " devices/ignore_suspended_devices=1";
