@@ -41,7 +41,8 @@ teardown() {
   [[ $answer == *'"code":"busy"'* ]] || fail "$answer"
   call unmount "$folder" && expect_success
   engine_call remove "$options" && expect_success
-  [ -z "$(lv_of "$name" lv_uuid)" ] || fail "it is there still"
+  device_of "$name"
+  [ ! -e "$device" ] || fail "it is there still"
 }
 
 @test "a thin pool that does not zero is refused, and doctor says the same" {

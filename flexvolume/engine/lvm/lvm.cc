@@ -16,9 +16,8 @@ constexpr auto kRemoveDeadline = std::chrono::minutes(10);
 // quotes.
 constexpr std::string_view kReadable =
     "report/binary_values_as_numeric=0 report/compact_output=0 report/list_item_separator=\",\" "
-    "report/quoted=1 "
-    "report/prefixes=0 log/report_command_log=0 log/verbose=0 log/silent=0 log/prefix=\"  \" "
-    "log/command_names=0";
+    "report/quoted=1 report/prefixes=0 log/report_command_log=0 log/verbose=0 log/silent=0 "
+    "log/prefix=\"  \" log/command_names=0";
 
 // LVM reads no suspended disk then (man lvm.conf).
 constexpr std::string_view kPassOverSuspended = " devices/ignore_suspended_devices=1";
