@@ -107,7 +107,8 @@ remove_whole() {
 @test "on a shared file system without a free block or inode a volume is removed as ever" {
   configure_quota "overcommit = 4"
   volume_name 1 && made "$name" 512
-  mkdir -p "$folder/a/b/c" && echo x >"$folder/a/b/c/file" && touch "$folder"/empty{1..200}
+  # As an object store's: nothing of it can be removed without going down.
+  for i in 1 2 3 4 5 6 7 8 9; do mkdir -p "$folder/bucket-alpha-$i/object/part" && echo x >"$folder/bucket-alpha-$i/object/part/meta"; done
   filled=$folder options_of_first=$options
   volume_name 2 && made "$name" 1000
   dd if=/dev/zero of="$folder/full" bs=1M status=none 2>/dev/null || true
@@ -123,6 +124,15 @@ remove_whole() {
   [ ! -e "$shared/.flexlocal/volumes/$name" ]
   [ -z "$(ls -A "$shared/.flexlocal/trash")" ]
   rm -f "$shared"/none* "$shared/full"
+}
+
+@test "a volume at its own limit, full of folders in folders, is removed as ever" {
+  volume_name 1 && made "$name"
+  for i in 1 2 3 4 5 6 7 8 9; do mkdir -p "$folder/a$i/b/c" && echo x >"$folder/a$i/b/c/f"; done
+  dd if=/dev/zero of="$folder/a1/b/c/full" bs=4096 status=none 2>/dev/null || true
+  call unmount "$folder" && expect_success
+  remove_whole
+  expect_no_volume
 }
 
 @test "a removal that is killed goes on where it was" {

@@ -1,7 +1,5 @@
 #include "flexvolume/engine/contract/volume_name.h"
 
-#include <sodium.h>
-
 #include <algorithm>
 
 #include "flexvolume/base/hex.h"
@@ -68,18 +66,6 @@ Result<VolumeName> VolumeName::parse_any(std::string_view text) {
 }
 
 bool VolumeName::is_of_pool() const { return text_.starts_with(kPoolPrefix); }
-
-std::string VolumeName::fs_uuid() const {
-  if (!is_of_pool()) return claim_uid();
-  unsigned char hash[16];
-  ::crypto_generichash(hash, sizeof hash, reinterpret_cast<const unsigned char*>(text_.data()),
-                       text_.size(), nullptr, 0);
-  std::string bytes(reinterpret_cast<const char*>(hash), sizeof hash);
-  // RFC 9562, version 8: whatever its maker likes, but for these six bits.
-  bytes[6] = static_cast<char>((bytes[6] & 0x0f) | 0x80);
-  bytes[8] = static_cast<char>((bytes[8] & 0x3f) | 0x80);
-  return to_uuid(bytes);
-}
 
 Result<VolumeName> VolumeName::of_claim(std::string_view uid) { return parse(concat("pvc-", uid)); }
 

@@ -33,9 +33,6 @@ class VolumeName {
   const std::string& text() const { return text_; }
   bool is_of_pool() const;
   std::string claim_uid() const { return text_.substr(4); }
-  // The uuid of the file system in it, known before there is one: the claim's uid, or one made of
-  // the pool's name.
-  std::string fs_uuid() const;
   bool operator==(const VolumeName&) const = default;
 
  private:

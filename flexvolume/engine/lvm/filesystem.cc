@@ -16,12 +16,12 @@ constexpr int kNothingFound = 2;
 constexpr int kSeveralFound = 8;
 
 std::vector<std::string> mkfs_arguments(const std::string& device, FsType type,
-                                        const VolumeName& name, const std::string& root) {
+                                        const std::string& uuid, const std::string& root) {
   // -m 0: nothing is set aside for root, whose volume it is not. Nothing is discarded: that takes
   // minutes on some arrays, and what a volume leaves behind is onDelete's.
   if (type == FsType::kExt4)
-    return {"-q", "-F", "-m", "0", "-E", "nodiscard", "-U", name.fs_uuid(), "--", device};
-  std::vector<std::string> arguments = {"-q", "-f", "-K", "-m", concat("uuid=", name.fs_uuid())};
+    return {"-q", "-F", "-m", "0", "-E", "nodiscard", "-U", uuid, "--", device};
+  std::vector<std::string> arguments = {"-q", "-f", "-K", "-m", concat("uuid=", uuid)};
   if (const std::string profile = mkfs_profile(root); !profile.empty())
     arguments.insert(arguments.end(), {"-c", concat("options=", profile)});
   arguments.insert(arguments.end(), {"--", device});
@@ -42,13 +42,14 @@ Status Filesystems::run(std::string_view tool, std::vector<std::string> argument
                                           "): ", printable(trim(output->err), 500)));
 }
 
-Status Filesystems::make(const std::string& device, FsType type, const VolumeName& name, int lock) {
+Status Filesystems::make(const std::string& device, FsType type, const std::string& uuid,
+                         int lock) {
   const std::string_view tool = type == FsType::kExt4 ? "mkfs.ext4" : "mkfs.xfs";
-  auto ended = run(tool, mkfs_arguments(device, type, name, root_), kMakeDeadline, {lock});
+  auto ended = run(tool, mkfs_arguments(device, type, uuid, root_), kMakeDeadline, {lock});
   if (!ended) return ended;
   // From now on the volume is never formatted again, so the tool is not taken at its word: disks
   // that fail lose writes without saying so.
-  const auto content = probe(device, type, name);
+  const auto content = probe(device, type, uuid);
   if (!content) return content.error();
   if (*content == Content::kComplete) return {};
   return Error(ErrorCode::kFailed,
@@ -73,10 +74,11 @@ Status Filesystems::resize_ext4(const std::string& device, const std::string& mo
   return devices_.resize_ext4(mount_point, state->size);
 }
 
-Result<Content> Filesystems::probe(const std::string& device, FsType type, const VolumeName& name) {
+Result<Content> Filesystems::probe(const std::string& device, FsType type,
+                                   const std::string& uuid) {
   const auto start = devices_.read(device, Bytes(0), kSuperblockBytes);
   if (!start) return start.error();
-  const Content content = classify_superblock(*start, type, name.fs_uuid());
+  const Content content = classify_superblock(*start, type, uuid);
   if (content != Content::kBlank) return content;
   auto path = tools_.path("blkid");
   if (!path) return path.error();

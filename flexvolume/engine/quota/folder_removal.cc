@@ -76,13 +76,18 @@ const dirent* next_entry(DIR* listing) {
 
 // chattr's "immutable" and "append only" stop root, too; a folder that hands its project on takes
 // in none of another project.
-void clear_flags(int fd) {
+constexpr unsigned kHinder = FS_XFLAG_IMMUTABLE | FS_XFLAG_APPEND | FS_XFLAG_PROJINHERIT;
+
+// Where it does not help, the removal that is tried again says why.
+void change_attributes(int fd, void (*change)(fsxattr& attributes)) {
   fsxattr attributes{};
   if (::ioctl(fd, FS_IOC_FSGETXATTR, &attributes) != 0) return;
-  attributes.fsx_xflags &=
-      ~static_cast<unsigned>(FS_XFLAG_IMMUTABLE | FS_XFLAG_APPEND | FS_XFLAG_PROJINHERIT);
-  // Where it does not help, the removal that is tried again says why.
+  change(attributes);
   (void)::ioctl(fd, FS_IOC_FSSETXATTR, &attributes);
+}
+
+void clear_flags(int fd) {
+  change_attributes(fd, [](fsxattr& attributes) { attributes.fsx_xflags &= ~kHinder; });
 }
 
 void clear_flags_of(const UniqueFd& folder, const char* name) {
@@ -170,7 +175,34 @@ class Sweep {
     }
     const int why = errno;
     stuck_ = Error::from_errno(why, concat("moving ", printable(name, 80)));
-    return lacks_room(why) ? Result<bool>(true) : *stuck_;
+    return lacks_room(why) ? go_down(folder, name) : *stuck_;
+  }
+
+  // Where there is no room for one more name in the heap: removes what is in the first folder on
+  // the way down that has something to remove, which makes room. The bottom always has. Only one
+  // folder is open at a time, however deep that is.
+  Result<bool> go_down(const UniqueFd& parent, const char* first) {
+    auto folder = open_below(parent, first);
+    for (;;) {
+      if (!folder) return folder.error();
+      const auto listing = list(*folder);
+      if (!listing) return listing.error();
+      bool removed = false;
+      std::string filled;
+      while (const dirent* entry = next_entry(listing->get())) {
+        if (is_late_()) return false;
+        const std::string name = entry->d_name;
+        const int why = remove_entry(*folder, name.c_str());
+        if (why == 0) removed = true;
+        if (is_filled(why)) filled = name;
+        if (why != 0 && !is_filled(why) && !lacks_room(why))
+          return Error::from_errno(why, concat("removing ", printable(name, 80)));
+      }
+      if (errno != 0) return Error::from_errno(errno, "listing a folder");
+      if (removed || filled.empty()) return true;
+      auto below = open_below(*folder, filled.c_str());
+      folder = std::move(below);
+    }
   }
 
   static bool is_filled(int why) { return why == ENOTEMPTY || why == EEXIST; }
@@ -205,8 +237,15 @@ class Sweep {
 
 void unlock_folder(const UniqueFd& folder) { clear_flags(folder.get()); }
 
+void leave_project(const UniqueFd& folder) {
+  change_attributes(folder.get(), [](fsxattr& attributes) {
+    attributes.fsx_xflags &= ~kHinder;
+    attributes.fsx_projid = 0;
+  });
+}
+
 Result<bool> empty_heap(const UniqueFd& heap, const std::function<bool()>& is_late) {
-  unlock_folder(heap);
+  leave_project(heap);
   return Sweep(heap, is_late).run();
 }
 

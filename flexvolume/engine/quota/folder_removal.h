@@ -14,6 +14,10 @@ namespace flexlocal::engine {
 // being moved into it: immutable, append-only, and that it hands its project on.
 void unlock_folder(const UniqueFd& folder);
 
+// The same, and takes the folder itself out of its project, whose limit would hold for what is
+// moved into it. What is in it stays in the project.
+void leave_project(const UniqueFd& folder);
+
 // Removes what is in `heap`, a folder that nobody else can reach any more, and leaves it empty:
 // true. False once `is_late` says so, which it is asked between two files; what is left is for the
 // next call, and so it is after a kill. Folders that are not empty are first moved up into the

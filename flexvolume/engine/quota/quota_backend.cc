@@ -188,7 +188,11 @@ Result<Removal> QuotaBackend::remove_from(QuotaPool& pool, const VolumeSpec& spe
     const std::uint32_t id = (*found)->mark->project_id;
     if (auto saved = parts_.records.save(record_of(spec, id, RecordState::kWiping, {})); !saved)
       return saved.error();
-    if (auto buried = removal.bury(**found); !buried) return buried.error();
+    if (auto buried = removal.bury(**found); !buried) {
+      if (buried.error().code() != ErrorCode::kNoSpace) return buried.error();
+      auto cleared = removal.clear_in_place(**found);
+      if (!cleared || !cleared->done) return cleared;
+    }
     parts_.log.info("quota folder being removed",
                     {{"volume", spec.name.text()}, {"project", concat(id)}});
   } else if (const auto buried = removal.is_buried(); !buried || !*buried) {

@@ -91,29 +91,33 @@ Result<Removal> QuotaRemoval::clear_heap(const std::string& name) {
   const auto heap = pool_.find(Area::kTrash, name);
   if (!heap) return heap.error();
   if (!*heap) return Removal{};
-  // One without a mark is empty: an older version made it, and was killed before it put anything
-  // in.
   if ((*heap)->mark && !owns((*heap)->mark->owner, spec_))
     return Error(ErrorCode::kDenied, concat(pool_.shared().host_path(Area::kTrash, name),
                                             " is not this claim's and is not removed"));
   std::uint32_t id = 0;
   parse_heap_name(name, spec_.name.text(), id);
-  if ((*heap)->mark) {
-    const auto end = std::chrono::steady_clock::now() + parts_.slice;
-    const auto emptied =
-        empty_heap((*heap)->folder, [&] { return std::chrono::steady_clock::now() >= end; });
-    if (!emptied) return emptied.error().context(concat("removing the files of ", name));
-    if (!*emptied) {
-      const auto quota = pool_.quota(id);
-      if (!quota) return quota.error();
-      return Removal{.done = false, .wiped = quota->limit - quota->used, .size = quota->limit};
-    }
-    if (auto cleared = pool_.clear_limit(id); !cleared) return cleared.error();
+  return clear_folder(Area::kTrash, name, (*heap)->folder, id);
+}
+
+Result<Removal> QuotaRemoval::clear_in_place(const QuotaFolder& folder) {
+  return clear_folder(Area::kVolumes, spec_.name.text(), folder.folder, folder.mark->project_id);
+}
+
+Result<Removal> QuotaRemoval::clear_folder(Area area, const std::string& name,
+                                           const UniqueFd& folder, std::uint32_t id) {
+  const auto end = std::chrono::steady_clock::now() + parts_.slice;
+  const auto emptied = empty_heap(folder, [&] { return std::chrono::steady_clock::now() >= end; });
+  if (!emptied) return emptied.error().context(concat("removing the files of ", name));
+  if (!*emptied) {
+    const auto quota = pool_.quota(id);
+    if (!quota) return quota.error();
+    return Removal{.done = false, .wiped = quota->limit - quota->used, .size = quota->limit};
   }
-  const UniqueFd& trash = pool_.shared().area(Area::kTrash);
-  if (::unlinkat(trash.get(), name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT)
+  if (auto cleared = pool_.clear_limit(id); !cleared) return cleared.error();
+  const UniqueFd& above = pool_.shared().area(area);
+  if (::unlinkat(above.get(), name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT)
     return Error::from_errno(errno, concat("removing ", name));
-  if (auto synced = pool_.shared().sync(trash); !synced) return synced.error();
+  if (auto synced = pool_.shared().sync(above); !synced) return synced.error();
   return Removal{};
 }
 

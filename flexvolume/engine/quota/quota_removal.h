@@ -24,8 +24,13 @@ class QuotaRemoval {
   // the claim's, kBusy when it is mounted in any mount namespace or something is mounted in it.
   Result<std::optional<QuotaFolder>> find_removable();
 
-  // Moves it where no mount finds it, in one step.
+  // Moves it where no mount finds it, in one step. kNoSpace where the trash has no room for its
+  // name.
   Status bury(const QuotaFolder& folder);
+
+  // For a volume that cannot be buried: removed where it is, as far as a slice goes. Its record
+  // keeps mounts away.
+  Result<Removal> clear_in_place(const QuotaFolder& folder);
 
   // What is buried of the volume, and what a killed creation left: removed as far as a slice goes.
   Result<Removal> clear_away();
@@ -37,6 +42,8 @@ class QuotaRemoval {
   Status check_unused();
   Result<std::vector<std::string>> heaps();
   Result<Removal> clear_heap(const std::string& name);
+  Result<Removal> clear_folder(Area area, const std::string& name, const UniqueFd& folder,
+                               std::uint32_t id);
 
   QuotaRemovalParts parts_;
   QuotaPool& pool_;
