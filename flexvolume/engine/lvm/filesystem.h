@@ -17,14 +17,14 @@ class Filesystems {
   Filesystems(CommandRunner& runner, const Tools& tools, Devices& devices, std::string root)
       : runner_(runner), tools_(tools), devices_(devices), root_(std::move(root)) {}
 
-  // The file system's own uuid is the volume's, see VolumeName::fs_uuid: unique, and known before
-  // mkfs starts, so that a half-made file system of ours and another tenant's remains can be told
-  // apart. mkfs is forced: the decision that nothing of worth is there has been taken. The program
-  // inherits `lock`, so that it keeps others away even when this process is killed.
-  Status make(const std::string& device, FsType type, const VolumeName& name, int lock);
+  // `uuid`: the file system's own: unique, and known before mkfs starts, so that a half-made file
+  // system of ours and another tenant's remains can be told apart. mkfs is forced: the decision
+  // that nothing of worth is there has been taken. The program inherits `lock`, so that it keeps
+  // others away even when this process is killed.
+  Status make(const std::string& device, FsType type, const std::string& uuid, int lock);
 
   // Starts blkid only when the device's start does not answer the question.
-  Result<Content> probe(const std::string& device, FsType type, const VolumeName& name);
+  Result<Content> probe(const std::string& device, FsType type, const std::string& uuid);
 
   // Makes a mounted file system as large as its device; one that is already is success.
   Status grow(const std::string& device, FsType type, const std::string& mount_point);

@@ -16,8 +16,10 @@ namespace {
 // A plan has about ten steps; more means that the world changes under us, and then we stop.
 constexpr int kMostSteps = 24;
 
+constexpr std::size_t kAttemptBytes = 16;
+
 Result<std::string> random_attempt() {
-  char bytes[16];
+  char bytes[kAttemptBytes];
   if (::getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
     return Error::from_errno(errno, "getrandom");
   return to_hex({bytes, sizeof bytes});
@@ -224,8 +226,21 @@ bool LvMaker::may_be_untold() const {
          !now_.tagged_ready;
 }
 
+// A claim's uid is used once. A pool may be made again on the very extents of one before it, so
+// that its file system is told by the lvcreate that made its LV.
+std::string LvMaker::fs_uuid() const {
+  if (!spec_.name.is_of_pool()) return spec_.name.claim_uid();
+  const auto bytes = from_hex(attempt());
+  return to_uuid(bytes && bytes->size() == kAttemptBytes ? *bytes : std::string(kAttemptBytes, 0));
+}
+
+const std::string& LvMaker::attempt() const {
+  const bool tagged = now_.lv == LvState::kOurs && found_ && found_->ownership;
+  return tagged ? found_->ownership->attempt : record_.attempt;
+}
+
 Status LvMaker::probe() {
-  const auto content = parts_.filesystems.probe(device_, spec_.fs_type, spec_.name);
+  const auto content = parts_.filesystems.probe(device_, spec_.fs_type, fs_uuid());
   if (!content) return content.error();
   now_.content = *content;
   return {};
@@ -237,18 +252,20 @@ Status LvMaker::confirm() {
   if (!uuid->starts_with("LVM-") || (now_.lv == LvState::kOurs && *uuid != record_.device_uuid))
     return refusal(Step::kRefuseNode);
   record_.device_uuid = *uuid;
+  record_.attempt = std::string(attempt());
   now_.node = NodeState::kMatches;
   return save(RecordState::kNew);
 }
 
 Status LvMaker::format() {
-  auto made = parts_.filesystems.make(device_, spec_.fs_type, spec_.name, lock_);
+  auto made = parts_.filesystems.make(device_, spec_.fs_type, fs_uuid(), lock_);
   if (!made) return made;
   now_.content = Content::kComplete;
   return {};
 }
 
 Status LvMaker::mark_ready() {
+  record_.attempt = std::string(attempt());
   if (auto saved = save(RecordState::kReady); !saved) return saved;
   attempt_made_here_.clear();
   parts_.log.info("volume ready", {{"volume", spec_.name.text()}, {"device", device_}});

@@ -35,6 +35,8 @@ class LvMaker {
   Status check_node();
   Status activate();
   bool may_be_untold() const;
+  std::string fs_uuid() const;
+  const std::string& attempt() const;  // of the lvcreate that made what is there
   Status probe();
   Status confirm();
   Status format();

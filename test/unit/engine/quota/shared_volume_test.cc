@@ -92,7 +92,8 @@ TEST_CASE("killed before or after any program, the next call makes the one right
       CHECK(f.fake.volumes.size() == 1);
       CHECK(f.fake.mounts.size() == 1);
       CHECK(f.count("mkfs.xfs") <= 2);
-      CHECK(f.fake.volumes.at(f.key).start == xfs_start(f.name.fs_uuid(), false));
+      CHECK(f.fake.volumes.at(f.key).start.starts_with("XFSB"));
+      CHECK((*f.records.load(f.name))->state == RecordState::kReady);
     }
 }
 
@@ -118,6 +119,25 @@ TEST_CASE_FIXTURE(Fixture, "whatever record and tags say, what carries the file 
   write_tag(kNewTag);
   REQUIRE(records.remove(name).ok());
   keeps_all();
+}
+
+// lvcreate was killed before it wiped the extents of a pool of that name that was removed.
+TEST_CASE_FIXTURE(Fixture, "the file system of a pool before it is never taken for this one's") {
+  REQUIRE(ensure().ok());
+  unmount();
+  const std::string old = fake.volumes.at(key).start;
+  fake.volumes.clear();
+  REQUIRE(records.remove(name).ok());
+  fake.unwiped_start = old;
+  fake.started.clear();
+  fake.kill_after = 2;
+  CHECK_THROWS_AS(static_cast<void>(ensure()), Killed);
+  REQUIRE(fake.started.back() == "lvcreate");
+  fake.kill_after = 0;
+  fake.unwiped_start.clear();
+  REQUIRE(ensure().ok());
+  CHECK(count("mkfs.xfs") == 1);
+  CHECK(fake.volumes.at(key).start != old);
 }
 
 TEST_CASE_FIXTURE(Fixture, "what was ready and cannot be read is refused, and not made anew") {
