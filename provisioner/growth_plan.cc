@@ -17,7 +17,9 @@ bool is_pair_of_ours(const Claim& claim, const Volume& volume, const std::string
 }
 
 // A pod has it, most often.
-bool is_open(const engine::Inventory& inventory, const std::string& volume) {
+// The file system as well: it is in use, and the host does not know it to be behind its device.
+bool has_grown(const engine::Inventory& inventory, const std::string& volume) {
+  if (inventory.behind.contains(volume)) return false;
   return std::any_of(inventory.volumes.begin(), inventory.volumes.end(),
                      [&](const engine::LogicalVolume& lv) { return lv.name == volume && lv.open; });
 }
@@ -109,18 +111,18 @@ bool awaits_mount(const Growth& growth, const Claim& claim, Bytes size, Bytes he
   if (!claim.file_system_pending || growth.capacity != size) return false;
   if (held.count() == 0) return growth.granted >= size;
   return held >= size && growth.spec.backend != engine::Backend::kQuota &&
-         !is_open(inventory, growth.spec.name.text());
+         !has_grown(inventory, growth.spec.name.text());
 }
 
 bool needs_patch(const Growth& growth, Bytes size, bool made) {
   return growth.capacity != size || (!made && growth.granted < size);
 }
 
-// An engine that finds the volume mounted grows its file system at once, and one that mounts it
-// later grows it then, under one lock: whoever sees it open after the growth knows that it is done.
+// An engine that finds the volume mounted, and not only read-only, grows its file system at once,
+// and one that mounts it later grows it then, under one lock.
 GrowthEnd end_of(const Growth& growth, bool made, const engine::Inventory& inventory) {
   const bool grows_at_once = growth.spec.backend == engine::Backend::kQuota;
-  const bool grown = grows_at_once || is_open(inventory, growth.spec.name.text());
+  const bool grown = grows_at_once || has_grown(inventory, growth.spec.name.text());
   return made && grown ? GrowthEnd::kComplete : GrowthEnd::kAtMount;
 }
 

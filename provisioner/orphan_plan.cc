@@ -35,7 +35,7 @@ std::optional<engine::VolumeSpec> spec_of_owner(const engine::Ownership& owner,
                             .on_delete = owner.on_delete};
 }
 
-// A folder's record says it, since its mark is not written again: without one nobody knows.
+// Beside the folder's own flag its record says it: without one nobody knows.
 bool may_be_retained(const engine::Inventory& inventory, const engine::OwnedFolder& folder) {
   const auto recorded = inventory.access.find(folder.name);
   if (recorded == inventory.access.end() || recorded->second.cluster_id != folder.owner.cluster_id)
@@ -64,7 +64,9 @@ std::vector<Suspect> suspects_in(const engine::Inventory& inventory,
     if (spec) suspects.push_back({std::move(*spec), volume.group, volume.uuid, volume.size});
   }
   for (const engine::OwnedFolder& folder : inventory.folders) {
-    if (folder.owner.pool != folder.pool || may_be_retained(inventory, folder)) continue;
+    if (folder.owner.pool != folder.pool || folder.owner.retained ||
+        may_be_retained(inventory, folder))
+      continue;
     auto spec = spec_of_owner(folder.owner, folder.name, cluster_id, engine::Backend::kQuota);
     if (spec)
       suspects.push_back({std::move(*spec), folder.pool, folder.owner.attempt, folder.limit});

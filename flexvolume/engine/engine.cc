@@ -305,6 +305,7 @@ Status Engine::add_records(Inventory& inventory) const {
     if (record && *record)
       inventory.access.insert_or_assign(
           name.text(), RecordedAccess{(*record)->cluster_id, (*record)->access.claim_uid});
+    if (record && *record && (*record)->grow_file_system) inventory.behind.insert(name.text());
     if (record && *record && (*record)->retained)
       inventory.retained.push_back({name.text(), (*record)->cluster_id});
   }
@@ -312,7 +313,7 @@ Status Engine::add_records(Inventory& inventory) const {
 }
 
 Status Engine::settle(const Inventory& inventory) {
-  quota_backend_.grow_pools(inventory, config_);
+  quota_backend_.settle_pools(inventory, config_);
   return lv_backend_.settle(inventory, config_);
 }
 

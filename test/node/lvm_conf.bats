@@ -23,6 +23,12 @@ teardown() {
   forget_volumes
 }
 
+@test "the settings are in force: LVM prints figures, its own prefix and no quotes" {
+  lvcreate -qq -y -n control -L 8M "$group" >/dev/null
+  run lvs --reportformat json -o lv_active_locally "$group/control"
+  [[ $output == *'### '*'LVM2_LV_ACTIVE_LOCALLY'* || $output == *'### '*'"lv_active_locally":"1'* ]] || fail "$output"
+}
+
 @test "a volume is made, listed, grown and removed" {
   volume_name 1 && mount_volume "$name" && expect_success
   echo precious >"$folder/file"

@@ -78,8 +78,8 @@ expect_one_shared_volume() {
   echo precious >"$folder/file"
   call unmount "$folder" && expect_success
   umount "$pools/default"
-  lvchange -qq --deltag flexlocal.io/state=ready --addtag flexlocal.io/state=new "$group/flexlocal-default"
   for record in there gone; do
+    lvchange -qq --deltag flexlocal.io/state=ready --addtag flexlocal.io/state=new "$group/flexlocal-default"
     [ "$record" = there ] || rm /var/lib/flexlocal/pools/*
     call mount "$folder" "$options" && expect_success
     [ "$(<"$folder/file")" = precious ]

@@ -31,8 +31,8 @@ class MountReader {
   MountReader();
   explicit MountReader(bool lists_every_mount) : lists_every_mount_(lists_every_mount) {}
 
-  // `path`: as /proc/<pid>/mountinfo. kUnavailable when it keeps changing on an old kernel;
-  // kInvalid when a line is longer than a MiB.
+  // `path`: as /proc/<pid>/mountinfo. kUnavailable when it keeps changing on an old kernel.
+  // Of a line that is longer than 128 KiB a part in its middle is passed over.
   Result<MountReading> read(const std::string& path, const KeepMount& keep) const;
 
   // The same of what `open` opens, again for each reading.

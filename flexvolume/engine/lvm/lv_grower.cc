@@ -14,13 +14,14 @@ Status LvGrower::run(Bytes size) {
   if (!record) return record.error();
   const auto volume = find(*record);
   if (!volume) return volume.error();
-  if (auto extended = extend(*volume, size); !extended) return extended;
+  if (auto extended = extend_noted(*record, *volume, size); !extended) return extended;
   const auto mounts = find_mounts(device_path(volume->group, volume->name));
   if (!mounts) return mounts.error();
   if (!mounts->writable.empty()) return grow_file_system(std::move(*record), mounts->writable);
   if (mounts->none)
     if (auto hidden = check_not_hidden(); !hidden) return hidden;
-  return leave_to_next_mount(std::move(*record));
+  // The record has it, and the next mount, or the next look, completes it.
+  return {};
 }
 
 // Through one that is read-only no file system grows; unmounted, neither XFS nor ext4 does without
@@ -51,10 +52,21 @@ Status LvGrower::check_not_hidden() const {
              "file system does not grow now; it does with the next mount"));
 }
 
-Status LvGrower::leave_to_next_mount(Record record) {
-  if (record.grow_file_system) return {};
-  record.grow_file_system = true;
-  return parts_.records.save(record);
+// A kill behind lvextend must not leave a file system that nobody knows to be behind.
+Status LvGrower::extend_noted(Record& record, const LogicalVolume& volume, Bytes size) {
+  const bool before = record.grow_file_system;
+  if (volume.size < size && !before) {
+    record.grow_file_system = true;
+    if (auto saved = parts_.records.save(record); !saved) return saved;
+  }
+  auto extended = extend(volume, size);
+  if (extended || record.grow_file_system == before) return extended;
+  // What lvextend did before it failed is not known, so that only a clear refusal takes the note
+  // back.
+  if (extended.error().code() != ErrorCode::kNoSpace) return extended;
+  record.grow_file_system = before;
+  if (auto saved = parts_.records.save(record); !saved) return saved;
+  return extended;
 }
 
 Status LvGrower::finish(Record record) {

@@ -28,7 +28,7 @@ class LvGrower {
 
   Result<Mounts> find_mounts(const std::string& device) const;
   Status check_not_hidden() const;
-  Status leave_to_next_mount(Record record);
+  Status extend_noted(Record& record, const LogicalVolume& volume, Bytes size);
   Status grow_file_system(Record record, const std::string& mount_point);
   Result<Record> load_record() const;
   Result<LogicalVolume> find(const Record& record) const;

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -101,6 +102,7 @@ struct Inventory {
   // Quota folders at their place, neither half made nor being removed.
   std::vector<OwnedFolder> folders{};
   std::vector<LogicalVolume> shared{};  // of pools' shared file systems
+  std::set<std::string> behind{};       // volumes whose file system has not grown with them yet
 };
 
 // What `vgs` and `lvs` printed with --reportformat json. kCorrupt when it is not that.

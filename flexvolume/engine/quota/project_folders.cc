@@ -53,7 +53,21 @@ Result<FolderProject> KernelProjectFolders::project(const UniqueFd& folder) {
   fsxattr attributes{};
   if (::ioctl(folder.get(), FS_IOC_FSGETXATTR, &attributes) != 0)
     return Error::from_errno(errno, "reading a folder's project");
-  return FolderProject{attributes.fsx_projid, (attributes.fsx_xflags & FS_XFLAG_PROJINHERIT) != 0};
+  return FolderProject{attributes.fsx_projid, (attributes.fsx_xflags & FS_XFLAG_PROJINHERIT) != 0,
+                       (attributes.fsx_xflags & FS_XFLAG_NODUMP) != 0};
+}
+
+Status KernelProjectFolders::set_kept(const UniqueFd& folder, bool kept) {
+  fsxattr attributes{};
+  if (::ioctl(folder.get(), FS_IOC_FSGETXATTR, &attributes) != 0)
+    return Error::from_errno(errno, "reading a folder's flags");
+  constexpr unsigned kFlag = FS_XFLAG_NODUMP;
+  const unsigned wanted = kept ? attributes.fsx_xflags | kFlag : attributes.fsx_xflags & ~kFlag;
+  if (wanted == attributes.fsx_xflags) return {};
+  attributes.fsx_xflags = wanted;
+  if (::ioctl(folder.get(), FS_IOC_FSSETXATTR, &attributes) != 0)
+    return Error::from_errno(errno, "writing a folder's flags");
+  return {};
 }
 
 Result<std::optional<std::string>> KernelProjectFolders::mark(const UniqueFd& folder) {

@@ -17,6 +17,7 @@ namespace flexlocal::engine {
 struct FolderProject {
   std::uint32_t id = 0;
   bool inherited = false;
+  bool kept = false;  // see ProjectFolders::set_kept
 };
 
 // One line of a file system's quota table.
@@ -51,6 +52,11 @@ class ProjectFolders {
   virtual Result<std::optional<std::string>> mark(const UniqueFd& folder) = 0;
   virtual Status set_mark(const UniqueFd& folder, std::string_view text) = 0;
 
+  // Whether the folder's volume is retained, by a flag of its inode that nothing else here uses
+  // (FS_XFLAG_NODUMP): a word in the mark could take a block, of which a full volume has none.
+  // Whoever owns the folder can set it, too, and so keep what is theirs.
+  virtual Status set_kept(const UniqueFd& folder, bool kept) = 0;
+
   // `device`: path of the block device underneath. An id without a line has an empty quota.
   virtual Result<ProjectQuota> quota(const std::string& device, std::uint32_t id) = 0;
   // All lines, ascending.
@@ -70,6 +76,7 @@ class KernelProjectFolders final : public ProjectFolders {
   Result<FolderProject> project(const UniqueFd& folder) override;
   Result<std::optional<std::string>> mark(const UniqueFd& folder) override;
   Status set_mark(const UniqueFd& folder, std::string_view text) override;
+  Status set_kept(const UniqueFd& folder, bool kept) override;
   Result<ProjectQuota> quota(const std::string& device, std::uint32_t id) override;
   Result<std::vector<ProjectQuota>> quotas(const std::string& device) override;
   Status check_device(const std::string& device, std::string_view number) override;

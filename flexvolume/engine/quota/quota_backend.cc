@@ -101,6 +101,8 @@ Result<MountSource> QuotaBackend::make(const VolumeSpec& spec, const Pool& pool,
   if (*record && (*record)->state == RecordState::kWiping) return being_removed(spec);
   auto opened = open(spec.pool, pool, Absent::kMake);
   if (!opened) return opened.error();
+  if (!*opened)
+    return Error(ErrorCode::kUnavailable, "the pool's shared file system was unmounted meanwhile");
   const auto folder = find_or_make(**opened, spec, *record, lock);
   if (!folder) return folder.error();
   if (auto checked = (*opened)->check(*folder, spec); !checked) return checked.error();
@@ -202,17 +204,31 @@ Result<Removal> QuotaBackend::remove_from(QuotaPool& pool, const VolumeSpec& spe
   return removal.clear_away();
 }
 
-// The folder's own mark stays as it is: a longer one could take a block, of which a full volume has
-// none. So the record is needed, and a host that lost it gets it back.
+// The folder says it by a flag, and the record beside it, which a host may lose: both must deny it
+// before the volume may be taken for a leftover.
 Status QuotaBackend::set_retained(const VolumeSpec& spec, const Pool& pool, Retained retained) {
+  const bool wanted = retained == Retained::kYes;
+  if (wanted)
+    if (auto kept = keep_folder(spec, pool, true); !kept) return kept;
   auto record = load_record(spec);
   if (record && (!*record || (*record)->state == RecordState::kPromised))
     record = restore_record(spec, pool, *record);
   if (!record) return record.error();
-  const bool wanted = retained == Retained::kYes;
-  if (!*record || (*record)->retained == wanted) return {};
-  (*record)->retained = wanted;
-  return parts_.records.save(**record);
+  if (*record && (*record)->retained != wanted) {
+    (*record)->retained = wanted;
+    if (auto saved = parts_.records.save(**record); !saved) return saved;
+  }
+  return wanted ? Status() : keep_folder(spec, pool, false);
+}
+
+Status QuotaBackend::keep_folder(const VolumeSpec& spec, const Pool& pool, bool kept) {
+  auto opened = open(spec.pool, pool, Absent::kLeave);
+  if (!opened) return opened.error();
+  if (!*opened) return {};
+  const auto folder = (*opened)->find(Area::kVolumes, spec.name.text());
+  if (!folder) return folder.error();
+  if (!*folder || !(*folder)->mark || !owns((*folder)->mark->owner, spec)) return {};
+  return folders_.set_kept((*folder)->folder, kept);
 }
 
 // Of a folder that is there; not saved. Nothing when the volume has not been made.
@@ -260,22 +276,23 @@ Result<std::vector<QuotaVolume>> QuotaBackend::volumes_of(QuotaPool& pool) {
       if (!*found || !(*found)->mark) continue;  // gone meanwhile, or nothing in it
       const auto quota = pool.quota((*found)->mark->project_id);
       if (!quota) return quota.error();
-      all.push_back({name->text(), area, (*found)->mark->owner, quota->limit, quota->used});
+      const auto project = folders_.project((*found)->folder);
+      if (!project) return project.error();
+      Ownership owner = (*found)->mark->owner;
+      owner.retained = project->kept;
+      all.push_back({name->text(), area, std::move(owner), quota->limit, quota->used});
     }
   }
   return all;
 }
 
-// LVM rounds sizes up, so that what is smaller was not made for what node.conf says now.
-void QuotaBackend::grow_pools(const Inventory& inventory, const NodeConfig& config) {
+void QuotaBackend::settle_pools(const Inventory& inventory, const NodeConfig& config) {
   for (const LogicalVolume& volume : inventory.shared) {
     const auto found = config.pools.find(volume.ownership->pool);
-    if (found == config.pools.end() || found->second.volume_group != volume.group ||
-        found->second.quota_size <= volume.size)
-      continue;
-    if (auto grown = SharedVolume(parts_, found->first, found->second).grow(); !grown)
-      parts_.log.warning("a pool's shared file system does not grow to what node.conf says",
-                         {{"pool", found->first}, {"error", grown.error().message()}});
+    if (found == config.pools.end() || found->second.volume_group != volume.group) continue;
+    if (auto settled = SharedVolume(parts_, found->first, found->second).settle(volume); !settled)
+      parts_.log.warning("a pool's shared file system is not as node.conf says",
+                         {{"pool", found->first}, {"error", settled.error().message()}});
   }
 }
 

@@ -45,11 +45,11 @@ class QuotaBackend final : public VolumeBackend {
   // cannot be seen is logged and left out.
   Status add_to(Inventory& inventory, const NodeConfig& config);
 
-  // Makes pools' shared file systems as large as node.conf says by now. One that cannot be is
-  // logged.
-  void grow_pools(const Inventory& inventory, const NodeConfig& config);
+  // See SharedVolume::settle. What cannot be done is logged.
+  void settle_pools(const Inventory& inventory, const NodeConfig& config);
 
  private:
+  Status keep_folder(const VolumeSpec& spec, const Pool& pool, bool kept);
   // A shared file system that node.conf wants made: made now, or not.
   enum class Absent { kMake, kLeave };
   // Nothing: it has not been made yet.

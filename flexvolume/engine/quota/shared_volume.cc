@@ -5,6 +5,7 @@
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/lvm/lv_grower.h"
 #include "flexvolume/engine/lvm/lv_maker.h"
+#include "flexvolume/engine/lvm/suspension.h"
 #include "flexvolume/engine/volume/volume_lock.h"
 
 namespace flexlocal::engine {
@@ -33,7 +34,11 @@ LvParts SharedVolume::lv_parts() {
 
 Result<std::optional<SharedMount>> SharedVolume::ensure(bool make) {
   auto mounted = find_mounted();
-  if (!mounted || *mounted) return mounted;
+  if (!mounted) return mounted;
+  if (*mounted) {
+    if (auto resumed = resume(); !resumed) return resumed.error();
+    return mounted;
+  }
   const auto lock = lock_pool(parts_.locks, pool_name_);
   if (!lock) return lock.error();
   // Another call may have done it while this one waited.
@@ -43,6 +48,15 @@ Result<std::optional<SharedMount>> SharedVolume::ensure(bool make) {
   if (!spec) return spec.error();
   if (!*spec) return std::optional<SharedMount>();
   return set_up(**spec, lock->fd());
+}
+
+// Whoever mounts a folder of it would wait for ever on a device that a killed command left
+// suspended.
+Status SharedVolume::resume() {
+  const auto record = records_.load(name_);
+  if (!record) return record.error();
+  if (!*record || (*record)->device_uuid.empty()) return {};
+  return Resumer(lv_parts()).resume(pool_.volume_group, name_, (*record)->device_uuid, {});
 }
 
 Result<std::optional<SharedMount>> SharedVolume::find_mounted() {
@@ -91,10 +105,20 @@ Result<std::optional<SharedMount>> SharedVolume::set_up(const VolumeSpec& spec, 
   tag_ready();
   if (auto mounted = mount(lock); !mounted) return mounted.error();
   if (maker.record().grow_file_system)
-    if (auto grown = LvGrower(lv_parts(), spec, pool_).finish(maker.record()); !grown)
+    if (auto grown = finish_growth(spec, maker.record()); !grown)
       parts_.log.warning("a shared file system has not grown with its logical volume yet",
                          {{"pool", pool_name_}, {"error", grown.error().message()}});
   return find_mounted();
+}
+
+// The file system must not get what only a killed lvextend's table has.
+Status SharedVolume::finish_growth(const VolumeSpec& spec, const Record& record) {
+  const auto finished =
+      Resumer(lv_parts()).finish_if(pool_.volume_group, name_, [](const LogicalVolume&) {
+        return true;
+      });
+  if (!finished) return finished.error();
+  return LvGrower(lv_parts(), spec, pool_).finish(record);
 }
 
 // Nothing goes by it while there is the record, so that its want keeps nobody waiting.
@@ -102,12 +126,16 @@ void SharedVolume::tag_ready() {
   const auto tagged = [&]() -> Status {
     const auto found = lvm_.find_on(pool_.volume_group, name_);
     if (!found) return found.error();
-    if (!*found || !(*found)->ownership || (*found)->ownership->ready) return {};
-    return lvm_.tag_ready(**found);
+    return *found ? tag_ready(**found) : Status();
   }();
   if (!tagged)
     parts_.log.warning("the tags of a shared file system do not say yet that it is ready",
                        {{"pool", pool_name_}, {"error", tagged.error().message()}});
+}
+
+Status SharedVolume::tag_ready(const LogicalVolume& volume) {
+  if (!volume.ownership || !volume.ownership->shared || volume.ownership->ready) return {};
+  return lvm_.tag_ready(volume);
 }
 
 // By the program, which runs in the host's mount namespace when a daemon in a pod does this. It
@@ -127,14 +155,23 @@ Status SharedVolume::mount(int lock) {
                                           "): ", printable(trim(output->err), 500)));
 }
 
-Status SharedVolume::grow() {
+Status SharedVolume::settle(const LogicalVolume& volume) {
+  const auto glance = records_.load(name_);
+  if (!glance) return glance.error();
+  const bool small = volume.size < pool_.quota_size;
+  const bool settled = !*glance || (*glance)->state != RecordState::kReady ||
+                       (*glance)->device_uuid != volume.device_uuid ||
+                       (volume.ownership->ready && !small && !(*glance)->grow_file_system);
+  if (settled) return {};
   const auto lock = lock_pool(parts_.locks, pool_name_);
   if (!lock) return lock.error();
+  if (auto tagged = tag_ready(volume); !tagged) return tagged;
   const auto record = records_.load(name_);
   if (!record) return record.error();
   if (!*record || (*record)->state != RecordState::kReady) return {};
+  if (!small && !(*record)->grow_file_system) return {};
   const VolumeSpec spec = shared_spec(pool_name_, (*record)->size);
-  return LvGrower(lv_parts(), spec, pool_).run(pool_.quota_size);
+  return LvGrower(lv_parts(), spec, pool_).run(std::max(pool_.quota_size, volume.size));
 }
 
 Bytes surely_offered(Bytes size) {

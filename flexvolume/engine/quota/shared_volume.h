@@ -25,15 +25,20 @@ class SharedVolume {
   // kCorrupt when it held data and is gone, or cannot be read.
   Result<std::optional<SharedMount>> ensure(bool make);
 
-  // Makes it as large as node.conf says by now, mounted or not. It never shrinks.
-  Status grow();
+  // Of what the inventory has of it: the tag `ready` where only the record says so, and as large as
+  // node.conf says by now, mounted or not; what was begun and killed is completed. It never
+  // shrinks.
+  Status settle(const LogicalVolume& volume);
 
  private:
   Result<std::optional<SharedMount>> find_mounted();
   Result<std::optional<VolumeSpec>> find_spec(bool make);
   Result<std::optional<VolumeSpec>> find_unrecorded(bool make);
   Result<std::optional<SharedMount>> set_up(const VolumeSpec& spec, int lock);
+  Status resume();
+  Status finish_growth(const VolumeSpec& spec, const Record& record);
   void tag_ready();
+  Status tag_ready(const LogicalVolume& volume);
   Status mount(int lock);
   LvParts lv_parts();
 

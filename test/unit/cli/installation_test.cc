@@ -116,11 +116,14 @@ TEST_CASE_FIXTURE(Host, "what does not come off its folder keeps everything as i
 }
 
 TEST_CASE_FIXTURE(Host, "nothing that somebody else mounted in a folder is gone into") {
-  add_mount(fake.folder + "/state/sub");
-  const auto refused = run();
-  REQUIRE_FALSE(refused.ok());
-  CHECK(refused.error().code() == ErrorCode::kBusy);
-  CHECK(is_whole());
+  for (const char* place : {"/state/sub", "/run/sub"}) {
+    fake.mounts.clear();
+    add_mount(fake.folder + place);
+    const auto refused = run();
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.error().code() == ErrorCode::kBusy);
+    CHECK(is_whole());
+  }
 }
 
 TEST_CASE_FIXTURE(Host, "a tree is removed without following its links") {

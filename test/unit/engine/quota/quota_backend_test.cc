@@ -38,6 +38,10 @@ class FakeQuotas final : public CommandRunner, public ProjectFolders {
     marks[inode(folder)] = text;
     return {};
   }
+  Status set_kept(const UniqueFd& folder, bool kept) override {
+    projects[inode(folder)].kept = kept;
+    return {};
+  }
   Result<ProjectQuota> quota(const std::string&, std::uint32_t id) override {
     const auto found = lines.find(id);
     return found == lines.end() ? ProjectQuota{.id = id, .limit = {}, .used = {}} : found->second;

@@ -35,6 +35,12 @@ struct Fixture {
   BackendParts parts() {
     return {fake, tools, fake, fake, volume_records, fake.folder + "/locks", fake, fake.folder};
   }
+  Status settle() {
+    const auto inventory = Lvm(fake, tools).inventory();
+    REQUIRE(inventory.ok());
+    REQUIRE(inventory->shared.size() == 1);
+    return SharedVolume(parts(), pool_name, pool).settle(inventory->shared[0]);
+  }
   long count(const char* program) const {
     return std::count(fake.started.begin(), fake.started.end(), program);
   }
@@ -181,15 +187,51 @@ TEST_CASE_FIXTURE(Fixture, "a failing mkfs leaves nothing") {
 TEST_CASE_FIXTURE(Fixture, "it grows to what node.conf says, at once or with its next mount") {
   REQUIRE(ensure().ok());
   pool.quota_size = Bytes(2 * kGiB.count());
-  REQUIRE(SharedVolume(parts(), pool_name, pool).grow().ok());
+  REQUIRE(settle().ok());
   CHECK(fake.volumes[key].size == 2 * kGiB.count());
   CHECK(fake.commands.back().arguments.back() == place);
   unmount();
   pool.quota_size = Bytes(3 * kGiB.count());
-  REQUIRE(SharedVolume(parts(), pool_name, pool).grow().ok());
+  REQUIRE(settle().ok());
   CHECK(count("xfs_growfs") == 1);
   REQUIRE(ensure().ok());
   CHECK(count("xfs_growfs") == 2);
+}
+
+TEST_CASE("killed before or after any program of a pool's growth, the next look completes it") {
+  for (const bool after : {false, true})
+    for (int n = 2; n <= 7; ++n) {
+      Fixture f;
+      REQUIRE(f.ensure().ok());
+      f.pool.quota_size = Bytes(2 * kGiB.count());
+      f.fake.started.clear();
+      (after ? f.fake.kill_after : f.fake.kill_before) = n;
+      CHECK_THROWS_AS(static_cast<void>(f.settle()), Killed);
+      f.fake.kill_before = f.fake.kill_after = 0;
+      f.fake.started.clear();
+      REQUIRE_MESSAGE(f.settle().ok(), n, after);
+      CHECK(f.fake.volumes[f.key].size == 2 * kGiB.count());
+      CHECK_MESSAGE(f.count("xfs_growfs") == 1, n, after);
+      f.fake.started.clear();
+      REQUIRE(f.settle().ok());
+      CHECK(f.fake.started == Programs{"vgs", "vgs"});
+    }
+}
+
+TEST_CASE_FIXTURE(Fixture, "a tag that could not be written is written by the next look") {
+  fake.failing = "lvchange";
+  REQUIRE(ensure().ok());
+  fake.failing.clear();
+  REQUIRE(settle().ok());
+  const auto tags = fake.volumes.at(key).tags;
+  CHECK(std::count(tags.begin(), tags.end(), std::string(kReadyTag)) == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a pool that is suspended is resumed before anybody is let in") {
+  REQUIRE(ensure().ok());
+  fake.volumes[key].suspended = true;
+  REQUIRE(ensure().ok());
+  CHECK_FALSE(fake.volumes[key].suspended);
 }
 
 TEST_CASE_FIXTURE(Fixture,
