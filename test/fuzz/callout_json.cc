@@ -1,4 +1,6 @@
 // The JSON of a mount call: what any pod's author can put before a program that runs as root.
+#include <cstdlib>
+
 #include "flexvolume/base/json.h"
 #include "flexvolume/callout.h"
 #include "flexvolume/protocol.h"
@@ -12,6 +14,8 @@ class NoNode final : public plugin::Node {
   Result<engine::Engine*> engine() override {
     return Error(ErrorCode::kNotFound, "there is no node here");
   }
+  // Of what is tried here nothing unmounts.
+  engine::Engine& engine_for_unmount() override { std::abort(); }
 };
 
 class NoLog final : public Log {
