@@ -142,7 +142,7 @@ $(OUT)/unit-tests: $(call objects,$(unit) $(provisioner) $(kube) $(plugin) $(eng
 # What the node tier's tests call for operations that only the daemon does.
 $(OUT)/engine-call: $(call objects,test/node/engine_call.cc flexvolume/protocol.cc $(engine) $(base))
 	@echo "  LD   $@"
-	@$(CXX) $(LDFLAGS) $^ -o $@ -lboost_program_options -lsodium
+	@$(CXX) $(LDFLAGS) $(if $(SANITIZE),,-static -Wl,--gc-sections -Wl,--no-warnings) $^ -o $@ -lboost_program_options -lsodium
 
 # What test/bench measures the client library with.
 $(OUT)/watch-decode: $(call objects,test/bench/watch_decode.cc $(provisioner) $(kube) $(engine) $(base))
