@@ -266,7 +266,8 @@ event_says() {
 # As the plugin would have made it on the node: an LV with the tags of the volume's own options.
 # make_lv NODE VOLUME [NAMESPACE [STATE]]
 make_lv() {
-  local node=$1 volume=$2 options uid size
+  local node=$1 volume=$2 options uid size fs_type
+  fs_type=$(kubectl get pv "$volume" -o 'jsonpath={.spec.flexVolume.fsType}')
   options=$(kubectl get pv "$volume" -o 'jsonpath={.spec.flexVolume.options}')
   uid=${volume#pvc-} size=$(jq -r '."flexlocal.io/size"' <<<"$options")
   "$work/$node/lvcreate" -qq -an -Zn -Wn -n "$volume" \
@@ -275,7 +276,7 @@ make_lv() {
     --addtag "flexlocal.io/cluster=$(jq -r '."flexlocal.io/clusterID"' <<<"$options")" \
     --addtag "flexlocal.io/claim-namespace=${3:-default}" --addtag flexlocal.io/pool=default \
     --addtag "flexlocal.io/on-delete=$(jq -r '."flexlocal.io/onDelete" // "discard"' <<<"$options")" \
-    --addtag flexlocal.io/fs=xfs --addtag "flexlocal.io/state=${4:-new}" "$node"
+    --addtag "flexlocal.io/fs=$fs_type" --addtag "flexlocal.io/state=${4:-new}" "$node"
 }
 
 lv_exists() { [ -n "$("$work/$1/lvs" --noheadings -o lv_name --select "lv_name=$2" "$1")" ]; }

@@ -1,11 +1,15 @@
 # Claims that ask for more get it: the real daemon, the real expand controller, real LVM metadata.
-# Nothing is mounted in this tier, so file systems do not grow here; `open` stands for a mount.
+# No volume is active in this tier, so file systems do not grow here: the mount table names a volume's
+# device where a test has it so, and the tool that makes an ext4 larger does nothing.
 
 setup_file() {
   . "$BATS_TEST_DIRNAME/daemon.bash"
   start_cluster
-  make_class growing 'onDelete: none' -- 'allowVolumeExpansion: true'
+  make_class growing 'onDelete: none' 'fsType: ext4' -- 'allowVolumeExpansion: true'
   make_node worker 2G
+  printf '#!/bin/sh\n' >"$work/worker/resize2fs"
+  chmod +x "$work/worker/resize2fs"
+  echo "resize2fs = $work/worker/resize2fs" >>"$work/worker.conf"
   start_daemon worker
 }
 
@@ -25,6 +29,7 @@ teardown() {
   [ -z "${controllers:-}" ] || kill -CONT "$controllers"
   [ ! -e "$work/worker/lvextend.whole" ] || mv "$work/worker/lvextend.whole" "$work/worker/lvextend"
   rm -f "$work"/worker/{open,broken,hold-*,held-*}
+  ! mountpoint -q "$work/worker/pod" || umount "$work/worker/pod"
   kubectl delete quota storage --ignore-not-found
   delete_claim other
   delete_claim data
@@ -39,6 +44,13 @@ use_volume() {
   make_lv worker "$volume" default ready
   start_daemon worker
   eventually 30 grep -q '"state":"ready"' "$work/worker/state/volumes/$volume"
+}
+
+# As a pod's mount is seen.
+be_mounted() {
+  touch "$work/worker/open"
+  mkdir -p "$work/worker/pod"
+  mount -t tmpfs -o size=4k "/dev/mapper/worker-${volume//-/--}" "$work/worker/pod"
 }
 
 ask() { kubectl patch pvc "${2:-data}" -p '{"spec":{"resources":{"requests":{"storage":"'"$1"'"}}}}'; }
@@ -103,7 +115,7 @@ ask_slowly() {
   # It is marked after all where that controller hears of the claim before it hears of the volume.
   kubectl annotate pvc other volume.beta.kubernetes.io/storage-provisioner- volume.kubernetes.io/storage-provisioner-
   use_volume
-  touch "$work/worker/open"
+  be_mounted
   ask 1Gi other
   eventually 30 claim_has 1Gi other
   capacity_is 1Gi
@@ -111,7 +123,7 @@ ask_slowly() {
 
 @test "a claim that asks for more has it on the disk, in the capacity and in its status" {
   use_volume
-  touch "$work/worker/open"
+  be_mounted
   ask 1Gi
   eventually 30 claim_has 1Gi
   capacity_is 1Gi
@@ -137,7 +149,7 @@ ask_slowly() {
   capacity_is 1Gi
   claim_has 512Mi
   # And grows further from there.
-  touch "$work/worker/open"
+  be_mounted
   ask 1100Mi
   eventually 30 claim_has 1100Mi
   eventually 10 not_pending
@@ -195,7 +207,8 @@ ask_slowly() {
 
 @test "a daemon that is killed before the disks have grown leaves what the next one completes" {
   use_volume
-  touch "$work/worker/open" "$work/worker/hold-lvextend"
+  be_mounted
+  touch "$work/worker/hold-lvextend"
   ask 1Gi
   eventually 30 test -e "$work/worker/held-lvextend"
   kill_daemon worker
@@ -208,7 +221,7 @@ ask_slowly() {
 
 @test "a daemon that is killed once the disks have grown leaves what the next one completes" {
   use_volume
-  touch "$work/worker/open"
+  be_mounted
   stop_processes "$work" worker
   "$work/worker/lvextend" -qq -L 1g "worker/$volume"
   ask 1Gi
@@ -220,7 +233,7 @@ ask_slowly() {
 
 @test "a daemon that is killed behind the capacity leaves what the next one completes" {
   use_volume
-  touch "$work/worker/open"
+  be_mounted
   stop_processes "$work" worker
   "$work/worker/lvextend" -qq -L 1g "worker/$volume"
   ask 1Gi
@@ -232,7 +245,7 @@ ask_slowly() {
 
 @test "killed at random while it grows step by step, it ends with what was asked for" {
   use_volume
-  touch "$work/worker/open"
+  be_mounted
   for size in 600 700 800 900 1000 1100; do
     ask "${size}Mi"
     sleep "0.$((RANDOM % 10))" # any moment will do: nothing is waited for
@@ -248,7 +261,7 @@ ask_slowly() {
   need_growths
   kubectl create quota storage --hard=requests.storage=10Gi
   use_volume
-  touch "$work/worker/open"
+  be_mounted
   ask_slowly 700M
   eventually 30 capacity_is 700M
   rm "$work/worker/hold-lvextend"
@@ -268,7 +281,7 @@ ask_slowly() {
 
 @test "a capacity that the controller writes when all is done does not stay" {
   use_volume
-  touch "$work/worker/open"
+  be_mounted
   ask 700M
   eventually 30 claim_has 668Mi
   kubectl patch pv "$volume" -p '{"spec":{"capacity":{"storage":"700M"}}}'
@@ -282,7 +295,7 @@ ask_slowly() {
   make_claim other 1Gi growing
   eventually 30 claim_is other Bound
   use_volume
-  touch "$work/worker/open"
+  be_mounted
   ask 1100Mi
   eventually 30 says_failed 1100Mi
   quota_is_charged 2124Mi
@@ -314,7 +327,7 @@ ask_slowly() {
 @test "disks that cannot make a volume larger leave the claim saying what there is" {
   need_growths
   use_volume
-  touch "$work/worker/open"
+  be_mounted
   mv "$work/worker/lvextend" "$work/worker/lvextend.whole"
   printf '#!/bin/bash\necho "disk on fire" >&2\nexit 5\n' >"$work/worker/lvextend"
   chmod +x "$work/worker/lvextend"
@@ -345,7 +358,7 @@ ask_slowly() {
   need_growths
   kubectl create quota storage --hard=requests.storage=10Gi
   use_volume
-  touch "$work/worker/open"
+  be_mounted
   stop_processes "$work" worker
   "$work/worker/lvextend" -qq -L 1g "worker/$volume"
   ask 1Gi

@@ -14,12 +14,15 @@ bool same(const Ownership& a, const Ownership& b) {
   return a.cluster_id == b.cluster_id && a.claim_uid == b.claim_uid &&
          a.claim_namespace == b.claim_namespace && a.fs_type == b.fs_type && a.pool == b.pool &&
          a.on_delete == b.on_delete && a.size == b.size && a.ready == b.ready &&
-         a.wiping == b.wiping && a.attempt == b.attempt;
+         a.wiping == b.wiping && a.attempt == b.attempt && a.shared == b.shared;
 }
 
-void check_round_trip(const Ownership& ownership) {
-  const auto name = engine::VolumeName::of_claim(ownership.claim_uid);
+void check_round_trip(Ownership ownership) {
+  const auto name = ownership.shared ? engine::VolumeName::of_pool(ownership.pool)
+                                     : engine::VolumeName::of_claim(ownership.claim_uid);
   require(name.ok(), "an owner's claim names a volume");
+  // A pool's file system is removed by nobody, so that its tags say nothing of it.
+  if (ownership.shared) ownership.on_delete = engine::OnDelete::kDiscard;
   const engine::VolumeSpec spec{.name = *name,
                                 .cluster_id = ownership.cluster_id,
                                 .claim_namespace = ownership.claim_namespace,
