@@ -82,7 +82,8 @@ repeat_call() {
 before_first_mount() {
   be_unmounted
   forget_volume
-  rm -rf "$locks" "$records"
+  rm -f "$records/$name"
+  [ ${#others[@]} -gt 0 ] || rm -rf "$locks" "$records"
   ask_for_mount
 }
 

@@ -1,6 +1,9 @@
 #include "test/node/stopped_call.h"
 
 #include <fcntl.h>
+#include <linux/aio_abi.h>
+#include <linux/dm-ioctl.h>
+#include <linux/fs.h>
 #include <linux/ioctl.h>
 #include <sys/ptrace.h>
 #include <sys/reg.h>
@@ -10,6 +13,8 @@
 
 #include <cerrno>
 #include <climits>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <map>
 #include <set>
@@ -47,6 +52,11 @@ const std::map<long, Call> kChanging = {
     {SYS_fdatasync, {"fdatasync", Object::kFd0}},
     {SYS_syncfs, {"syncfs", Object::kFd0}},
     {SYS_flock, {"flock", Object::kFd0}},
+    {SYS_link, {"link", Object::kPath0And1}},
+    {SYS_symlink, {"symlink", Object::kPath0And1}},
+    {SYS_mknod, {"mknod", Object::kPath0}},
+    {SYS_mknodat, {"mknodat", Object::kPath1}},
+    {SYS_semctl, {"semctl", Object::kNone}},
     {SYS_unlink, {"unlink", Object::kPath0}},
     {SYS_unlinkat, {"unlinkat", Object::kPath1}},
     {SYS_rename, {"rename", Object::kPath0And1}},
@@ -66,6 +76,7 @@ const std::map<long, Call> kChanging = {
     {SYS_removexattr, {"removexattr", Object::kPath0}},
     {SYS_fremovexattr, {"fremovexattr", Object::kFd0}},
     {SYS_ioctl, {"ioctl", Object::kFd0}},
+    {SYS_io_submit, {"io_submit", Object::kNone}},
     {SYS_quotactl, {"quotactl", Object::kPath1}},
     {SYS_quotactl_fd, {"quotactl_fd", Object::kFd0}},
 };
@@ -87,7 +98,25 @@ const std::set<long> kHarmless = {
     SYS_setpgid, SYS_close_range, SYS_uname, SYS_sysinfo, SYS_getxattr, SYS_fgetxattr,
     SYS_lgetxattr, SYS_umask, SYS_clone, SYS_clone3, SYS_fork, SYS_vfork, SYS_execve, SYS_wait4,
     SYS_exit, SYS_exit_group, SYS_sched_yield, SYS_sched_getaffinity, SYS_memfd_create,
-    SYS_fadvise64};
+    SYS_fadvise64, SYS_io_setup, SYS_io_getevents, SYS_io_destroy, SYS_mlock, SYS_munlock,
+    SYS_mlockall, SYS_munlockall, SYS_getpriority, SYS_setpriority, SYS_personality, SYS_pipe,
+    SYS_recvfrom, SYS_recvmsg, SYS_setsockopt, SYS_getsockopt, SYS_membarrier, SYS_getsockname, SYS_bind, SYS_getrusage,
+    SYS_times, SYS_alarm, SYS_setitimer, SYS_capget, SYS_llistxattr, SYS_listxattr};
+
+// Requests that only ask, beside those that are encoded so (asm-generic/ioctl.h): device-mapper's,
+// which all hand over and bring back, and a block device's older ones, which are encoded as neither.
+const std::set<unsigned long long> kAsking = {
+    DM_VERSION, DM_LIST_DEVICES, DM_DEV_STATUS, DM_DEV_WAIT, DM_TABLE_DEPS, DM_TABLE_STATUS,
+    DM_LIST_VERSIONS, DM_DEV_ARM_POLL, DM_GET_TARGET_VERSION, BLKROGET, BLKGETSIZE, BLKRAGET,
+    BLKSSZGET, BLKIOMIN, BLKIOOPT, BLKALIGNOFF, BLKPBSZGET, BLKDISCARDZEROES, BLKROTATIONAL,
+    0x5331 /* CDROM_GET_CAPABILITY */, 0x5401 /* TCGETS */, 0x5413 /* TIOCGWINSZ */};
+
+const std::map<unsigned long long, std::string_view> kRequests = {
+    {DM_DEV_CREATE, "DM_DEV_CREATE"}, {DM_DEV_REMOVE, "DM_DEV_REMOVE"},
+    {DM_DEV_RENAME, "DM_DEV_RENAME"}, {DM_DEV_SUSPEND, "DM_DEV_SUSPEND"},
+    {DM_TABLE_LOAD, "DM_TABLE_LOAD"}, {DM_TABLE_CLEAR, "DM_TABLE_CLEAR"},
+    {DM_TARGET_MSG, "DM_TARGET_MSG"}, {BLKFLSBUF, "BLKFLSBUF"}, {BLKDISCARD, "BLKDISCARD"},
+    {BLKZEROOUT, "BLKZEROOUT"}};
 // clang-format on
 
 bool opens_to_change(unsigned long long flags) { return (flags & (O_CREAT | O_TRUNC)) != 0; }
@@ -104,12 +133,15 @@ bool StoppedCall::changes_something() const {
   if (call == SYS_openat) return opens_to_change(registers_.rdx);
   if (call == SYS_open) return opens_to_change(registers_.rsi);
   if (call == SYS_write || call == SYS_pwrite64) return writes_to_storage();
-  // What only hands data to the caller is encoded so (asm-generic/ioctl.h).
-  if (call == SYS_ioctl) return _IOC_DIR(registers_.rsi) != _IOC_READ;
+  if (call == SYS_ioctl)
+    return _IOC_DIR(registers_.rsi) != _IOC_READ && !kAsking.contains(registers_.rsi);
+  if (call == SYS_io_submit) return submits_write();
   return !kHarmless.contains(call);
 }
 
 std::string StoppedCall::name() const {
+  const auto request = kRequests.find(registers_.rsi);
+  if (number() == SYS_ioctl && request != kRequests.end()) return std::string(request->second);
   const auto found = kChanging.find(number());
   if (found == kChanging.end()) return "system call " + std::to_string(number());
   return std::string(found->second.name);
@@ -148,6 +180,23 @@ bool StoppedCall::writes_to_storage() const {
   struct stat status {};
   if (::stat(descriptor(registers_.rdi).c_str(), &status) != 0) return true;
   return S_ISREG(status.st_mode) || S_ISBLK(status.st_mode);
+}
+
+// LVM reads labels and writes metadata by it.
+bool StoppedCall::submits_write() const {
+  for (unsigned long long i = 0; i < registers_.rsi; ++i) {
+    const auto block = word(registers_.rdx + i * sizeof(iocb*));
+    const auto at = word(static_cast<unsigned long long>(block) + offsetof(iocb, aio_lio_opcode));
+    if (static_cast<std::uint16_t>(at) != IOCB_CMD_PREAD) return true;
+  }
+  return false;
+}
+
+long StoppedCall::word(unsigned long long address) const {
+  errno = 0;
+  const long value = ::ptrace(PTRACE_PEEKDATA, process_, address, nullptr);
+  if (errno != 0) throw std::system_error(errno, std::generic_category(), "reading memory");
+  return value;
 }
 
 std::string StoppedCall::file(unsigned long long fd) const {

@@ -33,6 +33,9 @@ class StoppedCall {
 
  private:
   bool writes_to_storage() const;
+  bool submits_write() const;
+  // What the process has in its memory there. Throws std::system_error.
+  long word(unsigned long long address) const;
   std::string descriptor(unsigned long long fd) const;
   std::string file(unsigned long long fd) const;
   std::string text(unsigned long long address) const;

@@ -10,6 +10,7 @@ setup_file() {
 
 setup() {
   . "$BATS_TEST_DIRNAME/volume.bash"
+  . "$BATS_TEST_DIRNAME/waiting.bash"
   . "$BATS_TEST_DIRNAME/suspended.bash"
   configure "$group" 'layout = raid1'
 }

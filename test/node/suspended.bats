@@ -9,6 +9,7 @@ setup_file() {
 
 setup() {
   . "$BATS_TEST_DIRNAME/volume.bash"
+  . "$BATS_TEST_DIRNAME/waiting.bash"
   . "$BATS_TEST_DIRNAME/suspended.bash"
   lvcreate -qq -y --type thin-pool -L 700M -n tp "$group"
   configure "$group" 'thin-pool = tp'

@@ -1,9 +1,10 @@
 // Kills a program at the n-th place where a kill can matter, so that a test can try them all.
 //
-//   tracer [--kill-at N] [--phase entry|exit|both] [--list] [--report FILE] -- PROGRAM
-//   [ARGUMENT]...
+//   tracer [--kill-at N] [--victim program|tool|both] [--phase entry|exit|both] [--list]
+//   [--report FILE] -- PROGRAM [ARGUMENT]...
 //
-// Counted, and killed at with SIGKILL when it is the N-th (from 1; 0, the default: never):
+// Counted, and killed at with SIGKILL when it is the N-th (from 1; 0, the default: never), are,
+// with --victim program, the default:
 //   - the entry and the exit of every system call of the program that is not known to change
 //     nothing outside of it; killed at its entry, the call is not made. --phase: only the one or
 //     the other. The world is the same at an exit and at the next entry, unless a tool is running.
@@ -11,10 +12,13 @@
 //   - a tool started: the program dies, the tool goes on alone, as orphans do
 //   - a tool ended, as seen by the program
 // Tools are let go as soon as they are started: they run untraced and at full speed.
+// With --victim tool, or both: the same system calls of the tools that the program starts, and of
+// what those start. The tools die there; with `both` the program does, too, as when a container
+// ends, else it goes on with a tool that was killed, as by its deadline or for want of memory.
 //
 // Leaves one line in FILE (else on standard error), "killed at 7: rename (entry) /path" or "ran to
 // the end after 41 points"; with --list a line for each point before it.
-// Exit status: 137 when it was killed here, else the program's own (128 + n for a signal n);
+// Exit status: 137 when the program was killed here, else its own (128 + n for a signal n);
 // 2: wrong usage, 125: tracing failed.
 
 #include <sys/ptrace.h>
@@ -27,11 +31,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "test/node/stopped_call.h"
@@ -43,11 +49,13 @@ using flexlocal::test::StoppedCall;
 struct Options {
   long kill_at = 0;
   std::string_view phase = "both";
+  std::string_view victim = "program";
   bool list = false;
   std::string report;
   std::vector<char*> command;  // ends in nullptr, as exec wants it
 
   bool counts(bool entry) const { return phase != (entry ? "exit" : "entry"); }
+  bool follows_tools() const { return victim != "program"; }
 };
 
 struct Usage : std::runtime_error {
@@ -87,6 +95,8 @@ class Tracer {
   struct Process {
     bool begun = false;    // its first stop, ptrace's own, is behind it
     bool in_call = false;  // between the entry and the exit of a system call
+    bool is_tool = false;
+    bool loading = false;  // the exit of its execve is still to come
   };
 
   void open_report() {
@@ -127,9 +137,14 @@ class Tracer {
       if (at_call(process, state)) return false;
       resume(process, 0);
     } else if (event == PTRACE_EVENT_EXEC && process != program_) {
-      return !let_go(process);
+      if (!options_.follows_tools()) return !let_go(process);
+      state.is_tool = state.loading = true;
+      resume(process, 0);
     } else if (event != 0) {
-      if (event == PTRACE_EVENT_EXEC) loaded_ = true;
+      if (event == PTRACE_EVENT_EXEC)
+        loaded_ = true;
+      else if (state.is_tool)
+        adopt_child_of(process);
       resume(process, 0);
     } else {
       const bool begins = !state.begun && signal == SIGSTOP;
@@ -137,6 +152,13 @@ class Tracer {
       resume(process, begins ? 0 : signal);
     }
     return true;
+  }
+
+  // What a tool starts is one, too.
+  void adopt_child_of(pid_t process) {
+    unsigned long child = 0;
+    if (::ptrace(PTRACE_GETEVENTMSG, process, nullptr, &child) != 0) fail("PTRACE_GETEVENTMSG");
+    traced_[static_cast<pid_t>(child)].is_tool = true;
   }
 
   // Whether the program was killed here.
@@ -149,6 +171,7 @@ class Tracer {
       state.in_call = false;
       return false;
     }
+    if (options_.follows_tools()) return at_call_of_tools(process, state, call);
     if (process != program_ && call.number() == SYS_execve && state.in_call) {
       tool_ = call.first_path();
       return reached(process, &call, tool_ + " about to be started");
@@ -158,6 +181,37 @@ class Tracer {
     if (!call.changes_something() || !options_.counts(state.in_call)) return false;
     return reached(process, state.in_call ? &call : nullptr,
                    call.name() + (state.in_call ? " (entry) " : " (exit) ") + call.object());
+  }
+
+  bool at_call_of_tools(pid_t process, Process& state, const StoppedCall& call) {
+    if (!state.is_tool || fired_ || std::exchange(state.loading, false)) return false;
+    if (!call.changes_something() || !options_.counts(state.in_call)) return false;
+    ++points_;
+    const std::string where = place(name_of(process), call, state.in_call);
+    if (points_ != options_.kill_at) {
+      if (options_.list) std::fprintf(report_, "%ld: %s\n", points_, where.c_str());
+      return false;
+    }
+    if (state.in_call) call.cancel();
+    for (const auto& [traced, its] : traced_)
+      if (its.is_tool) ::kill(traced, SIGKILL);
+    std::fprintf(report_, "killed at %ld: %s\n", points_, where.c_str());
+    fired_ = true;
+    if (options_.victim != "both") return false;
+    ::kill(program_, SIGKILL);
+    return true;
+  }
+
+  static std::string place(const std::string& tool, const StoppedCall& call, bool entry) {
+    return tool + ": " + call.name() + (entry ? " (entry) " : " (exit) ") + call.object();
+  }
+
+  // As the kernel knows it (man proc, comm).
+  static std::string name_of(pid_t process) {
+    std::ifstream file("/proc/" + std::to_string(process) + "/comm");
+    std::string name;
+    std::getline(file, name);
+    return name;
   }
 
   // A tool has been started. Whether the program was killed here; the tool lives on.
@@ -191,7 +245,7 @@ class Tracer {
   }
 
   int ended(int status) const {
-    std::fprintf(report_, "ran to the end after %ld points\n", points_);
+    if (!fired_) std::fprintf(report_, "ran to the end after %ld points\n", points_);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
 
@@ -203,6 +257,7 @@ class Tracer {
   std::map<pid_t, Process> traced_;
   std::string tool_;
   long points_ = 0;
+  bool fired_ = false;  // a tool was killed, and the program goes on
 };
 
 Options parse(int count, char** words) {
@@ -220,6 +275,10 @@ Options parse(int count, char** words) {
       options.phase = value("--phase");
       if (options.phase != "entry" && options.phase != "exit" && options.phase != "both")
         throw Usage("a phase is entry, exit or both");
+    } else if (word == "--victim") {
+      options.victim = value("--victim");
+      if (options.victim != "program" && options.victim != "tool" && options.victim != "both")
+        throw Usage("a victim is program, tool or both");
     } else if (word == "--report") {
       options.report = value("--report");
     } else if (word == "--kill-at") {
@@ -229,7 +288,9 @@ Options parse(int count, char** words) {
       if (*number == '\0' || *end != '\0' || options.kill_at < 0)
         throw Usage(std::string(number) + " is not a number of points");
     } else {
-      throw Usage("accepted are --kill-at, --phase, --list and --report, then -- and the program");
+      throw Usage(
+          "accepted are --kill-at, --victim, --phase, --list and --report, then -- and the "
+          "program");
     }
   }
   for (++at; at < count; ++at) options.command.push_back(words[at]);

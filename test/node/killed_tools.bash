@@ -1,0 +1,104 @@
+# shellcheck shell=bash disable=SC2034,SC2154 # shared with volume.bash, remains.bash and the tests
+# Kills the tools that one call runs, each of their steps in turn, and looks at what the call itself
+# and a repeated one make of it. The operations are every_step.bash's.
+
+# at_tool_steps BACKEND FSTYPE OPERATION: a tool killed at step n of all the steps of all the tools
+# that the call runs, for n = 1, 2, ...: with the call, and alone. Without STEPS=both it is one of
+# each few steps, and the one or the other in turns.
+at_tool_steps() {
+  local n report content victim times=0 before_call=0 step=1 total
+  start_with "$1" "$2"
+  access=rw
+  count_tool_steps "$3"
+  [ "$phase" = both ] || step=$(((total + tool_samples - 1) / tool_samples))
+  for ((n = (step + 1) / 2; n <= total; n += step)); do
+    for victim in tool both; do
+      [ "$phase" = both ] || [ $((times % 2)) = 0 ] || victim=both
+      kill_a_tool "$@"
+      times=$((times + 1))
+      [ "$phase" = both ] || break
+    done
+  done
+  echo "# $1 $2 $3: $times kills of tools at $total steps" >&3
+}
+readonly tool_samples=8
+
+# The call, undisturbed: sets `total`.
+count_tool_steps() {
+  "before_$1"
+  trace_tools 0 tool
+  expect_success
+  "after_$1"
+  [[ $report == "ran to the end after "* ]] || fail "the tracer says '$report'"
+  total=${report#ran to the end after } total=${total% points}
+  [ "$total" -gt 0 ] || fail "the call runs no tool that changes anything"
+}
+
+# trace_tools N VICTIM: `command`, its tools killed at N. It has to end in time.
+trace_tools() {
+  in_time trace_call --kill-at "$1" --victim "$2"
+  slurp /run/report
+  report=${content%$'\n'}
+  echo "$report" # shown when the test fails
+}
+
+trace_call() {
+  status=0
+  answer=$("$tracer" "$@" --phase exit --report /run/report -- "${command[@]}" 2>/run/said) ||
+    status=$?
+}
+
+kill_a_tool() {
+  "before_$3"
+  [ -z "$neighbour" ] || start_write "$neighbour/written"
+  trace_tools "$n" "$victim"
+  # How many steps there are differs by a few from one time to the next.
+  if [[ $report != "ran to the end after "* ]]; then
+    expect_tool_killed
+    expect_safe_mounts "$access"
+  fi
+  if [ "$status" != 0 ]; then
+    # Every second time the daemon's look comes first.
+    [ $((n % 2)) = 0 ] || be_resumed
+    in_time repeat_call
+  fi
+  expect_success
+  expect_none_suspended
+  [ -z "$neighbour" ] || expect_written "$neighbour/written"
+  "after_$3"
+  [ -z "$neighbour" ] || [ "$(<"$neighbour/file")" = precious ] || fail "the neighbour's data is lost"
+}
+
+# A call whose tool was killed alone answers, and is believed.
+expect_tool_killed() {
+  [[ $report == "killed at $n: "* ]] || fail "the tracer says '$report', the call '$answer'"
+  case $victim-$status in
+    both-137) [ -z "$answer" ] || fail "killed, and yet it said $answer" ;;
+    tool-0) expect_success ;;
+    tool-1) expect_failure '' ;;
+    *) fail "the call ended with $status: $answer" ;;
+  esac
+}
+
+be_resumed() {
+  local said=$answer failed=$status
+  in_time engine_call resume-suspended
+  expect_success
+  expect_none_suspended
+  answer=$said status=$failed
+}
+
+neighbour=''
+
+# have_neighbour BACKEND: mounted at `neighbour`, a volume beside, of the same kind, that a pod writes to all the time.
+have_neighbour() {
+  volume_name 77
+  declare_volume "$name" "$1" xfs 320
+  [ "$1" != quota ] || declare_volume "$name" quota xfs 32
+  folder_for "$name" neighbour
+  declared_options "$name"
+  call mount "$folder" "$options" && expect_success
+  echo precious >"$folder/file"
+  neighbour=$folder
+  others=("$name")
+}
