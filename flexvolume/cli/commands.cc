@@ -193,12 +193,14 @@ int uninstall_all(const std::string& plugin_folder, const Terminal& terminal) {
   Onlooker onlooker;
   // A node that was never told of a pool has no volumes, and that is no trouble.
   if (!onlooker.has_config) onlooker.notices.clear();
+  const NodeView seen = onlooker.look();
   std::vector<std::string> left;
-  for (const VolumeView& view : merge(onlooker.look(), ask_usage))
+  for (const VolumeView& view : merge(seen, ask_usage))
     if (is_left(view)) left.push_back(concat(view.name, " (", state_of(view), ')'));
   Status done =
-      Error(ErrorCode::kUnavailable, "cannot tell whether there are volumes on this node");
-  if (onlooker.notices.empty())
+      Error(ErrorCode::kUnavailable,
+            "cannot tell whether there are volumes on this node; mend what is said above");
+  if (onlooker.notices.empty() && seen.inventory && seen.inventory->unseen.empty())
     done = uninstall({.plugin_folder = plugin_folder}, onlooker.mounter(), left);
   warn(onlooker.notices, terminal);
   if (done) return kFine;

@@ -26,8 +26,8 @@ Finding check_record(const VolumeView& view) {
             "the node daemon writes it again from the tags within a minute: see whether it runs"};
   if (view.lv || view.folder)
     return {"record", Level::kWarning, "none on this host",
-            "its next mount looks at what is on the volume and writes the record; nothing that "
-            "carries a file system is formatted"};
+            "its next mount writes the record if the volume's file system is on it; without a "
+            "record nothing is formatted"};
   return {"record", Level::kError, "none: there is nothing but a mount",
           "delete the pod that uses it; what it wrote is on the device that is mounted, see "
           "`findmnt`"};

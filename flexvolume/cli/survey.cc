@@ -145,18 +145,24 @@ Result<CgroupFacts> look_at_cgroups(const Result<std::vector<engine::MountEntry>
   return facts;
 }
 
-Result<RecordFacts> look_at_records(const std::string& folder) {
+void note(const Result<std::optional<engine::Record>>& record, RecordFacts& facts) {
+  if (record)
+    ++facts.readable;
+  else
+    facts.unreadable.push_back(record.error().message());
+}
+
+// Those of volumes, and of the shared file systems of pools.
+Result<RecordFacts> look_at_records(const std::string& folder, const engine::NodeConfig& config) {
   const engine::RecordStore records(folder);
   const auto names = records.names();
   if (!names) return names.error();
   RecordFacts facts;
-  for (const engine::VolumeName& name : *names) {
-    const auto record = records.load(name);
-    if (record)
-      ++facts.readable;
-    else
-      facts.unreadable.push_back(record.error().message());
-  }
+  for (const engine::VolumeName& name : *names) note(records.load(name), facts);
+  for (const auto& [name, pool] : config.pools)
+    if (const auto record = records.of_pools().load(engine::VolumeName::of_pool(name));
+        !record || *record)
+      note(record, facts);
   return facts;
 }
 
@@ -199,6 +205,7 @@ NodeFacts survey(const Places& places, CommandRunner& runner, engine::Mounter& m
   auto mounts = mounter.table();
   auto groups = look_at_groups(tools, runner);
   auto volumes = look_at_volumes(tools, runner);
+  auto records = look_at_records(places.records, known);
   return NodeFacts{.root = ::geteuid() == 0,
                    .config = std::move(config),
                    .tools = std::move(tool_facts),
@@ -216,7 +223,7 @@ NodeFacts survey(const Places& places, CommandRunner& runner, engine::Mounter& m
                    .installed_version = ask_installed(places.plugin_dir, runner),
                    .own_version = std::string(version()),
                    .cgroups = look_at_cgroups(mounts),
-                   .records = look_at_records(places.records)};
+                   .records = std::move(records)};
 }
 
 }  // namespace flexlocal::cli

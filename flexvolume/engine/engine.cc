@@ -301,7 +301,8 @@ Status Engine::add_records(Inventory& inventory) const {
   for (const VolumeName& name : *names) {
     const auto record = records_.load(name);
     if (record && *record && (*record)->state == RecordState::kPromised)
-      inventory.promised.push_back({name, (*record)->cluster_id});
+      inventory.promised.push_back(
+          {name, (*record)->cluster_id, (*record)->backend, (*record)->size});
     if (record && *record)
       inventory.access.insert_or_assign(
           name.text(), RecordedAccess{(*record)->cluster_id, (*record)->access.claim_uid});

@@ -162,3 +162,29 @@ expect_untouched() {
   expect_unmade
   call unmount "$folder" && expect_success
 }
+
+# On a host without udev LVM itself makes the nodes in /dev/mapper, and takes them away, at the end.
+@test "a node of the device that a killed command did not make, or left behind" {
+  volume_name 2 && mount_volume "$name" && expect_success
+  device_of "$name"
+  other=$(stat -L -c 'b 0x%t 0x%T' "$device")
+  volume_name 1 && mount_volume "$name" && expect_success
+  echo precious >"$folder/file"
+  device_of "$name"
+  for left in '' 'b 250 250' "$other"; do
+    call unmount "$folder" && expect_success
+    rm "$device"
+    # shellcheck disable=SC2086 # mknod's three words
+    [ -z "$left" ] || mknod "$device" $left
+    call mount "$folder" "$options" && expect_success
+    [ "$(<"$folder/file")" = precious ]
+  done
+  call unmount "$folder" && expect_success
+  lvchange -qq -an "$group/$name"
+  # shellcheck disable=SC2086 # as above
+  mknod "$device" $other
+  engine_call remove "$options" && expect_success
+  [ -z "$(lv_of "$name")" ] || fail "it is still there"
+  volume_name 2 && folder_for "$name"
+  echo works >"$folder/file"
+}

@@ -136,6 +136,11 @@ expect_one_shared_volume() {
   [ "$(<"$pools/default/.flexlocal/volumes/$name/file")" = precious ]
   run "$plugin" uninstall /run/exec
   [ "$status" = 1 ] && [[ $output == *"$name (no-record)"* ]] || fail "$output"
+  # A pool that cannot be seen may have anything in it.
+  umount "$pools/default" && mount -t tmpfs none "$pools/default"
+  run "$plugin" uninstall /run/exec
+  [ "$status" = 1 ] && [[ $output == *"cannot tell whether there are volumes"* ]] || fail "$output"
+  umount "$pools/default"
   engine_call remove "$options" && expect_success
   run "$plugin" uninstall /run/exec
   [ "$status" = 0 ] || fail "$output"

@@ -24,10 +24,21 @@ constexpr std::size_t kExtMagicAt = 1080;
 constexpr std::size_t kExtUuidAt = 1128;
 constexpr std::string_view kExtMagic = "\x53\xef";
 
+// fs/xfs/libxfs/xfs_fs.h, struct xfs_fsop_geom_v1: what is not named here is not looked at.
+struct XfsGeometry {
+  std::uint32_t block_size;
+  std::uint32_t others[7];
+  std::uint64_t data_blocks;
+  std::uint64_t rest[9];
+};
+static_assert(sizeof(XfsGeometry) == 112);
+constexpr unsigned long kXfsGeometry = _IOR('X', 100, XfsGeometry);
+
 constexpr unsigned long kResizeExt4 = _IOW('f', 16, std::uint64_t);  // fs/ext4/ext4.h
 
 constexpr std::string_view kBlockDevices = "/sys/dev/block/";
 constexpr const char* kDisks = "/sys/block";
+constexpr std::string_view kMapper = "/dev/mapper/";
 constexpr std::uint64_t kSectorBytes = 512;  // of its size, whatever the disk's own are
 
 Result<std::string> device_number(const std::string& path) {
@@ -37,6 +48,23 @@ Result<std::string> device_number(const std::string& path) {
   if (!S_ISBLK(status.st_mode))
     return Error(ErrorCode::kDenied, concat(path, " is not a block device"));
   return concat(major(status.st_rdev), ':', minor(status.st_rdev));
+}
+
+// The folder of the device-mapper device that the path leads to. Where no udev keeps the nodes, a
+// killed LVM command leaves one that leads nowhere, or to the device that has its number now.
+Result<std::string> mapper_folder(const std::string& root, const std::string& path) {
+  const auto number = device_number(root + path);
+  if (!number) return number.error();
+  std::string folder = concat(kBlockDevices, *number);
+  const auto name = read_file(folder + "/dm/name", kKiB);
+  if (!name && name.error().code() != ErrorCode::kNotFound) return name.error();
+  std::error_code unknown;
+  if (!name && std::filesystem::exists(folder, unknown))
+    return Error(ErrorCode::kDenied, concat(path, " is not a device-mapper device"));
+  const bool named = path.starts_with(kMapper);
+  if (!name || (named && trim(*name) != std::string_view(path).substr(kMapper.size())))
+    return Error(ErrorCode::kNotFound, concat(path, " is left of a device that is gone"));
+  return folder;
 }
 
 }  // namespace
@@ -53,34 +81,30 @@ Content classify_superblock(std::string_view start, FsType type, std::string_vie
         type == FsType::kExt4 && to_uuid(start.substr(kExtUuidAt, kUuidBytes)) == uuid;
     return ours ? Content::kComplete : Content::kForeign;
   }
-  return Content::kBlank;
+  // lvcreate clears the first 4 KiB, a thin pool every block, and neither mkfs begins with anything
+  // else there than its superblock.
+  const bool cleared = start.substr(0, kSectorBytes).find_first_not_of('\0') == start.npos;
+  return cleared ? Content::kBlank : Content::kForeign;
 }
 
 Result<std::string> KernelDevices::mapper_uuid(const std::string& path) {
-  const auto number = device_number(root_ + path);
-  if (!number) return number.error();
-  const auto uuid = read_file(concat(kBlockDevices, *number, "/dm/uuid"), kKiB);
-  if (!uuid) {
-    if (uuid.error().code() == ErrorCode::kNotFound)
-      return Error(ErrorCode::kDenied, concat(path, " is not a device-mapper device"));
-    return uuid.error();
-  }
+  const auto folder = mapper_folder(root_, path);
+  if (!folder) return folder.error();
+  const auto uuid = read_file(concat(*folder, "/dm/uuid"), kKiB);
+  if (!uuid) return uuid.error();
   return std::string(trim(*uuid));
 }
 
 Result<MapperState> KernelDevices::mapper_state(const std::string& path) {
-  const auto number = device_number(root_ + path);
-  if (!number) return number.error();
-  const std::string folder = concat(kBlockDevices, *number);
-  const auto suspended = read_file(concat(folder, "/dm/suspended"), kKiB);
-  if (!suspended && suspended.error().code() == ErrorCode::kNotFound)
-    return Error(ErrorCode::kDenied, concat(path, " is not a device-mapper device"));
+  const auto folder = mapper_folder(root_, path);
+  if (!folder) return folder.error();
+  const auto suspended = read_file(concat(*folder, "/dm/suspended"), kKiB);
   if (!suspended) return suspended.error();
-  const auto sectors = read_file(concat(folder, "/size"), kKiB);
+  const auto sectors = read_file(concat(*folder, "/size"), kKiB);
   if (!sectors) return sectors.error();
   unsigned long long count = 0;
   if (!parse_number(trim(*sectors), kMostBytes.count() / kSectorBytes, count))
-    return Error(ErrorCode::kCorrupt, concat(folder, "/size is no count of sectors"));
+    return Error(ErrorCode::kCorrupt, concat(*folder, "/size is no count of sectors"));
   return MapperState{Bytes(count * kSectorBytes), trim(*suspended) != "0"};
 }
 
@@ -111,6 +135,20 @@ Status KernelDevices::resize_ext4(const std::string& mount_point, Bytes size) {
   if (::ioctl(folder->get(), kResizeExt4, &blocks) != 0)
     return Error::from_errno(errno, concat("resizing ", mount_point));
   return {};
+}
+
+Result<Bytes> KernelDevices::xfs_size(const std::string& mount_point) {
+  const auto folder = open_file(root_ + mount_point, O_RDONLY | O_DIRECTORY);
+  if (!folder) return folder.error();
+  struct statfs status {};
+  if (::fstatfs(folder->get(), &status) != 0)
+    return Error::from_errno(errno, concat("looking at ", mount_point));
+  if (status.f_type != XFS_SUPER_MAGIC)
+    return Error(ErrorCode::kInvalid, concat(mount_point, " is no XFS"));
+  XfsGeometry geometry{};
+  if (::ioctl(folder->get(), kXfsGeometry, &geometry) != 0)
+    return Error::from_errno(errno, concat("asking for the geometry of ", mount_point));
+  return Bytes(geometry.data_blocks * geometry.block_size);
 }
 
 Result<std::string> KernelDevices::disk_number(const std::string& path) {

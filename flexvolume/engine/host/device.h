@@ -44,8 +44,8 @@ struct MapperDevice {
 class Devices {
  public:
   virtual ~Devices() = default;
-  // device-mapper's uuid of the device node. kNotFound when the node is not there, kDenied when
-  // it is no device-mapper device.
+  // device-mapper's uuid of the device node. kNotFound when the node is not there, or is left of a
+  // device that is gone; kDenied when it is no device-mapper device.
   virtual Result<std::string> mapper_uuid(const std::string& path) = 0;
   // As for mapper_uuid (Documentation/ABI/testing/sysfs-block-dm). It does not touch the device.
   virtual Result<MapperState> mapper_state(const std::string& path) = 0;
@@ -59,6 +59,9 @@ class Devices {
   // Makes the ext4 that is mounted there, and can be written to there, as large as its device is:
   // the call that resize2fs makes (EXT4_IOC_RESIZE_FS, fs/ext4/ioctl.c).
   virtual Status resize_ext4(const std::string& mount_point, Bytes size) = 0;
+  // How much of its device the XFS that is mounted there uses (XFS_IOC_FSGEOMETRY_V1,
+  // fs/xfs/libxfs/xfs_fs.h).
+  virtual Result<Bytes> xfs_size(const std::string& mount_point) = 0;
 };
 
 class KernelDevices final : public Devices {
@@ -71,6 +74,7 @@ class KernelDevices final : public Devices {
   Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) override;
   Result<std::string> disk_number(const std::string& path) override;
   Status resize_ext4(const std::string& mount_point, Bytes size) override;
+  Result<Bytes> xfs_size(const std::string& mount_point) override;
 
  private:
   std::string root_;

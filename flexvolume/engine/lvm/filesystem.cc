@@ -1,6 +1,7 @@
 #include "flexvolume/engine/lvm/filesystem.h"
 
 #include "flexvolume/base/text.h"
+#include "flexvolume/engine/host/run_tool.h"
 #include "flexvolume/engine/lvm/mkfs_profile.h"
 
 namespace flexlocal::engine {
@@ -10,6 +11,10 @@ namespace {
 constexpr auto kMakeDeadline = std::chrono::minutes(10);
 constexpr auto kGrowDeadline = std::chrono::minutes(2);
 constexpr auto kProbeDeadline = std::chrono::seconds(60);
+
+// An allocation group of fewer blocks than 64, of at most 64 KiB, is not made (fs/xfs/xfs_fsops.c,
+// XFS_MIN_AG_BLOCKS).
+constexpr Bytes kXfsLeaves{64 * 64 * kKiB.count()};
 
 // man blkid, "RETURN CODE".
 constexpr int kNothingFound = 2;
@@ -32,14 +37,7 @@ std::vector<std::string> mkfs_arguments(const std::string& device, FsType type,
 
 Status Filesystems::run(std::string_view tool, std::vector<std::string> arguments,
                         std::chrono::milliseconds deadline, std::vector<int> keep) {
-  auto path = tools_.path(tool);
-  if (!path) return path.error();
-  const auto output =
-      runner_.run({std::move(*path), std::move(arguments), deadline, std::move(keep)});
-  if (!output) return output.error();
-  if (output->exit_code == 0) return {};
-  return Error(ErrorCode::kFailed, concat(tool, " failed (exit code ", output->exit_code,
-                                          "): ", printable(trim(output->err), 500)));
+  return do_tool(runner_, tools_, {tool, std::move(arguments), deadline, std::move(keep)});
 }
 
 Status Filesystems::make(const std::string& device, FsType type, const std::string& uuid,
@@ -65,7 +63,21 @@ Status Filesystems::grow(const std::string& device, FsType type, const std::stri
     const auto resized = resize_ext4(device, mount_point);
     return resized ? resized : Status(grown.error().context(resized.error().message()));
   }
-  return run("xfs_growfs", {"-d", "--", mount_point}, kGrowDeadline);
+  if (auto grown = run("xfs_growfs", {"-d", "--", mount_point}, kGrowDeadline); !grown)
+    return grown;
+  return check_xfs_grown(device, mount_point);
+}
+
+// xfs_growfs ends with 0 where the size is "unchanged" (man xfs_growfs).
+Status Filesystems::check_xfs_grown(const std::string& device, const std::string& mount_point) {
+  const auto state = devices_.mapper_state(device);
+  if (!state) return state.error();
+  const auto size = devices_.xfs_size(mount_point);
+  if (!size) return size.error();
+  if (*size + kXfsLeaves >= state->size) return {};
+  return Error(ErrorCode::kFailed,
+               concat("xfs_growfs reported success, but the file system at ", mount_point, " has ",
+                      to_string(*size), " of its device's ", to_string(state->size)));
 }
 
 Status Filesystems::resize_ext4(const std::string& device, const std::string& mount_point) {
@@ -80,16 +92,14 @@ Result<Content> Filesystems::probe(const std::string& device, FsType type,
   if (!start) return start.error();
   const Content content = classify_superblock(*start, type, uuid);
   if (content != Content::kBlank) return content;
-  auto path = tools_.path("blkid");
-  if (!path) return path.error();
-  const auto output =
-      runner_.run({std::move(*path), {"--probe", "--", device}, kProbeDeadline, {}});
+  const auto output = run_tool(runner_, tools_,
+                               {.tool = "blkid",
+                                .arguments = {"--probe", "--", device},
+                                .deadline = kProbeDeadline,
+                                .fine = {0, kNothingFound, kSeveralFound}});
   if (!output) return output.error();
   // The same code says that the device cannot be read; it was read a moment ago.
-  if (output->exit_code == kNothingFound) return Content::kBlank;
-  if (output->exit_code == 0 || output->exit_code == kSeveralFound) return Content::kForeign;
-  return Error(ErrorCode::kFailed, concat("blkid failed (exit code ", output->exit_code,
-                                          "): ", printable(trim(output->err), 500)));
+  return output->exit_code == kNothingFound ? Content::kBlank : Content::kForeign;
 }
 
 std::string mount_data(const VolumeSpec& spec) {

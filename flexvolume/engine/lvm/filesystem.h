@@ -30,6 +30,7 @@ class Filesystems {
   Status grow(const std::string& device, FsType type, const std::string& mount_point);
 
  private:
+  Status check_xfs_grown(const std::string& device, const std::string& mount_point);
   Status resize_ext4(const std::string& device, const std::string& mount_point);
   Status run(std::string_view tool, std::vector<std::string> arguments,
              std::chrono::milliseconds deadline, std::vector<int> keep = {});

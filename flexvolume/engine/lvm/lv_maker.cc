@@ -88,9 +88,10 @@ Status LvMaker::carry_out(Step step) {
 // A volume with a size of its author's choosing, made by an inline FlexVolume before the claim's
 // own first mount, would not be limited as the claim says.
 Error LvMaker::other_size(Bytes size) const {
-  return Error(ErrorCode::kDenied, concat("the volume on this node was made with ", to_string(size),
-                                          ", but the PersistentVolume says ", to_string(spec_.size),
-                                          "; it is not mounted"));
+  return Error(ErrorCode::kDenied,
+               concat("the volume on this node was made with ", to_string(size), ", but ",
+                      spec_.name.is_of_pool() ? "its record" : "the PersistentVolume", " says ",
+                      to_string(spec_.size), "; it is not mounted"));
 }
 
 Status LvMaker::load_record() {
@@ -209,14 +210,23 @@ Status LvMaker::activate() {
   now_.activated = true;
   now_.node = NodeState::kUnknown;
   // An LV that is known only by its record is looked up before this step, so it is here.
-  auto activated = parts_.lvm.activate(*found_);
+  auto activated = bring_up(parts_, *found_);
+  if (activated && !now_.tagged_ready) return look_whether_half_made();
   if (activated || activated.error().code() == ErrorCode::kDeadline || !may_be_untold())
     return activated;
   if (auto sent = parts_.lvm.send_create_message(*found_); !sent)
     return activated.error().context(sent.error().message());
   parts_.log.info("told the thin pool of the volume that a killed call began",
                   {{"volume", spec_.name.text()}});
-  return parts_.lvm.activate(*found_);
+  return bring_up(parts_, *found_);
+}
+
+// One look more on the rare path of a volume that is not ready and had to be activated.
+Status LvMaker::look_whether_half_made() {
+  const auto half = parts_.lvm.is_half_made(*found_);
+  if (!half) return half.error();
+  now_.half_made = *half;
+  return {};
 }
 
 // Nothing was written to a volume of which no more than the intent is recorded, so that an empty

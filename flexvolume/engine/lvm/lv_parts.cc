@@ -43,6 +43,13 @@ Result<ThinPool> active_thin_pool(Lvm& lvm, const Pool& pool) {
 
 }  // namespace
 
+Status bring_up(const LvParts& parts, const LogicalVolume& volume) {
+  if (auto active = parts.lvm.activate(volume); !active) return active;
+  const auto uuid = parts.devices.mapper_uuid(device_path(volume.group, volume.name));
+  const bool missing = !uuid && uuid.error().code() == ErrorCode::kNotFound;
+  return missing ? parts.lvm.make_node(volume) : Status();
+}
+
 Status check_thin_room(Lvm& lvm, const std::string& pool_name, const Pool& pool, Bytes more) {
   if (pool.thin_pool.empty())
     return Error(ErrorCode::kInvalid,

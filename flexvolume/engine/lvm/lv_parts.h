@@ -21,6 +21,10 @@ struct LvParts {
   Log& log;
 };
 
+// Makes the LV active, with its node in /dev/mapper. Where no udev keeps the nodes LVM makes it
+// last, and takes a device whose node a killed command did not make for active.
+Status bring_up(const LvParts& parts, const LogicalVolume& volume);
+
 // kNoSpace or kInvalid when the thin pool cannot promise `more`, kInvalid also when node.conf names
 // none for the pool. A pool that is not active is made so where it is empty, as LVM itself does, or
 // where a killed command left it so. The lock of the volume group is held, so that two calls do not

@@ -29,24 +29,26 @@ Step step_with_device(const Situation& now) {
   }
   if (const auto step = step_to_node(now)) return *step;
   if (ready) return Step::kMount;
+  // The record may be older than the tags: they are read before anything else is done.
+  if (now.lv == LvState::kUnknown) return Step::kLookUp;
+  if (now.lv == LvState::kAbsent) return Step::kRefuseNode;
   if (!now.content) return Step::kProbe;
   if (*now.content == Content::kComplete) return Step::kMarkReady;
-  if (*now.content == Content::kForeign || now.tagged_ready) return Step::kRefuseContent;
-  // The record may be older than the tags: they are read before anything is formatted.
-  if (now.lv == LvState::kUnknown) return Step::kLookUp;
-  return now.lv == LvState::kAbsent ? Step::kRefuseNode : Step::kFormat;
+  const bool refused = *now.content == Content::kForeign || now.tagged_ready;
+  return refused ? Step::kRefuseContent : Step::kFormat;
 }
 
 // An LV that LVM knows and no record confirms: a killed call's, or of a host that lost its records.
 Step step_unconfirmed(const Situation& now) {
+  const bool own = now.record == RecordState::kIntent && now.same_attempt;
+  if (own && now.half_made && !now.tagged_ready) return Step::kRemoveOwn;
   if (const auto step = step_to_node(now)) return *step;
   if (!now.content) return Step::kProbe;
   if (*now.content == Content::kComplete) return Step::kMarkReady;
   if (now.tagged_ready) return Step::kRefuseContent;
-  if (*now.content == Content::kForeign)
-    return now.record == RecordState::kIntent && now.same_attempt ? Step::kRemoveOwn
-                                                                  : Step::kRefuseContent;
-  return Step::kConfirm;
+  if (*now.content == Content::kForeign) return own ? Step::kRemoveOwn : Step::kRefuseContent;
+  // Without a record nobody knows whether there was data.
+  return now.record ? Step::kConfirm : Step::kRefuseUnknown;
 }
 
 }  // namespace

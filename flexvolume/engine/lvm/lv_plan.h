@@ -38,6 +38,7 @@ struct Situation {
   bool tagged_wiping = false;  // the LV's tags say that it is being removed
   bool same_attempt = false;   // the LV was made by the lvcreate that the `intent` record announced
   bool activated = false;      // activation was tried in this call
+  bool half_made = false;      // and could not be: its lvcreate was killed before it could be used
 };
 
 enum class Step {
@@ -50,7 +51,7 @@ enum class Step {
   kFormat,         // mkfs
   kMarkReady,      // write `ready`
   kMount,          // done here: the device can be mounted
-  kRemoveOwn,      // remove what a killed lvcreate of ours left unwiped
+  kRemoveOwn,      // remove what a killed lvcreate of ours left unwiped or half made
   kRefuseWiping,   // its removal has begun
   kRefuseForeign,  // the name is a stranger's
   kRefuseUnknown,  // no LV, no record, no promise

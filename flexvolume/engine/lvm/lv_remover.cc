@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "flexvolume/base/text.h"
+#include "flexvolume/engine/host/run_tool.h"
 #include "flexvolume/engine/lvm/suspension.h"
 #include "flexvolume/engine/volume/volume_lock.h"
 
@@ -20,6 +21,7 @@ constexpr auto kDiscardDeadline = std::chrono::minutes(10);
 constexpr Bytes kEnd{kMiB};
 constexpr Bytes kSpot{4 * kKiB.count()};
 constexpr std::uint64_t kLeastSpots = 256;
+constexpr std::uint64_t kMostSpots = 4096;  // a turning disk reads them in a minute
 constexpr Bytes kSpotEach{256 * kMiB.count()};
 
 bool all_zero(std::string_view content) {
@@ -31,7 +33,7 @@ bool all_zero(std::string_view content) {
 std::vector<Spot> spots_to_read(Bytes size) {
   const Bytes end = std::min(kEnd, size);
   std::vector<Spot> spots = {{Bytes(0), end}, {size - end, end}};
-  const std::uint64_t count = std::max(kLeastSpots, size.count() / kSpotEach.count());
+  const std::uint64_t count = std::clamp(size.count() / kSpotEach.count(), kLeastSpots, kMostSpots);
   const std::uint64_t step = size.count() / count / kSpot.count() * kSpot.count();
   if (step == 0) return spots;
   for (std::uint64_t i = 1; i < count; ++i) spots.push_back({Bytes(i * step), kSpot});
@@ -47,7 +49,9 @@ Result<Removal> LvRemover::run(const VolumeSpec& spec, const LogicalVolume& volu
   const auto resumed =
       resumer.resume(volume.group, spec.name, volume.device_uuid, volume.thin_pool);
   if (!resumed) return resumed.error();
-  const bool wipes = spec.on_delete != OnDelete::kNone;
+  const auto half_made = never_used(volume);
+  if (!half_made) return half_made.error();
+  const bool wipes = spec.on_delete != OnDelete::kNone && !*half_made;
   const auto mended = resumer.mend_size(volume);
   // What is at the device's path is of no account where nothing is wiped: LVM is told the LV's
   // uuid.
@@ -83,11 +87,19 @@ Result<Record> LvRemover::announce(const VolumeSpec& spec, const LogicalVolume& 
   return record;
 }
 
+// What its lvcreate did not finish has no device, and nothing of it was ever written.
+Result<bool> LvRemover::never_used(const LogicalVolume& volume) {
+  if (volume.active || volume.ownership->ready) return false;
+  return parts_.lvm.is_half_made(volume);
+}
+
 // The last look before data is destroyed: the path leads to the very LV whose tags were read.
 Status LvRemover::check_device(const LogicalVolume& volume, const std::string& device) {
-  if (!volume.active)
-    if (auto activated = parts_.lvm.activate(volume); !activated) return activated;
-  const auto uuid = parts_.devices.mapper_uuid(device);
+  auto uuid = parts_.devices.mapper_uuid(device);
+  if (!volume.active || (!uuid && uuid.error().code() == ErrorCode::kNotFound)) {
+    if (auto up = bring_up(parts_, volume); !up) return up;
+    uuid = parts_.devices.mapper_uuid(device);
+  }
   if (!uuid) return uuid.error();
   if (*uuid == volume.device_uuid) return {};
   return Error(ErrorCode::kCorrupt,
@@ -127,13 +139,7 @@ Result<Removal> LvRemover::wipe(Record record, const VolumeSpec& spec,
 
 Status LvRemover::blkdiscard(std::vector<std::string> arguments,
                              std::chrono::milliseconds deadline) {
-  auto path = tools_.path("blkdiscard");
-  if (!path) return path.error();
-  const auto output = runner_.run({std::move(*path), std::move(arguments), deadline, {}});
-  if (!output) return output.error();
-  if (output->exit_code == 0) return {};
-  return Error(ErrorCode::kFailed, concat("blkdiscard failed (exit code ", output->exit_code,
-                                          "): ", printable(trim(output->err), 500)));
+  return do_tool(runner_, tools_, {"blkdiscard", std::move(arguments), deadline});
 }
 
 // Without --force, blkdiscard opens the device exclusively: a mounted one is refused once more.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "flexvolume/base/text.h"
+#include "flexvolume/engine/host/run_tool.h"
 
 namespace flexlocal::engine {
 namespace {
@@ -16,7 +17,8 @@ constexpr auto kRemoveDeadline = std::chrono::minutes(10);
 // quotes.
 constexpr std::string_view kReadable =
     "report/binary_values_as_numeric=0 report/compact_output=0 report/list_item_separator=\",\" "
-    "report/quoted=1 report/prefixes=0 log/report_command_log=0 log/verbose=0 log/silent=0 "
+    "report/quoted=1 report/prefixes=0 report/mark_hidden_devices=1 log/report_command_log=0 "
+    "log/verbose=0 log/silent=0 "
     "log/prefix=\"  \" log/command_names=0";
 
 // LVM reads no suspended disk then (man lvm.conf).
@@ -35,18 +37,13 @@ Result<std::string> Lvm::run(std::string_view tool, std::vector<std::string> arg
 
 Result<std::string> Lvm::start(std::string_view tool, std::vector<std::string> arguments,
                                std::chrono::milliseconds deadline) {
-  auto path = tools_.path(tool);
-  if (!path) return path.error();
-  auto output = runner_.run({std::move(*path), std::move(arguments), deadline, {}});
+  auto output = run_tool(runner_, tools_, {tool, std::move(arguments), deadline});
   // LVM itself waits for its locks without end (man lvm.conf, wait_for_locks).
   if (!output && output.error().code() == ErrorCode::kDeadline)
     return Error(ErrorCode::kDeadline,
                  concat(output.error().message(), "; another LVM command may hold the lock of a ",
                         "volume group, or a disk may hang: see `lsof /run/lock/lvm`"));
   if (!output) return output.error();
-  if (output->exit_code != 0)
-    return Error(ErrorCode::kFailed, concat(tool, " failed (exit code ", output->exit_code,
-                                            "): ", printable(trim(output->err), 500)));
   return std::move(output->out);
 }
 
@@ -180,6 +177,19 @@ Status Lvm::extend(const LogicalVolume& volume, Bytes size) {
 }
 
 Status Lvm::activate(const LogicalVolume& volume) { return change(volume, {"-a", "y"}); }
+
+Result<bool> Lvm::is_half_made(const LogicalVolume& volume) {
+  const auto report = this->report("lvs", kComponentColumns, {"-a", "--", volume.group});
+  if (!report) return report.error();
+  return parse_half_made(*report, volume.name);
+}
+
+Status Lvm::make_node(const LogicalVolume& volume) {
+  const std::string path = device_path(volume.group, volume.name);
+  const auto made =
+      start("dmsetup", {"mknodes", path.substr(path.rfind('/') + 1)}, kChangeDeadline);
+  return made ? Status() : made.error();
+}
 
 Status Lvm::refresh(const LogicalVolume& volume) {
   return refresh_twice({"--select", by_uuid(volume), "--", volume.group});

@@ -80,6 +80,11 @@ class Lvm {
   Status extend(const LogicalVolume& volume, Bytes size);
 
   Status activate(const LogicalVolume& volume);
+  // Whether the lvcreate of it was killed before the LV could ever be used: LVM takes it for whole,
+  // and does not activate it.
+  Result<bool> is_half_made(const LogicalVolume& volume);
+  // The node of an active LV's device in /dev/mapper, where it is not there or leads elsewhere.
+  Status make_node(const LogicalVolume& volume);
 
   // Makes the active LV's devices what LVM's metadata say, and lets their I/O go on, whatever a
   // killed command left of them: `lvchange --refresh`, twice, see suspension.h. The first one may

@@ -103,13 +103,15 @@ struct ComponentRow {
   std::string name;
   std::string parent;
   bool idle = false;
+  bool hidden = false;
 };
 
 Result<ComponentRow> parse_component(JsonView row) {
   return ComponentRow{std::string(without_brackets(row["lv_name"].text())),
                       std::string(without_brackets(row["lv_parent"].text())),
                       row["lv_active"].text() == "active" && row["lv_device_open"].text().empty() &&
-                          row["lv_permissions"].text() == "writeable"};
+                          row["lv_permissions"].text() == "writeable",
+                      row["lv_name"].text().starts_with('[')};
 }
 
 Result<unsigned> parse_id(JsonView row) { return count_in(row, kThinIdColumn); }
@@ -159,6 +161,16 @@ Result<std::vector<std::string>> parse_idle_components(std::string_view report,
       if (row.idle) idle.push_back(row.name);
     }
   return idle;
+}
+
+Result<bool> parse_half_made(std::string_view report, std::string_view volume) {
+  const auto rows = parse_rows<ComponentRow>(report, "lv", parse_component);
+  if (!rows) return rows.error();
+  // LVM tells no parent of what is not hidden, and takes such names from nobody (man lvcreate).
+  const std::string start = concat(volume, "_rmeta_");
+  return std::any_of(rows->begin(), rows->end(), [&](const ComponentRow& row) {
+    return row.name.starts_with(start) && !row.hidden;
+  });
 }
 
 Result<unsigned> parse_thin_id(std::string_view report) {

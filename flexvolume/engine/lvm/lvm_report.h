@@ -68,6 +68,9 @@ struct ThinPool {
 struct PromisedVolume {
   VolumeName name;
   std::string cluster_id;
+  // As an inventory has it; a withdrawal does not say.
+  Backend backend = Backend::kLvm;
+  Bytes size{};
 };
 
 // A volume that is kept although no PersistentVolume may stand for it, see Retained.
@@ -102,6 +105,7 @@ struct Inventory {
   // Quota folders at their place, neither half made nor being removed.
   std::vector<OwnedFolder> folders{};
   std::vector<LogicalVolume> shared{};  // of pools' shared file systems
+  std::vector<std::string> unseen{};    // pools whose shared file system cannot be seen now
   std::set<std::string> behind{};       // volumes whose file system has not grown with them yet
 };
 
@@ -115,6 +119,9 @@ Result<ThinPool> parse_thin_pool(std::string_view report, std::string_view name)
 // writable and not open.
 Result<std::vector<std::string>> parse_idle_components(std::string_view report,
                                                        std::string_view volume);
+// Of the same: whether the mirror's metadata are not hidden, which no lvcreate leaves that came to
+// its end: it wipes them as it wipes volumes.
+Result<bool> parse_half_made(std::string_view report, std::string_view volume);
 // Of `lvs` with one thin volume: the pool's number for it. kNotFound when there is no such volume.
 Result<unsigned> parse_thin_id(std::string_view report);
 // Of `vgs` with a row for each disk: what is free there.

@@ -22,12 +22,33 @@ std::optional<VolumeName> volume_of(const std::string& folder) {
   return name ? std::optional(std::move(*name)) : std::nullopt;
 }
 
-// Of a shared file system that the pool's first volume will make.
-Space space_to_make(const Inventory& inventory, const std::string& id, const Pool& pool) {
+// What is promised to claims is not free. A promise does not say which pool it is of: each counts
+// for every group, in the layout that takes most.
+VolumeGroup less_promised(VolumeGroup group, const Inventory& inventory, const NodeConfig& config) {
+  Bytes all;
+  for (const PromisedVolume& promised : inventory.promised) {
+    if (promised.backend != Backend::kLvm) continue;
+    Bytes most;
+    for (const auto& [name, pool] : config.pools)
+      most = std::max(most, cost(pool.layout, promised.size, group.extent));
+    all += most;
+  }
+  group.free = group.free - std::min(all, group.free);
+  return group;
+}
+
+// Of a shared file system that the pool's first volume will make. What a killed call has of it
+// needs no more room.
+Space space_to_make(const Inventory& inventory, const std::string& id, const std::string& name,
+                    const Pool& pool) {
+  const bool begun = std::any_of(
+      inventory.shared.begin(), inventory.shared.end(), [&](const LogicalVolume& volume) {
+        return volume.ownership->pool == name && volume.group == pool.volume_group;
+      });
   const auto group = std::find_if(inventory.groups.begin(), inventory.groups.end(),
                                   [&](const auto& g) { return g.name == pool.volume_group; });
   const bool fits = group != inventory.groups.end() &&
-                    cost(pool.layout, pool.quota_size, group->extent) <= group->free;
+                    (begun || cost(pool.layout, pool.quota_size, group->extent) <= group->free);
   const Bytes offered = fits ? surely_offered(pool.quota_size) : Bytes();
   const QuotaRoom room = quota_room({offered, offered, {}}, {}, pool.overcommit_percent);
   return {id, room.size, room.free(), Bytes(4096), {}};
@@ -290,7 +311,11 @@ void QuotaBackend::settle_pools(const Inventory& inventory, const NodeConfig& co
   for (const LogicalVolume& volume : inventory.shared) {
     const auto found = config.pools.find(volume.ownership->pool);
     if (found == config.pools.end() || found->second.volume_group != volume.group) continue;
-    if (auto settled = SharedVolume(parts_, found->first, found->second).settle(volume); !settled)
+    const auto group = std::find_if(inventory.groups.begin(), inventory.groups.end(),
+                                    [&](const auto& g) { return g.name == volume.group; });
+    if (group == inventory.groups.end()) continue;
+    SharedVolume shared(parts_, found->first, found->second);
+    if (auto settled = shared.settle(volume, less_promised(*group, inventory, config)); !settled)
       parts_.log.warning("a pool's shared file system is not as node.conf says",
                          {{"pool", found->first}, {"error", settled.error().message()}});
   }
@@ -299,9 +324,11 @@ void QuotaBackend::settle_pools(const Inventory& inventory, const NodeConfig& co
 Status QuotaBackend::add_to(Inventory& inventory, const NodeConfig& config) {
   for (const auto& [name, pool] : config.pools) {
     if (space_id(Backend::kQuota, name, pool).empty()) continue;
-    if (auto added = add_pool(inventory, name, pool); !added)
+    if (auto added = add_pool(inventory, name, pool); !added) {
       parts_.log.warning("a pool's shared file system cannot be seen",
                          {{"pool", name}, {"error", added.error().message()}});
+      inventory.unseen.push_back(name);
+    }
   }
   return {};
 }
@@ -311,7 +338,7 @@ Status QuotaBackend::add_pool(Inventory& inventory, const std::string& name, con
   auto opened = open(name, pool, Absent::kLeave);
   if (!opened) return opened.error();
   if (!*opened) {
-    inventory.spaces.push_back(space_to_make(inventory, id, pool));
+    inventory.spaces.push_back(space_to_make(inventory, id, name, pool));
     return {};
   }
   // Both of one moment: no volume is missing from both, or counted in one only.

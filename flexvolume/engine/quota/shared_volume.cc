@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "flexvolume/base/text.h"
+#include "flexvolume/engine/host/run_tool.h"
 #include "flexvolume/engine/lvm/lv_grower.h"
 #include "flexvolume/engine/lvm/lv_maker.h"
 #include "flexvolume/engine/lvm/suspension.h"
@@ -92,8 +93,10 @@ Result<std::optional<VolumeSpec>> SharedVolume::find_unrecorded(bool make) {
   if (ours) spec.size = (*found)->ownership->size;
   if (ours && !make && !(*found)->ownership->ready) return std::optional<VolumeSpec>();
   if (!*found && !make) return std::optional<VolumeSpec>();
-  // A stranger's is refused where it would be made.
-  const auto recorded = *found ? records_.remove(name_) : records_.save(promised_record(spec, {}));
+  // What is ready needs no promise, and a stranger's gets none: it is refused where it would be
+  // made.
+  const bool makes = !*found || (ours && !(*found)->ownership->ready);
+  const auto recorded = makes ? records_.save(promised_record(spec, {})) : records_.remove(name_);
   if (!recorded) return recorded.error();
   return std::optional(std::move(spec));
 }
@@ -142,20 +145,24 @@ Status SharedVolume::tag_ready(const LogicalVolume& volume) {
 // keeps the lock: if this call is killed, it goes on, and the next call must not mount beside it.
 Status SharedVolume::mount(int lock) {
   if (auto made = make_folders(parts_.root + path_); !made) return made;
-  auto tool = parts_.tools.path("mount");
-  if (!tool) return tool.error();
-  const auto output =
-      parts_.runner.run({std::move(*tool),
-                         {"-t", "xfs", "-o", "prjquota,nodev,nosuid", "--", device_, path_},
-                         kMountDeadline,
-                         {lock}});
-  if (!output) return output.error();
-  if (output->exit_code == 0) return {};
-  return Error(ErrorCode::kFailed, concat("mount failed (exit code ", output->exit_code,
-                                          "): ", printable(trim(output->err), 500)));
+  return do_tool(parts_.runner, parts_.tools,
+                 {"mount",
+                  {"-t", "xfs", "-o", "prjquota,nodev,nosuid", "--", device_, path_},
+                  kMountDeadline,
+                  {lock}});
 }
 
-Status SharedVolume::settle(const LogicalVolume& volume) {
+Status SharedVolume::check_room(const LogicalVolume& volume, const VolumeGroup& group) const {
+  const Bytes more = cost(pool_.layout, pool_.quota_size, group.extent) -
+                     cost(pool_.layout, volume.size, group.extent);
+  if (more <= group.free) return {};
+  return Error(ErrorCode::kNoSpace,
+               concat("its growth to ", to_string(pool_.quota_size), " takes ", to_string(more),
+                      " of volume group \"", group.name, "\", which has ", to_string(group.free),
+                      " that is neither used nor promised to claims"));
+}
+
+Status SharedVolume::settle(const LogicalVolume& volume, const VolumeGroup& group) {
   const auto glance = records_.load(name_);
   if (!glance) return glance.error();
   const bool small = volume.size < pool_.quota_size;
@@ -170,8 +177,11 @@ Status SharedVolume::settle(const LogicalVolume& volume) {
   if (!record) return record.error();
   if (!*record || (*record)->state != RecordState::kReady) return {};
   if (!small && !(*record)->grow_file_system) return {};
+  const Status room = small ? check_room(volume, group) : Status();
   const VolumeSpec spec = shared_spec(pool_name_, (*record)->size);
-  return LvGrower(lv_parts(), spec, pool_).run(std::max(pool_.quota_size, volume.size));
+  const Bytes size = room ? std::max(pool_.quota_size, volume.size) : volume.size;
+  auto grown = LvGrower(lv_parts(), spec, pool_).run(size);
+  return grown ? room : grown;
 }
 
 Bytes surely_offered(Bytes size) {

@@ -209,7 +209,7 @@ std::vector<Row> rows() {
       {"lost its record", view_of(std::nullopt, example_lv()), "record", Level::kWarning,
        "from the tags"},
       {"lost its record before it was ready", view_of(std::nullopt, fresh), "record",
-       Level::kWarning, "nothing that carries a file system is formatted"},
+       Level::kWarning, "without a record nothing is formatted"},
       {"a torn record", torn, "record", Level::kError, "move the file away"},
       {"another device", view_of(example_record(), other_device), "device", Level::kError,
        "nothing is formatted"},

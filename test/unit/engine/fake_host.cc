@@ -1,6 +1,7 @@
 #include "test/unit/engine/fake_host.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <stdexcept>
 #include <utility>
@@ -50,6 +51,10 @@ bool pins_report(const Command& command) {
   return std::count(command.arguments.begin(), command.arguments.end(), "--config") == 1 &&
          operand_after(command, "--config").find("report/binary_values_as_numeric=0 ") !=
              std::string::npos;
+}
+
+bool has_file_system(const std::string& start) {
+  return (start.starts_with("XFSB") && start[126] == 0) || start.substr(1080, 2) == "\x53\xef";
 }
 
 CommandOutput failed(std::string_view why) { return {5, {}, std::string(why)}; }
@@ -355,6 +360,14 @@ Status FakeHost::resize_ext4(const std::string& mount_point, Bytes) {
   return {};
 }
 
+Result<Bytes> FakeHost::xfs_size(const std::string& mount_point) {
+  for (const MountEntry& entry : mounts) {
+    const FakeVolume* volume = entry.mount_point == mount_point ? at_device(entry.source) : nullptr;
+    if (volume != nullptr) return lying == "xfs_growfs" ? kMiB : Bytes(volume->size);
+  }
+  return Error(ErrorCode::kInvalid, "no XFS is mounted there");
+}
+
 Result<std::string> FakeHost::disk_number(const std::string& path) {
   if (at_device(path) == nullptr) return Error(ErrorCode::kNotFound, "no such device");
   return std::string("253:0");
@@ -364,6 +377,9 @@ Status FakeHost::mount(const MountSource& source, const MountFlags& flags,
                        const MountPoint& point) {
   if (failing == "mount") return Error(ErrorCode::kInvalid, "wrong fs type");
   if (mount_error != 0) return Error::from_errno(mount_error, "mount");
+  const FakeVolume* volume = at_device(source.device);
+  if (volume != nullptr && !has_file_system(volume->start))
+    return Error::from_errno(EUCLEAN, "mount");
   mounts.push_back({"253:0", source.is_bind() ? source.root : "/",
                     std::filesystem::read_symlink(point.folder).string(), source.fs_type,
                     source.device, source.data, flags.read_only});

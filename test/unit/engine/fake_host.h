@@ -49,6 +49,7 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) override;
   Result<std::string> disk_number(const std::string& path) override;
   Status resize_ext4(const std::string& mount_point, Bytes size) override;
+  Result<Bytes> xfs_size(const std::string& mount_point) override;
   Result<std::vector<MountEntry>> table() override { return mounts; }
   Status mount(const MountSource& source, const MountFlags& flags,
                const MountPoint& point) override;

@@ -41,6 +41,18 @@ TEST_CASE_FIXTURE(Fixture, "a mounted volume grows: first the device, then the f
   CHECK(fake.volumes[key].size == kLarger.count());
 }
 
+TEST_CASE_FIXTURE(Fixture, "a file system that did not grow is not said to have grown") {
+  REQUIRE(mount().ok());
+  fake.lying = "xfs_growfs";
+  const auto grown = grow();
+  REQUIRE_FALSE(grown.ok());
+  CHECK(grown.error().message().find("has 1 MiB of its device's 1 GiB") != std::string::npos);
+  CHECK(is_behind());
+  fake.lying.clear();
+  REQUIRE(grow().ok());
+  CHECK_FALSE(is_behind());
+}
+
 TEST_CASE_FIXTURE(Fixture, "growing again extends nothing and is success") {
   REQUIRE(mount().ok());
   REQUIRE(grow().ok());

@@ -64,6 +64,14 @@ TEST_CASE("lvs -a: the components that are active though nobody uses them, at ev
                row("tp_tmeta", "tp", kIdle), row("other_tmeta", "other", kIdle)}) ==
         std::vector<std::string>{"tp_tmeta", "tp_tdata_rimage_0"});
   CHECK(idle({row("tp_tdata", "tp", kDown), row("tp_tmeta", "tp", kByPerson)})->empty());
+  const auto half_made = [&](std::string_view name) {
+    return *parse_half_made(
+        concat(R"({"report":[{"lv":[{"lv_name":")", name, R"(","lv_parent":"",)", kIdle, "}]}]}"),
+        "v");
+  };
+  CHECK(half_made("v_rmeta_0"));
+  CHECK_FALSE(half_made("[v_rmeta_0]"));
+  CHECK_FALSE(half_made("w_rmeta_0"));
   CHECK(idle({row("tp", "tp", kIdle)}).ok());  // one that is its own parent is no endless walk
 }
 
@@ -178,6 +186,8 @@ TEST_CASE("superblocks: complete, in progress, another's, none") {
                             uuid) == Content::kForeign);
   CHECK(classify_superblock(std::string(kSuperblockBytes, '\0'), FsType::kXfs, uuid) ==
         Content::kBlank);
+  CHECK(classify_superblock(std::string(kSuperblockBytes, 'x'), FsType::kXfs, uuid) ==
+        Content::kForeign);
   CHECK(classify_superblock("XFSB", FsType::kXfs, uuid) == Content::kForeign);
   CHECK(classify_superblock(xfs_start(uuid, false), FsType::kExt4, uuid) == Content::kForeign);
   CHECK(classify_superblock(ext4_start(uuid), FsType::kExt4, uuid) == Content::kComplete);

@@ -23,14 +23,15 @@ void for_every_situation(Check check) {
     for (const LvState lv : kLvs)
       for (const NodeState node : kNodes)
         for (const auto& content : kContents)
-          for (int bits = 0; bits < 8; ++bits)
+          for (int bits = 0; bits < 16; ++bits)
             check(Situation{.record = record,
                             .lv = lv,
                             .node = node,
                             .content = content,
                             .tagged_ready = (bits & 1) != 0,
                             .same_attempt = (bits & 2) != 0,
-                            .activated = (bits & 4) != 0});
+                            .activated = (bits & 4) != 0,
+                            .half_made = (bits & 8) != 0});
 }
 
 // Invariant 1 of the design, over every situation there is.

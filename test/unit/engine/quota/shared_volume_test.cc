@@ -39,7 +39,8 @@ struct Fixture {
     const auto inventory = Lvm(fake, tools).inventory();
     REQUIRE(inventory.ok());
     REQUIRE(inventory->shared.size() == 1);
-    return SharedVolume(parts(), pool_name, pool).settle(inventory->shared[0]);
+    return SharedVolume(parts(), pool_name, pool)
+        .settle(inventory->shared[0], inventory->groups[0]);
   }
   long count(const char* program) const {
     return std::count(fake.started.begin(), fake.started.end(), program);
@@ -247,6 +248,49 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(inventory->shared[0].ownership->pool == "fast");
   REQUIRE(engine.settle(*inventory).ok());
   CHECK(fake.volumes[key].size == 2 * kGiB.count());
+}
+
+TEST_CASE_FIXTURE(Fixture, "its growth leaves claims what was promised to them") {
+  REQUIRE(ensure().ok());
+  config.pools["fast"] = pool;
+  config.pools["fast"].quota_size = Bytes(8 * kGiB.count());
+  Engine engine(fake.host(), config);
+  VolumeSpec promised = example_spec();
+  promised.size = Bytes(3 * kGiB.count());
+  REQUIRE(engine.promise(promised).ok());
+  REQUIRE(fake.group_free == 9 * kGiB.count());
+  const auto settle_all = [&] {
+    const auto inventory = engine.inventory();
+    REQUIRE(inventory.ok());
+    REQUIRE(engine.settle(*inventory).ok());
+  };
+  settle_all();
+  CHECK(fake.volumes[key].size == kGiB.count());
+  CHECK(fake.logged("a pool's shared file system is not as node.conf says"));
+  REQUIRE(engine.withdraw({promised.name, promised.cluster_id}).ok());
+  settle_all();
+  CHECK(fake.volumes[key].size == 8 * kGiB.count());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a pool that a killed call began has the room that it will have") {
+  pool.quota_size = Bytes(6 * kGiB.count());
+  config.pools["fast"] = pool;
+  Engine engine(fake.host(), config);
+  const auto room = [&] {
+    const auto inventory = engine.inventory();
+    REQUIRE(inventory.ok());
+    for (const Space& space : inventory->spaces)
+      if (space.id == "quota:fast") return space.free;
+    return Bytes();
+  };
+  const Bytes before = room();
+  CHECK(before > Bytes(5 * kGiB.count()));
+  fake.started.clear();
+  fake.kill_after = 2;
+  CHECK_THROWS_AS(static_cast<void>(ensure()), Killed);
+  fake.kill_after = 0;
+  REQUIRE(fake.volumes.contains(key));
+  CHECK(room() == before);
 }
 
 }  // namespace
