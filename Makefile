@@ -214,6 +214,13 @@ check-cluster: $(OUT)/flexlocal-provisioner $(BUILD)/setup-lab  ## the daemon on
 check-e2e: $(BUILD)/image.tar $(BUILD)/setup-lab  ## everything on a real kubelet
 	scripts/check $(OUT) e2e
 
+.PHONY: check-hosts
+check-hosts: $(OUT)/flexlocal $(OUT)/engine-call $(killers) $(BUILD)/setup-lab  ## tier node with the LVM, XFS tools and kernels of Debian 12 and 13
+	@for suite in bookworm trixie; do \
+	  echo "# Debian $$suite"; \
+	  GUEST_SUITE=$$suite FLEXLOCAL=$(OUT)/flexlocal test/node/run || failed=yes; \
+	done; [ -z "$$failed" ]
+
 .PHONY: fuzz check-valgrind
 fuzz: $(fuzz_programs)  ## fuzz every parser for FUZZ_SECONDS=20 each
 	FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/check $(BUILD) fuzz

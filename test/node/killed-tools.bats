@@ -4,9 +4,7 @@
 
 setup_file() {
   export group=tools
-  "$BATS_TEST_DIRNAME/../lab/guest-disk" "$group" 1G >/dev/null
-  "$BATS_TEST_DIRNAME/../lab/guest-disk" "$group-2" 1G >/dev/null
-  vgmerge -qq "$group" "$group-2"
+  "$BATS_TEST_DIRNAME/../lab/guest-disk" "$group" 1G 1G >/dev/null
 }
 
 setup() {

@@ -3,9 +3,7 @@
 
 setup_file() {
   export group=mirrors
-  "$BATS_TEST_DIRNAME/../lab/guest-disk" "$group" 2G >/dev/null
-  "$BATS_TEST_DIRNAME/../lab/guest-disk" "$group-2" 2G >/dev/null
-  vgmerge -qq "$group" "$group-2"
+  "$BATS_TEST_DIRNAME/../lab/guest-disk" "$group" 2G 2G >/dev/null
 }
 
 setup() {
