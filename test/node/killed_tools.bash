@@ -3,25 +3,22 @@
 # and a repeated one make of it. The operations are every_step.bash's.
 
 # at_tool_steps BACKEND FSTYPE OPERATION: a tool killed at step n of all the steps of all the tools
-# that the call runs, for n = 1, 2, ...: with the call, and alone. Without STEPS=both it is one of
-# each few steps, and the one or the other in turns.
+# that the call runs, for n = 1, 2, ...: with the call, and alone, in turns. Without STEPS=both it is
+# TOOL_SAMPLES of the steps, 8 unless told otherwise.
 at_tool_steps() {
-  local n report content victim times=0 before_call=0 step=1 total
+  local n report content victim times=0 step=1 total samples=${TOOL_SAMPLES:-8}
   start_with "$1" "$2"
   access=rw
   count_tool_steps "$3"
-  [ "$phase" = both ] || step=$(((total + tool_samples - 1) / tool_samples))
+  [ "$phase" = both ] || step=$(((total + samples - 1) / samples))
   for ((n = (step + 1) / 2; n <= total; n += step)); do
-    for victim in tool both; do
-      [ "$phase" = both ] || [ $((times % 2)) = 0 ] || victim=both
-      kill_a_tool "$@"
-      times=$((times + 1))
-      [ "$phase" = both ] || break
-    done
+    victim=tool
+    [ $((times % 2)) = 0 ] || victim=both
+    kill_a_tool "$@"
+    times=$((times + 1))
   done
   echo "# $1 $2 $3: $times kills of tools at $total steps" >&3
 }
-readonly tool_samples=8
 
 # The call, undisturbed: sets `total`.
 count_tool_steps() {
@@ -58,8 +55,8 @@ kill_a_tool() {
     expect_safe_mounts "$access"
   fi
   if [ "$status" != 0 ]; then
-    # Every second time the daemon's look comes first.
-    [ $((n % 2)) = 0 ] || be_resumed
+    # Each second pair of times the daemon's look comes first.
+    [ $((times / 2 % 2)) = 0 ] || be_resumed
     in_time repeat_call
   fi
   expect_success
