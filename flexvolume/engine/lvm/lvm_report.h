@@ -105,7 +105,7 @@ struct Inventory {
   // Quota folders at their place, neither half made nor being removed.
   std::vector<OwnedFolder> folders{};
   std::vector<LogicalVolume> shared{};  // of pools' shared file systems
-  std::vector<std::string> unseen{};    // pools whose shared file system cannot be seen now
+  std::vector<std::string> unseen{};    // pools with quota-size that cannot be seen now
   std::set<std::string> behind{};       // volumes whose file system has not grown with them yet
 };
 

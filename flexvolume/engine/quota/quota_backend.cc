@@ -327,7 +327,7 @@ Status QuotaBackend::add_to(Inventory& inventory, const NodeConfig& config) {
     if (auto added = add_pool(inventory, name, pool); !added) {
       parts_.log.warning("a pool's shared file system cannot be seen",
                          {{"pool", name}, {"error", added.error().message()}});
-      inventory.unseen.push_back(name);
+      if (pool.quota_size.count() != 0) inventory.unseen.push_back(name);
     }
   }
   return {};
