@@ -13,15 +13,20 @@ namespace flexlocal {
 // mkfs while the first still runs.
 class FileLock {
  public:
-  // Waits until the lock is free; kDeadline, naming `path`, after `deadline`. The file is made
-  // when missing and never removed: removing a lock file lets two callers hold "the" lock.
+  // Waits until the lock is free; kDeadline, naming `path`, after `deadline`. The file is made when
+  // missing.
   static Result<FileLock> acquire(const std::string& path, std::chrono::milliseconds deadline);
 
   int fd() const { return fd_.get(); }
 
+  // The last to need the lock takes its file away while it holds it: whoever waits then begins
+  // anew. Nothing is wrong where it stays.
+  void remove_file() const;
+
  private:
-  explicit FileLock(UniqueFd fd) : fd_(std::move(fd)) {}
+  FileLock(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
   UniqueFd fd_;
+  std::string path_;
 };
 
 }  // namespace flexlocal

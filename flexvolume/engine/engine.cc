@@ -144,7 +144,10 @@ Status Engine::withdraw(const PromisedVolume& promised) {
   if (!record) return record.error();
   const bool only_promised = *record && (*record)->state == RecordState::kPromised &&
                              (*record)->cluster_id == promised.cluster_id;
-  return only_promised ? records_.remove(promised.name) : Status();
+  if (!only_promised) return {};
+  auto removed = records_.remove(promised.name);
+  if (removed) lock->remove_file();
+  return removed;
 }
 
 Status Engine::mount(const MountRequest& request) {
@@ -273,6 +276,7 @@ Result<Removal> Engine::remove(const VolumeSpec& spec) {
   if (removal && removal->done) {
     io_limiter_.forget(spec.name);
     pod_names_.forget(spec.name);
+    subject->lock.remove_file();
   }
   return removal;
 }

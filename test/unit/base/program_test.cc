@@ -7,6 +7,8 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <thread>
 
 #include "flexvolume/base/fd.h"
 #include "flexvolume/base/lock.h"
@@ -153,6 +155,34 @@ TEST_CASE(
   end_process(grandchild);
   CHECK(FileLock::acquire(path, seconds(10)).ok());
   std::filesystem::remove(path);
+}
+
+// How often this process has the file open.
+long open_count(const std::string& path) {
+  long count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    if (std::filesystem::read_symlink(entry, gone) == path) ++count;
+  }
+  return count;
+}
+
+TEST_CASE(
+    "who waits for a lock whose file is taken away holds its successor, and nobody beside it") {
+  const std::string path =
+      std::filesystem::temp_directory_path() / concat("flexlocal-removed-lock-", ::getpid());
+  std::optional<FileLock> first = *FileLock::acquire(path, seconds(1));
+  Result<FileLock> second = Error(ErrorCode::kFailed, "not tried");
+  std::thread waiting([&] { second = FileLock::acquire(path, seconds(10)); });
+  while (open_count(path) < 2) std::this_thread::yield();
+  first->remove_file();
+  first.reset();
+  waiting.join();
+  REQUIRE(second.ok());
+  CHECK(std::filesystem::exists(path));
+  CHECK_FALSE(FileLock::acquire(path, milliseconds(20)).ok());
+  second->remove_file();
+  CHECK_FALSE(std::filesystem::exists(path));
 }
 
 TEST_CASE("files are written whole or not at all") {
