@@ -46,8 +46,9 @@ Result<ThinPool> active_thin_pool(Lvm& lvm, const Pool& pool) {
 Status bring_up(const LvParts& parts, const LogicalVolume& volume) {
   if (auto active = parts.lvm.activate(volume); !active) return active;
   const auto uuid = parts.devices.mapper_uuid(device_path(volume.group, volume.name));
-  const bool missing = !uuid && uuid.error().code() == ErrorCode::kNotFound;
-  return missing ? parts.lvm.make_node(volume) : Status();
+  if (uuid || uuid.error().code() != ErrorCode::kNotFound) return {};
+  const auto made = parts.lvm.make_node(volume);
+  return made ? Status() : uuid.error().context(made.error().message());
 }
 
 Status check_thin_room(Lvm& lvm, const std::string& pool_name, const Pool& pool, Bytes more) {
