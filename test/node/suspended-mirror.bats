@@ -54,7 +54,7 @@ look() {
 }
 
 @test "a mirror whose lvextend was killed, anywhere, works again, is whole, and grows" {
-  local place killed=0 size step=20
+  local place killed=0 size step=4
   [ "${STEPS:-}" != both ] || step=1 # the soak
   have_data 1
   for ((place = 1; place < 2000; place += step)); do

@@ -56,13 +56,7 @@ is_left() {
 # LVM's version, so that several are tried; it is then in $place.
 leave() {
   local known=/run/place-$backend-$1 before
-  case $1-$backend in
-    preloaded-*) place=60 ;;
-    uncommitted-lvm) place=100 ;;
-    uncommitted-thin) place=138 ;;
-    committed-lvm) place=106 ;;
-    committed-thin) place=148 ;;
-  esac
+  place=1
   [ ! -e "$known" ] || place=$(<"$known")
   for (( ; place < 400; place++)); do
     before=$(lv_size)
