@@ -12,9 +12,9 @@ constexpr auto kMakeDeadline = std::chrono::minutes(10);
 constexpr auto kGrowDeadline = std::chrono::minutes(2);
 constexpr auto kProbeDeadline = std::chrono::seconds(60);
 
-// An allocation group of fewer blocks than 64, of at most 64 KiB, is not made (fs/xfs/xfs_fsops.c,
-// XFS_MIN_AG_BLOCKS).
-constexpr Bytes kXfsLeaves{64 * 64 * kKiB.count()};
+// An allocation group of fewer blocks than 64 is not made (fs/xfs/xfs_fsops.c, XFS_MIN_AG_BLOCKS);
+// mkfs.xfs makes blocks of 4 KiB.
+constexpr Bytes kXfsLeaves{64 * 4 * kKiB.count()};
 
 // man blkid, "RETURN CODE".
 constexpr int kNothingFound = 2;

@@ -25,6 +25,19 @@ Result<std::string> random_attempt() {
   return to_hex({bytes, sizeof bytes});
 }
 
+Error unrecorded_pool(const std::string& lv) {
+  return Error(ErrorCode::kDenied,
+               concat("logical volume ", lv,
+                      " is the pool's by its tags, but carries no file system "
+                      "of it, and no record says what it was; remove it if nobody needs it"));
+}
+
+Error half_made(const std::string& lv) {
+  return Error(ErrorCode::kCorrupt,
+               concat("a killed lvcreate left logical volume ", lv,
+                      " half made, with nothing on it; remove it with `lvremove ", lv, '`'));
+}
+
 }  // namespace
 
 LvMaker::LvMaker(const LvParts& parts, const VolumeSpec& spec, const Pool& pool, int lock)
@@ -161,6 +174,7 @@ Status LvMaker::explain_failed_create(const Error& error) {
 Status LvMaker::look_up() {
   auto found = parts_.lvm.find(group_, spec_.name);
   if (!found) return found.error();
+  const NodeState seen = now_.node;
   now_.node = NodeState::kUnknown;
   if (*found) {
     take_over(std::move(**found));
@@ -169,9 +183,11 @@ Status LvMaker::look_up() {
   } else {
     now_.lv = LvState::kAbsent;
     found_.reset();
-    // A ready volume's record needs this answer to refuse; everything else starts anew.
+    // A ready volume's record needs this answer to refuse; everything else starts anew, but where
+    // there is a device: then LVM's metadata are not of today.
+    const bool there = seen == NodeState::kMatches || seen == NodeState::kDiffers;
     if (now_.record == RecordState::kReady || now_.record == RecordState::kNew)
-      now_.node = NodeState::kAbsent;
+      now_.node = there ? seen : NodeState::kAbsent;
   }
   return {};
 }
@@ -313,11 +329,12 @@ Error LvMaker::refusal(Step step) const {
                  spec_.name.is_of_pool() ? "pool" : "claim",
                  "; rename or remove it if nobody needs it"));
     case Step::kRefuseUnknown:
-      return unpromised(spec_);
+      return spec_.name.is_of_pool() ? unrecorded_pool(lv) : unpromised(spec_);
     case Step::kRefuseGone:
       return Error(ErrorCode::kCorrupt,
                    concat("logical volume ", lv, " held data and is gone; is a disk missing?"));
     case Step::kRefuseNode:
+      if (now_.half_made) return half_made(lv);
       return Error(ErrorCode::kCorrupt, concat(device_, " is not the device of logical volume ", lv,
                                                "; compare `dmsetup info` with `lvs -o+lv_uuid`"));
     default:

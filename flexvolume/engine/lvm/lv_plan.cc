@@ -41,7 +41,9 @@ Step step_with_device(const Situation& now) {
 // An LV that LVM knows and no record confirms: a killed call's, or of a host that lost its records.
 Step step_unconfirmed(const Situation& now) {
   const bool own = now.record == RecordState::kIntent && now.same_attempt;
-  if (own && now.half_made && !now.tagged_ready) return Step::kRemoveOwn;
+  // Only what has no device after all: what can be looked at is looked at.
+  const bool without_device = now.activated && now.node == NodeState::kAbsent;
+  if (own && now.half_made && without_device && !now.tagged_ready) return Step::kRemoveOwn;
   if (const auto step = step_to_node(now)) return *step;
   if (!now.content) return Step::kProbe;
   if (*now.content == Content::kComplete) return Step::kMarkReady;

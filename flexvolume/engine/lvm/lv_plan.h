@@ -38,7 +38,7 @@ struct Situation {
   bool tagged_wiping = false;  // the LV's tags say that it is being removed
   bool same_attempt = false;   // the LV was made by the lvcreate that the `intent` record announced
   bool activated = false;      // activation was tried in this call
-  bool half_made = false;      // and could not be: its lvcreate was killed before it could be used
+  bool half_made = false;      // LVM shows what its lvcreate had not finished
 };
 
 enum class Step {

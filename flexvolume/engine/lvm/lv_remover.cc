@@ -49,7 +49,7 @@ Result<Removal> LvRemover::run(const VolumeSpec& spec, const LogicalVolume& volu
   const auto resumed =
       resumer.resume(volume.group, spec.name, volume.device_uuid, volume.thin_pool);
   if (!resumed) return resumed.error();
-  const auto half_made = never_used(volume);
+  const auto half_made = never_used(spec, volume);
   if (!half_made) return half_made.error();
   const bool wipes = spec.on_delete != OnDelete::kNone && !*half_made;
   const auto mended = resumer.mend_size(volume);
@@ -88,8 +88,11 @@ Result<Record> LvRemover::announce(const VolumeSpec& spec, const LogicalVolume& 
 }
 
 // What its lvcreate did not finish has no device, and nothing of it was ever written.
-Result<bool> LvRemover::never_used(const LogicalVolume& volume) {
+Result<bool> LvRemover::never_used(const VolumeSpec& spec, const LogicalVolume& volume) {
   if (volume.active || volume.ownership->ready) return false;
+  const auto record = parts_.records.load(spec.name);
+  if (!record) return record.error();
+  if (*record && (*record)->state >= RecordState::kReady) return false;
   return parts_.lvm.is_half_made(volume);
 }
 

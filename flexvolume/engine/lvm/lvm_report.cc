@@ -169,7 +169,8 @@ Result<bool> parse_half_made(std::string_view report, std::string_view volume) {
   // LVM tells no parent of what is not hidden, and takes such names from nobody (man lvcreate).
   const std::string start = concat(volume, "_rmeta_");
   return std::any_of(rows->begin(), rows->end(), [&](const ComponentRow& row) {
-    return row.name.starts_with(start) && !row.hidden;
+    return row.name.starts_with(start) && !row.hidden &&
+           row.name.find_first_not_of("0123456789", start.size()) == std::string::npos;
   });
 }
 

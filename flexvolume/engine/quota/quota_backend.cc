@@ -22,9 +22,10 @@ std::optional<VolumeName> volume_of(const std::string& folder) {
   return name ? std::optional(std::move(*name)) : std::nullopt;
 }
 
-// What is promised to claims is not free. A promise does not say which pool it is of: each counts
-// for every group, in the layout that takes most.
-VolumeGroup less_promised(VolumeGroup group, const Inventory& inventory, const NodeConfig& config) {
+// What claims are promised of the group at the most. A promise does not say which pool it is of:
+// each counts for every group, in the layout that takes most.
+Bytes promised_at_most(const VolumeGroup& group, const Inventory& inventory,
+                       const NodeConfig& config) {
   Bytes all;
   for (const PromisedVolume& promised : inventory.promised) {
     if (promised.backend != Backend::kLvm) continue;
@@ -33,23 +34,25 @@ VolumeGroup less_promised(VolumeGroup group, const Inventory& inventory, const N
       most = std::max(most, cost(pool.layout, promised.size, group.extent));
     all += most;
   }
-  group.free = group.free - std::min(all, group.free);
-  return group;
+  return all;
 }
 
 // Of a shared file system that the pool's first volume will make. What a killed call has of it
 // needs no more room.
 Space space_to_make(const Inventory& inventory, const std::string& id, const std::string& name,
                     const Pool& pool) {
-  const bool begun = std::any_of(
+  const VolumeName own = VolumeName::of_pool(name);
+  const auto begun = std::find_if(
       inventory.shared.begin(), inventory.shared.end(), [&](const LogicalVolume& volume) {
-        return volume.ownership->pool == name && volume.group == pool.volume_group;
+        return volume.name == own.text() && volume.group == pool.volume_group;
       });
   const auto group = std::find_if(inventory.groups.begin(), inventory.groups.end(),
                                   [&](const auto& g) { return g.name == pool.volume_group; });
   const bool fits = group != inventory.groups.end() &&
-                    (begun || cost(pool.layout, pool.quota_size, group->extent) <= group->free);
-  const Bytes offered = fits ? surely_offered(pool.quota_size) : Bytes();
+                    cost(pool.layout, pool.quota_size, group->extent) <= group->free;
+  const Bytes offered = begun != inventory.shared.end() ? surely_offered(begun->size)
+                        : fits                          ? surely_offered(pool.quota_size)
+                                                        : Bytes();
   const QuotaRoom room = quota_room({offered, offered, {}}, {}, pool.overcommit_percent);
   return {id, room.size, room.free(), Bytes(4096), {}};
 }
@@ -315,7 +318,7 @@ void QuotaBackend::settle_pools(const Inventory& inventory, const NodeConfig& co
                                     [&](const auto& g) { return g.name == volume.group; });
     if (group == inventory.groups.end()) continue;
     SharedVolume shared(parts_, found->first, found->second);
-    if (auto settled = shared.settle(volume, less_promised(*group, inventory, config)); !settled)
+    if (auto settled = shared.settle(volume, promised_at_most(*group, inventory, config)); !settled)
       parts_.log.warning("a pool's shared file system is not as node.conf says",
                          {{"pool", found->first}, {"error", settled.error().message()}});
   }

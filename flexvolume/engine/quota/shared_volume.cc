@@ -93,10 +93,9 @@ Result<std::optional<VolumeSpec>> SharedVolume::find_unrecorded(bool make) {
   if (ours) spec.size = (*found)->ownership->size;
   if (ours && !make && !(*found)->ownership->ready) return std::optional<VolumeSpec>();
   if (!*found && !make) return std::optional<VolumeSpec>();
-  // What is ready needs no promise, and a stranger's gets none: it is refused where it would be
-  // made.
-  const bool makes = !*found || (ours && !(*found)->ownership->ready);
-  const auto recorded = makes ? records_.save(promised_record(spec, {})) : records_.remove(name_);
+  // What is there gets no promise: with its file system it needs none, and without one, or as a
+  // stranger's, it is refused.
+  const auto recorded = *found ? records_.remove(name_) : records_.save(promised_record(spec, {}));
   if (!recorded) return recorded.error();
   return std::optional(std::move(spec));
 }
@@ -152,17 +151,19 @@ Status SharedVolume::mount(int lock) {
                   {lock}});
 }
 
-Status SharedVolume::check_room(const LogicalVolume& volume, const VolumeGroup& group) const {
-  const Bytes more = cost(pool_.layout, pool_.quota_size, group.extent) -
-                     cost(pool_.layout, volume.size, group.extent);
-  if (more <= group.free) return {};
+Status SharedVolume::check_room(const LogicalVolume& volume, Bytes promised) {
+  const auto group = lvm_.group(volume.group);
+  if (!group) return group.error();
+  const Bytes more = cost(pool_.layout, pool_.quota_size, group->extent) -
+                     cost(pool_.layout, volume.size, group->extent);
+  if (more <= group->free - std::min(promised, group->free)) return {};
   return Error(ErrorCode::kNoSpace,
                concat("its growth to ", to_string(pool_.quota_size), " takes ", to_string(more),
-                      " of volume group \"", group.name, "\", which has ", to_string(group.free),
-                      " that is neither used nor promised to claims"));
+                      " of volume group \"", group->name, "\", which has ", to_string(group->free),
+                      " free, and claims may be promised ", to_string(promised), " of it"));
 }
 
-Status SharedVolume::settle(const LogicalVolume& volume, const VolumeGroup& group) {
+Status SharedVolume::settle(const LogicalVolume& volume, Bytes promised) {
   const auto glance = records_.load(name_);
   if (!glance) return glance.error();
   const bool small = volume.size < pool_.quota_size;
@@ -177,7 +178,7 @@ Status SharedVolume::settle(const LogicalVolume& volume, const VolumeGroup& grou
   if (!record) return record.error();
   if (!*record || (*record)->state != RecordState::kReady) return {};
   if (!small && !(*record)->grow_file_system) return {};
-  const Status room = small ? check_room(volume, group) : Status();
+  const Status room = small ? check_room(volume, promised) : Status();
   const VolumeSpec spec = shared_spec(pool_name_, (*record)->size);
   const Bytes size = room ? std::max(pool_.quota_size, volume.size) : volume.size;
   auto grown = LvGrower(lv_parts(), spec, pool_).run(size);

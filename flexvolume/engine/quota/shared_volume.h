@@ -27,9 +27,8 @@ class SharedVolume {
 
   // Of what the inventory has of it: the tag `ready` where only the record says so, and as large as
   // node.conf says by now, mounted or not; what was begun and killed is completed. It never
-  // shrinks. `group`: its own, `free` less what is promised to claims; kNoSpace when that does not
-  // suffice.
-  Status settle(const LogicalVolume& volume, const VolumeGroup& group);
+  // shrinks. `promised`: of its group, to claims; kNoSpace when the rest does not suffice.
+  Status settle(const LogicalVolume& volume, Bytes promised);
 
  private:
   Result<std::optional<SharedMount>> find_mounted();
@@ -40,7 +39,7 @@ class SharedVolume {
   Status finish_growth(const VolumeSpec& spec, const Record& record);
   void tag_ready();
   Status tag_ready(const LogicalVolume& volume);
-  Status check_room(const LogicalVolume& volume, const VolumeGroup& group) const;
+  Status check_room(const LogicalVolume& volume, Bytes promised);
   Status mount(int lock);
   LvParts lv_parts();
 

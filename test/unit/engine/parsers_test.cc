@@ -72,6 +72,7 @@ TEST_CASE("lvs -a: the components that are active though nobody uses them, at ev
   CHECK(half_made("v_rmeta_0"));
   CHECK_FALSE(half_made("[v_rmeta_0]"));
   CHECK_FALSE(half_made("w_rmeta_0"));
+  CHECK_FALSE(half_made("v_rmeta_1_extracted"));
   CHECK(idle({row("tp", "tp", kIdle)}).ok());  // one that is its own parent is no endless walk
 }
 

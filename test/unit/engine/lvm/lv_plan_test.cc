@@ -58,6 +58,9 @@ TEST_CASE("removes only what its own announced attempt made and nobody confirmed
     CHECK(now.same_attempt);
     CHECK(now.lv == LvState::kOurs);
     CHECK_FALSE(now.tagged_ready);
+    // What was looked at is a stranger's; what was not has no device.
+    const bool without_device = now.node == NodeState::kAbsent && now.activated && now.half_made;
+    CHECK((without_device || now.content == Content::kForeign));
   });
 }
 

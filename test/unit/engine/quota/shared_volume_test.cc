@@ -39,8 +39,7 @@ struct Fixture {
     const auto inventory = Lvm(fake, tools).inventory();
     REQUIRE(inventory.ok());
     REQUIRE(inventory->shared.size() == 1);
-    return SharedVolume(parts(), pool_name, pool)
-        .settle(inventory->shared[0], inventory->groups[0]);
+    return SharedVolume(parts(), pool_name, pool).settle(inventory->shared[0], Bytes());
   }
   long count(const char* program) const {
     return std::count(fake.started.begin(), fake.started.end(), program);
@@ -160,6 +159,18 @@ TEST_CASE_FIXTURE(Fixture, "what was ready and cannot be read is refused, and no
   CHECK(ensure().error().code() == ErrorCode::kCorrupt);
   CHECK(count("mkfs.xfs") == 1);
   CHECK(count("lvremove") == 0);
+}
+
+TEST_CASE_FIXTURE(Fixture, "without a record, what carries no file system is not made one") {
+  REQUIRE(ensure().ok());
+  unmount();
+  write_tag(kNewTag);
+  REQUIRE(records.remove(name).ok());
+  fake.volumes[key].start = std::string(kSuperblockBytes, '\0');
+  const auto refused = ensure();
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().message().find("no record says what it was") != std::string::npos);
+  CHECK(count("mkfs.xfs") == 1);
 }
 
 TEST_CASE_FIXTURE(Fixture, "a pool that has lost its logical volume does not come back empty") {
