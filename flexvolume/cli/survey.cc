@@ -153,7 +153,7 @@ void note(const Result<std::optional<engine::Record>>& record, RecordFacts& fact
 }
 
 // Those of volumes, and of the shared file systems of pools.
-Result<RecordFacts> look_at_records(const std::string& folder, const engine::NodeConfig& config) {
+Result<RecordFacts> survey_records(const std::string& folder, const engine::NodeConfig& config) {
   const engine::RecordStore records(folder);
   const auto names = records.names();
   if (!names) return names.error();
@@ -205,7 +205,7 @@ NodeFacts survey(const Places& places, CommandRunner& runner, engine::Mounter& m
   auto mounts = mounter.table();
   auto groups = look_at_groups(tools, runner);
   auto volumes = look_at_volumes(tools, runner);
-  auto records = look_at_records(places.records, known);
+  auto records = survey_records(places.records, known);
   return NodeFacts{.root = ::geteuid() == 0,
                    .config = std::move(config),
                    .tools = std::move(tool_facts),

@@ -6,20 +6,11 @@ setup_file() {
 }
 
 setup() {
-  . "$BATS_TEST_DIRNAME/volume.bash"
-  . "$BATS_TEST_DIRNAME/remains.bash"
-  . "$BATS_TEST_DIRNAME/every_step.bash"
-  . "$BATS_TEST_DIRNAME/waiting.bash"
   . "$BATS_TEST_DIRNAME/killed_tools.bash"
   configure "$group"
 }
 
-teardown() {
-  resume_by_hand
-  unmount_pods
-  forget_shared
-  forget_volumes
-}
+teardown() { forget_all; }
 
 @test "tools killed in a first mount, in growth and in removal (thin, xfs)" {
   make_thin_pool 1000

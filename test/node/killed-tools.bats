@@ -8,20 +8,11 @@ setup_file() {
 }
 
 setup() {
-  . "$BATS_TEST_DIRNAME/volume.bash"
-  . "$BATS_TEST_DIRNAME/remains.bash"
-  . "$BATS_TEST_DIRNAME/every_step.bash"
-  . "$BATS_TEST_DIRNAME/waiting.bash"
   . "$BATS_TEST_DIRNAME/killed_tools.bash"
   configure "$group"
 }
 
-teardown() {
-  resume_by_hand
-  unmount_pods
-  forget_shared
-  forget_volumes
-}
+teardown() { forget_all; }
 
 @test "the tracer kills a tool where it changes something, and lets the caller go on" {
   made=/run/made-here

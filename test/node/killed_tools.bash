@@ -1,6 +1,19 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # shared with volume.bash, remains.bash and the tests
 # Kills the tools that one call runs, each of their steps in turn, and looks at what the call itself
 # and a repeated one make of it. The operations are every_step.bash's.
+here=$(dirname "${BASH_SOURCE[0]}")
+. "$here/volume.bash"
+. "$here/remains.bash"
+. "$here/every_step.bash"
+. "$here/waiting.bash"
+
+# forget_all: what a test of these has left, whatever it ended with.
+forget_all() {
+  resume_by_hand
+  unmount_pods
+  forget_shared
+  forget_volumes
+}
 
 # at_tool_steps BACKEND FSTYPE OPERATION: a tool killed at step n of all the steps of all the tools
 # that the call runs, for n = 1, 2, ...: with the call, and alone, in turns. Without STEPS=both it is
@@ -9,6 +22,8 @@ at_tool_steps() {
   local n report content victim times=0 killed=0 step=1 total samples=${TOOL_SAMPLES:-8}
   start_with "$1" "$2"
   access=rw
+  # The first may still do what an earlier test has left.
+  count_tool_steps "$3"
   count_tool_steps "$3"
   [ "$phase" = both ] || step=$(((total + samples - 1) / samples))
   for ((n = (step + 1) / 2; n <= total; n += step)); do
@@ -51,8 +66,8 @@ trace_call() {
 
 kill_a_tool() {
   "before_$3"
-  [ -z "$neighbour" ] || start_write "$neighbour/written"
   trace_tools "$n" "$victim"
+  [ -z "$neighbour" ] || start_write "$neighbour/written"
   # How many steps there are differs by a few from one time to the next.
   if [[ $report != "ran to the end after "* ]]; then
     expect_tool_killed

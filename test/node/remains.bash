@@ -215,31 +215,32 @@ expect_tags() {
   [[ $2 != *state=wiping* ]] || fail "$1 is being wiped: $2"
 }
 
-# device-mapper's own view: a device for each volume on LVM, no other, and none suspended.
+# device-mapper's own view: a device for each volume on LVM, no other, none suspended, and no table
+# of a volume's that was loaded and not taken up.
 expect_devices() {
-  local file name device names='' count=0 on_lvm content
-  local -A size_of=()
+  local lines line name state tables names='' count=0 on_lvm content
   select_on_lvm "$@"
-  for file in /sys/block/dm-*/dm/name; do
-    [ -e "$file" ] || continue
-    slurp "$file"
-    name=${content%$'\n'}
-    slurp "${file%name}suspended"
-    [ "$content" = 0$'\n' ] || fail "$name is left suspended"
+  mapfile -t lines < <(dmsetup info -c --noheadings --separator ' ' -o name,suspended,tables_loaded)
+  for line in "${lines[@]}"; do
+    read -r name state tables <<<"$line"
+    [ "$line" != "No devices found" ] || continue
+    [ "$state" = Active ] || fail "$name is left suspended"
     # LVM takes a new pool's own device down for its first volume, and a kill there leaves it so.
     [ "$name" != "$group-tp" ] || continue
     names+=" $name " count=$((count + 1))
-    slurp "${file%dm/name}size"
-    size_of[$name]=${content%$'\n'}
+    [[ $tables = Live || " ${own_devices[*]} " == *" $name "* ]] || fail "$name has tables: $tables"
   done
-  for name in "${on_lvm[@]}"; do
-    device_of "$name"
-    [[ $names == *" ${device##*/} "* ]] || fail "no device of $name:$names"
-    # In sectors of 512 bytes.
-    [ "${size_of[${device##*/}]}" = $((lv_mebibytes_of[$name] * 2048)) ] ||
-      fail "the device of $name has ${size_of[${device##*/}]} sectors"
-  done
+  for name in "${on_lvm[@]}"; do expect_device "$name"; done
   [ "$count" = $((${#on_lvm[@]} * devices_each + ${#own_devices[@]})) ] || fail "devices:$names"
+}
+
+expect_device() {
+  local sectors
+  device_of "$1"
+  [[ $names == *" ${device##*/} "* ]] || fail "no device of $1:$names"
+  # Of 512 bytes.
+  sectors=$(blockdev --getsz "$device")
+  [ "$sectors" = $((lv_mebibytes_of[$1] * 2048)) ] || fail "the device of $1 has $sectors sectors"
 }
 
 # Invariant 3 for killed calls: what is mounted is so with its flags, at any instant. ACCESS: ro

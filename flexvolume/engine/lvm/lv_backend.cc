@@ -69,19 +69,8 @@ Status LvBackend::finish_growth(const VolumeSpec& spec) {
   const auto record = parts_.records.load(spec.name);
   if (!record) return record.error();
   if (!*record || !(*record)->grow_file_system) return {};
-  if (auto finished = finish_device(**record); !finished) return finished;
   const Pool none;
   return LvGrower(lv_parts(), spec, none).finish(**record);
-}
-
-// The file system must not get what only a killed lvextend's table has, nor what the daemon would
-// take up meanwhile.
-Status LvBackend::finish_device(const Record& record) {
-  const auto finished =
-      Resumer(lv_parts()).finish_if(record.volume_group, record.name, [](const LogicalVolume&) {
-        return true;
-      });
-  return finished ? Status() : finished.error();
 }
 
 Status LvBackend::grow(const VolumeSpec& spec, const Pool& pool, Bytes size, int) {

@@ -42,7 +42,6 @@ class LvBackend final : public VolumeBackend {
                                                           const std::string& group);
   Result<Removal> forget(const VolumeName& name);
   Status settle_volume(const LogicalVolume& volume);
-  Status finish_device(const Record& record);
 
   BackendParts parts_;
   Lvm lvm_;

@@ -174,21 +174,16 @@ Status LvMaker::explain_failed_create(const Error& error) {
 Status LvMaker::look_up() {
   auto found = parts_.lvm.find(group_, spec_.name);
   if (!found) return found.error();
-  const NodeState seen = now_.node;
-  now_.node = NodeState::kUnknown;
-  if (*found) {
-    take_over(std::move(**found));
-    if (now_.lv == LvState::kOurs && found_->ownership->size != spec_.size)
-      return other_size(found_->ownership->size);
-  } else {
+  if (!*found) {
+    // What was seen of a device stays: with one, LVM's metadata are not of today.
     now_.lv = LvState::kAbsent;
     found_.reset();
-    // A ready volume's record needs this answer to refuse; everything else starts anew, but where
-    // there is a device: then LVM's metadata are not of today.
-    const bool there = seen == NodeState::kMatches || seen == NodeState::kDiffers;
-    if (now_.record == RecordState::kReady || now_.record == RecordState::kNew)
-      now_.node = there ? seen : NodeState::kAbsent;
+    return {};
   }
+  now_.node = NodeState::kUnknown;
+  take_over(std::move(**found));
+  if (now_.lv == LvState::kOurs && found_->ownership->size != spec_.size)
+    return other_size(found_->ownership->size);
   return {};
 }
 
@@ -226,19 +221,19 @@ Status LvMaker::activate() {
   now_.activated = true;
   now_.node = NodeState::kUnknown;
   // An LV that is known only by its record is looked up before this step, so it is here.
-  auto activated = bring_up(parts_, *found_);
-  if (activated && !now_.tagged_ready) return look_whether_half_made();
+  auto activated = activate_with_node(parts_, *found_);
+  if (activated && !now_.tagged_ready) return check_half_made();
   if (activated || activated.error().code() == ErrorCode::kDeadline || !may_be_untold())
     return activated;
   if (auto sent = parts_.lvm.send_create_message(*found_); !sent)
     return activated.error().context(sent.error().message());
   parts_.log.info("told the thin pool of the volume that a killed call began",
                   {{"volume", spec_.name.text()}});
-  return bring_up(parts_, *found_);
+  return activate_with_node(parts_, *found_);
 }
 
 // One look more on the rare path of a volume that is not ready and had to be activated.
-Status LvMaker::look_whether_half_made() {
+Status LvMaker::check_half_made() {
   const auto half = parts_.lvm.is_half_made(*found_);
   if (!half) return half.error();
   now_.half_made = *half;

@@ -34,7 +34,7 @@ class LvMaker {
   void take_over(LogicalVolume volume);
   Status check_node();
   Status activate();
-  Status look_whether_half_made();
+  Status check_half_made();
   bool may_be_untold() const;
   std::string fs_uuid() const;
   const std::string& attempt() const;  // of the lvcreate that made what is there

@@ -43,7 +43,7 @@ Result<ThinPool> active_thin_pool(Lvm& lvm, const Pool& pool) {
 
 }  // namespace
 
-Status bring_up(const LvParts& parts, const LogicalVolume& volume) {
+Status activate_with_node(const LvParts& parts, const LogicalVolume& volume) {
   if (auto active = parts.lvm.activate(volume); !active) return active;
   const auto uuid = parts.devices.mapper_uuid(device_path(volume.group, volume.name));
   if (uuid || uuid.error().code() != ErrorCode::kNotFound) return {};

@@ -23,7 +23,7 @@ struct LvParts {
 
 // Makes the LV active, with its node in /dev/mapper. Where no udev keeps the nodes LVM makes it
 // last, and takes a device whose node a killed command did not make for active.
-Status bring_up(const LvParts& parts, const LogicalVolume& volume);
+Status activate_with_node(const LvParts& parts, const LogicalVolume& volume);
 
 // kNoSpace or kInvalid when the thin pool cannot promise `more`, kInvalid also when node.conf names
 // none for the pool. A pool that is not active is made so where it is empty, as LVM itself does, or

@@ -100,7 +100,7 @@ Result<bool> LvRemover::never_used(const VolumeSpec& spec, const LogicalVolume& 
 Status LvRemover::check_device(const LogicalVolume& volume, const std::string& device) {
   auto uuid = parts_.devices.mapper_uuid(device);
   if (!volume.active || (!uuid && uuid.error().code() == ErrorCode::kNotFound)) {
-    if (auto up = bring_up(parts_, volume); !up) return up;
+    if (auto up = activate_with_node(parts_, volume); !up) return up;
     uuid = parts_.devices.mapper_uuid(device);
   }
   if (!uuid) return uuid.error();

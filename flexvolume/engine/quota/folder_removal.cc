@@ -210,16 +210,16 @@ class Sweep {
 
   // 0, or why it is still there.
   int remove_entry(const UniqueFd& folder, const char* name) {
-    int why = take_away(folder, name);
+    int why = unlink_entry(folder, name);
     if (why == EPERM) {
       clear_flags_of(folder, name);
-      why = take_away(folder, name);
+      why = unlink_entry(folder, name);
     }
     if (why == 0) removed_ = true;
     return why;
   }
 
-  static int take_away(const UniqueFd& folder, const char* name) {
+  static int unlink_entry(const UniqueFd& folder, const char* name) {
     if (::unlinkat(folder.get(), name, 0) == 0 || errno == ENOENT) return 0;
     if (errno != EISDIR) return errno;
     if (::unlinkat(folder.get(), name, AT_REMOVEDIR) == 0 || errno == ENOENT) return 0;

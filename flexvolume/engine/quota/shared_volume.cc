@@ -107,20 +107,10 @@ Result<std::optional<SharedMount>> SharedVolume::set_up(const VolumeSpec& spec, 
   tag_ready();
   if (auto mounted = mount(lock); !mounted) return mounted.error();
   if (maker.record().grow_file_system)
-    if (auto grown = finish_growth(spec, maker.record()); !grown)
+    if (auto grown = LvGrower(lv_parts(), spec, pool_).finish(maker.record()); !grown)
       parts_.log.warning("a shared file system has not grown with its logical volume yet",
                          {{"pool", pool_name_}, {"error", grown.error().message()}});
   return find_mounted();
-}
-
-// The file system must not get what only a killed lvextend's table has.
-Status SharedVolume::finish_growth(const VolumeSpec& spec, const Record& record) {
-  const auto finished =
-      Resumer(lv_parts()).finish_if(pool_.volume_group, name_, [](const LogicalVolume&) {
-        return true;
-      });
-  if (!finished) return finished.error();
-  return LvGrower(lv_parts(), spec, pool_).finish(record);
 }
 
 // Nothing goes by it while there is the record, so that its want keeps nobody waiting.

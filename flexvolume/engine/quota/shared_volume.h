@@ -36,7 +36,6 @@ class SharedVolume {
   Result<std::optional<VolumeSpec>> find_unrecorded(bool make);
   Result<std::optional<SharedMount>> set_up(const VolumeSpec& spec, int lock);
   Status resume();
-  Status finish_growth(const VolumeSpec& spec, const Record& record);
   void tag_ready();
   Status tag_ready(const LogicalVolume& volume);
   Status check_room(const LogicalVolume& volume, Bytes promised);

@@ -81,6 +81,17 @@ TEST_CASE("makes only what is promised, or was begun and never held data") {
   });
 }
 
+// LVM's metadata are then of another day than the device.
+TEST_CASE("what has a device and no logical volume is refused") {
+  for_every_situation([](const Situation& now) {
+    const bool confirmed = now.record == RecordState::kNew || now.record == RecordState::kReady;
+    const bool there = now.node == NodeState::kMatches || now.node == NodeState::kDiffers;
+    if (!confirmed || !there || now.lv != LvState::kAbsent || now.tagged_wiping) return;
+    const bool mounts = now.record == RecordState::kReady && now.node == NodeState::kMatches;
+    CHECK(next_step(now) == (mounts ? Step::kMount : Step::kRefuseNode));
+  });
+}
+
 TEST_CASE("a ready volume is never created, formatted or removed") {
   for_every_situation([](const Situation& now) {
     if (now.record != RecordState::kReady) return;
