@@ -16,8 +16,8 @@ class LvGrower {
   Status run(Bytes size);
 
   // Lets the file system of a recorded volume have what its device has, where a mount of it can be
-  // written to, and notes that it has; without such a mount that stays for a later one. What a killed
-  // command left of the device is finished first. Takes the group's lock.
+  // written to, and notes that it has; without such a mount that stays for a later one. What a
+  // killed command left of the device is finished first. Takes the group's lock.
   Status finish(Record record);
 
  private:
