@@ -64,26 +64,6 @@ bool has_lone_low_surrogate(std::string_view text) {
   return false;
 }
 
-// How long the first character of a text is that is not empty, in UTF-8 as RFC 3629 has it: the
-// shortest form only, no surrogates, nothing above U+10FFFF. 0: what stands there is none.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned lead = byte(0);
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead < 0xc2   ? 0
-                             : lead < 0xe0 ? 2
-                             : lead < 0xf0 ? 3
-                             : lead < 0xf5 ? 4
-                                           : 0;
-  if (length == 0 || length > text.size()) return 0;
-  const unsigned least = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
-  const unsigned most = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
-  if (byte(1) < least || byte(1) > most) return 0;
-  for (std::size_t i = 2; i < length; ++i)
-    if ((byte(i) & 0xc0U) != 0x80) return 0;
-  return length;
-}
-
 // Where the text is no UTF-8 any more; npos: nowhere. RapidJSON can look at this itself, and takes
 // twice as long for everything then; nearly all of what is read is ASCII, eight bytes at a time.
 std::size_t first_not_utf8(std::string_view text) {

@@ -5,35 +5,12 @@
 namespace flexlocal {
 namespace {
 
-struct Character {
-  std::size_t bytes = 0;  // 0: what stands there is not UTF-8
-  char32_t code = 0;
-};
-
-// The first character of a text that is not empty. As RFC 3629 has it: the shortest form only, no
-// surrogates, nothing above U+10FFFF.
-Character first_character(std::string_view text) {
-  constexpr char32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned lead = byte(0);
-  if (lead < 0x80) return {1, lead};
-  const std::size_t bytes = lead < 0xc0   ? 0
-                            : lead < 0xe0 ? 2
-                            : lead < 0xf0 ? 3
-                            : lead < 0xf8 ? 4
-                                          : 0;
-  if (bytes == 0 || bytes > text.size()) return {};
-  char32_t code = lead & (0x7fU >> bytes);
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xc0U) != 0x80) return {};
-    code = code << 6U | (byte(i) & 0x3fU);
-  }
-  const bool surrogate = code >= 0xd800 && code <= 0xdfff;
-  if (code < kSmallest[bytes] || code > 0x10ffff || surrogate) return {};
-  return {bytes, code};
+// ASCII's, and U+0080 to U+009F.
+bool is_control(std::string_view character) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
+  if (character.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7f;
+  return character.size() == 2 && byte(0) == 0xc2 && byte(1) < 0xa0;
 }
-
-bool is_control(char32_t code) { return code < 0x20 || (code >= 0x7f && code < 0xa0); }
 
 }  // namespace
 
@@ -65,18 +42,36 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned lead = byte(0);
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead < 0xc2   ? 0
+                             : lead < 0xe0 ? 2
+                             : lead < 0xf0 ? 3
+                             : lead < 0xf5 ? 4
+                                           : 0;
+  if (length == 0 || length > text.size()) return 0;
+  const unsigned least = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+  const unsigned most = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+  if (byte(1) < least || byte(1) > most) return 0;
+  for (std::size_t i = 2; i < length; ++i)
+    if ((byte(i) & 0xc0U) != 0x80) return 0;
+  return length;
+}
+
 std::string printable(std::string_view text, std::size_t limit) {
   std::string out;
   std::size_t at = 0;
   while (at < text.size()) {
-    const Character next = first_character(text.substr(at));
-    const std::size_t bytes = std::max<std::size_t>(next.bytes, 1);
-    if (at + bytes > limit) return out + "...";
-    if (next.bytes == 0 || is_control(next.code))
+    const std::size_t length = utf8_length(text.substr(at));
+    const std::string_view character = text.substr(at, std::max<std::size_t>(length, 1));
+    if (at + character.size() > limit) return out + "...";
+    if (length == 0 || is_control(character))
       out += '?';
     else
-      out += text.substr(at, bytes);
-    at += bytes;
+      out += character;
+    at += character.size();
   }
   return out;
 }

@@ -36,6 +36,10 @@ std::vector<std::string_view> split(std::string_view text, char at);
 
 std::string_view trim(std::string_view text);
 
+// How many bytes the first character of a text that is not empty has in UTF-8 as RFC 3629 has it:
+// the shortest form only, no surrogates, nothing above U+10FFFF. 0: what stands there is none.
+std::size_t utf8_length(std::string_view text);
+
 // The text made safe for one log line or message: always UTF-8, since each byte that is not becomes
 // '?', as control characters do. What is past `limit` bytes is cut, between two characters, and
 // marked. For text that somebody else chose.

@@ -150,6 +150,7 @@ class Engine {
   const NodeConfig& config_;
   Tools tools_;
   RecordStore records_;
+  BackendParts parts_;
   LvBackend lv_backend_;
   KernelProjectFolders project_folders_;
   QuotaBackend quota_backend_;

@@ -1,14 +1,13 @@
 #include "flexvolume/engine/limits/cgroup.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <climits>
-#include <memory>
 
+#include "flexvolume/base/folder.h"
 #include "flexvolume/base/text.h"
 
 namespace flexlocal::engine {
@@ -20,10 +19,6 @@ bool is_plain_name(std::string_view name) {
   return !name.empty() && name.size() <= NAME_MAX && name != "." && name != ".." &&
          name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
 }
-
-struct CloseFolder {
-  void operator()(DIR* folder) const { ::closedir(folder); }
-};
 
 }  // namespace
 
@@ -37,27 +32,18 @@ Result<Cgroup> Cgroup::child(std::string_view name) const {
   if (!is_plain_name(name))
     return Error(ErrorCode::kInvalid, concat('"', printable(name, 60), "\" is no cgroup's name"));
   std::string path = concat(path_, '/', name);
-  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-  UniqueFd folder(::openat(folder_.get(), std::string(name).c_str(), kFlags));
-  if (folder.valid()) return Cgroup(std::move(folder), std::move(path));
-  // O_NOFOLLOW with O_DIRECTORY says ENOTDIR for a link.
-  if (errno == ENOTDIR || errno == ELOOP)
-    return Error(ErrorCode::kInvalid, concat(path, " is a link or no folder"));
-  return Error::from_errno(errno, concat("opening ", path));
+  auto folder = open_folder_in(folder_, std::string(name), O_RDONLY, path);
+  if (!folder) return folder.error();
+  return Cgroup(std::move(*folder), std::move(path));
 }
 
 Result<std::vector<std::string>> Cgroup::children() const {
-  // A description of its own: the position in a folder is shared between copies of a descriptor.
-  const int again = ::openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const std::unique_ptr<DIR, CloseFolder> folder(again < 0 ? nullptr : ::fdopendir(again));
-  if (!folder) {
-    const int number = errno;
-    if (again >= 0) ::close(again);
-    return Error::from_errno(number, concat("listing ", path_));
-  }
+  const auto listing = list_folder(folder_);
+  if (!listing) return listing.error().context(path_);
   std::vector<std::string> names;
-  while (const dirent* entry = ::readdir(folder.get()))
+  while (const dirent* entry = next_entry(*listing))
     if (entry->d_type == DT_DIR && is_plain_name(entry->d_name)) names.emplace_back(entry->d_name);
+  if (errno != 0) return Error::from_errno(errno, concat("listing ", path_));
   return names;
 }
 

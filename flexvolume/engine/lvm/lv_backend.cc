@@ -60,10 +60,7 @@ Result<MountSource> LvBackend::make(const VolumeSpec& spec, const Pool& pool, in
                      .for_one_pod = maker.record().access.mode == AccessMode::kReadWriteOncePod};
 }
 
-LvParts LvBackend::lv_parts() {
-  return {lvm_,           filesystems_, parts_.devices, parts_.mounter,
-          parts_.records, parts_.locks, parts_.log};
-}
+LvParts LvBackend::lv_parts() { return {parts_, lvm_, filesystems_}; }
 
 Status LvBackend::finish_growth(const VolumeSpec& spec) {
   const auto record = parts_.records.load(spec.name);
@@ -87,7 +84,7 @@ Result<Removal> LvBackend::remove(const VolumeSpec& spec, const Pool& pool) {
   if (!found) return found.error();
   if (!*found) return forget(spec.name);
   if (!is_owned(**found, spec)) return strangers(**found, " is not removed");
-  return LvRemover(lv_parts(), parts_.runner, parts_.tools).run(spec, **found);
+  return LvRemover(lv_parts()).run(spec, **found);
 }
 
 Status LvBackend::set_retained(const VolumeSpec& spec, const Pool& pool, Retained retained) {

@@ -3,22 +3,15 @@
 
 #include <string>
 
-#include "flexvolume/base/log.h"
-#include "flexvolume/engine/host/mount_table.h"
 #include "flexvolume/engine/lvm/filesystem.h"
 #include "flexvolume/engine/lvm/lvm.h"
-#include "flexvolume/engine/volume/record.h"
+#include "flexvolume/engine/volume/volume_backend.h"
 
 namespace flexlocal::engine {
 
-struct LvParts {
+struct LvParts : BackendParts {
   Lvm& lvm;
   Filesystems& filesystems;
-  Devices& devices;
-  Mounter& mounter;
-  const RecordStore& records;
-  std::string locks;  // the folder of the lock files
-  Log& log;
 };
 
 // Makes the LV active, with its node in /dev/mapper. Where no udev keeps the nodes LVM makes it

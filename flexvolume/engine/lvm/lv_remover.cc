@@ -142,7 +142,7 @@ Result<Removal> LvRemover::wipe(Record record, const VolumeSpec& spec,
 
 Status LvRemover::blkdiscard(std::vector<std::string> arguments,
                              std::chrono::milliseconds deadline) {
-  return do_tool(runner_, tools_, {"blkdiscard", std::move(arguments), deadline});
+  return do_tool(parts_.runner, parts_.tools, {"blkdiscard", std::move(arguments), deadline});
 }
 
 // Without --force, blkdiscard opens the device exclusively: a mounted one is refused once more.

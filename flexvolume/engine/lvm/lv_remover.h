@@ -3,9 +3,7 @@
 
 #include <vector>
 
-#include "flexvolume/engine/host/tools.h"
 #include "flexvolume/engine/lvm/lv_parts.h"
-#include "flexvolume/engine/volume/volume_backend.h"
 
 namespace flexlocal::engine {
 
@@ -22,8 +20,7 @@ std::vector<Spot> spots_to_read(Bytes size);
 
 class LvRemover {
  public:
-  LvRemover(const LvParts& parts, CommandRunner& runner, const Tools& tools)
-      : parts_(parts), runner_(runner), tools_(tools) {}
+  explicit LvRemover(const LvParts& parts) : parts_(parts) {}
 
   // `volume` is proven ours. kBusy while it is open. The volume's lock is held.
   Result<Removal> run(const VolumeSpec& spec, const LogicalVolume& volume);
@@ -40,8 +37,6 @@ class LvRemover {
   Status remove(const VolumeSpec& spec, const LogicalVolume& volume);
 
   LvParts parts_;
-  CommandRunner& runner_;
-  const Tools& tools_;
 };
 
 }  // namespace flexlocal::engine

@@ -1,6 +1,5 @@
 #include "flexvolume/engine/quota/folder_removal.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
@@ -10,24 +9,15 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <memory>
 #include <optional>
 #include <string>
 
+#include "flexvolume/base/folder.h"
 #include "flexvolume/base/hex.h"
 #include "flexvolume/base/text.h"
 
 namespace flexlocal::engine {
 namespace {
-
-struct CloseFolder {
-  void operator()(DIR* folder) const { ::closedir(folder); }
-};
-using Listing = std::unique_ptr<DIR, CloseFolder>;
-
-Error failed(std::string_view doing, const char* name) {
-  return Error::from_errno(errno, concat(doing, ' ', printable(name, 80)));
-}
 
 // A mount over a folder leads elsewhere, which only its mount's number shows: a bind mount has the
 // same device (man proc_pid_fdinfo).
@@ -40,38 +30,15 @@ Result<std::string> mount_id(const UniqueFd& folder) {
 }
 
 Result<UniqueFd> open_below(const UniqueFd& heap, const char* name) {
-  UniqueFd folder(
-      ::openat(heap.get(), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NOATIME));
-  if (!folder.valid()) return failed("opening folder", name);
+  auto folder = open_folder_in(heap, name, O_RDONLY | O_NOATIME, name);
+  if (!folder) return folder;
   const auto above = mount_id(heap);
   if (!above) return above.error();
-  const auto here = mount_id(folder);
+  const auto here = mount_id(*folder);
   if (!here) return here.error();
   if (*above != *here)
     return Error(ErrorCode::kBusy, "something is mounted in the volume; unmount it first");
   return folder;
-}
-
-Result<Listing> list(const UniqueFd& folder) {
-  const int copy = ::fcntl(folder.get(), F_DUPFD_CLOEXEC, 0);
-  if (copy < 0) return Error::from_errno(errno, "opening a folder once more");
-  Listing listing(::fdopendir(copy));
-  if (listing == nullptr) {
-    ::close(copy);
-    return Error::from_errno(errno, "listing a folder");
-  }
-  ::rewinddir(listing.get());  // the copy shares its position with those before it
-  return listing;
-}
-
-const dirent* next_entry(DIR* listing) {
-  const dirent* entry = nullptr;
-  do {
-    errno = 0;
-    entry = ::readdir(listing);
-  } while (entry != nullptr &&
-           (std::string_view(entry->d_name) == "." || std::string_view(entry->d_name) == ".."));
-  return entry;
 }
 
 // chattr's "immutable" and "append only" stop root, too; a folder that hands its project on takes
@@ -131,9 +98,9 @@ class Sweep {
   // into.
   Result<bool> empty(const UniqueFd& folder) {
     const bool in_heap = &folder == &heap_;
-    const auto listing = list(folder);
+    const auto listing = list_folder(folder);
     if (!listing) return listing.error();
-    while (const dirent* entry = next_entry(listing->get())) {
+    while (const dirent* entry = next_entry(*listing)) {
       if (is_late_()) return false;
       const std::string name = entry->d_name;
       const int why = remove_entry(folder, name.c_str());
@@ -185,11 +152,11 @@ class Sweep {
     auto folder = open_below(parent, first);
     for (;;) {
       if (!folder) return folder.error();
-      const auto listing = list(*folder);
+      const auto listing = list_folder(*folder);
       if (!listing) return listing.error();
       bool removed = false;
       std::string filled;
-      while (const dirent* entry = next_entry(listing->get())) {
+      while (const dirent* entry = next_entry(*listing)) {
         if (is_late_()) return false;
         const std::string name = entry->d_name;
         const int why = remove_entry(*folder, name.c_str());

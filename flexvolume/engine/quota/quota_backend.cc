@@ -152,7 +152,7 @@ Result<QuotaFolder> QuotaBackend::find_or_make(QuotaPool& pool, const VolumeSpec
   if (!found) return found.error();
   if (*found) return std::move(**found);
   const std::string path = pool.shared().host_path(Area::kVolumes, name);
-  const auto buried = QuotaRemoval(removal_parts(), pool, spec).is_buried();
+  const auto buried = QuotaRemoval(folders_, tuning_, pool, spec).is_buried();
   if (!buried) return buried.error();
   if (*buried) return being_removed(spec);
   if (!record) return unpromised(spec);
@@ -187,10 +187,6 @@ Status QuotaBackend::grow(const VolumeSpec& spec, const Pool& pool, Bytes size, 
   return {};
 }
 
-QuotaRemovalParts QuotaBackend::removal_parts() const {
-  return {folders_, tuning_.proc, tuning_.removal_slice};
-}
-
 Result<Removal> QuotaBackend::remove(const VolumeSpec& spec, const Pool& pool) {
   auto opened = open(spec.pool, pool, Absent::kLeave);
   if (!opened) return opened.error().context(concat("cannot remove volume ", spec.name.text()));
@@ -206,7 +202,7 @@ Result<Removal> QuotaBackend::remove(const VolumeSpec& spec, const Pool& pool) {
 }
 
 Result<Removal> QuotaBackend::remove_from(QuotaPool& pool, const VolumeSpec& spec) {
-  QuotaRemoval removal(removal_parts(), pool, spec);
+  QuotaRemoval removal(folders_, tuning_, pool, spec);
   const auto found = removal.find_removable();
   if (!found) return found.error();
   if (*found) {

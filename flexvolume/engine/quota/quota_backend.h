@@ -1,7 +1,6 @@
 // Volumes that are folders on the XFS that a pool shares, each with a hard project quota.
 #pragma once
 
-#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,12 +19,6 @@ struct QuotaVolume {
   std::optional<Ownership> owner;
   Bytes limit;
   Bytes used;
-};
-
-// `proc`: where the host's processes are listed. `removal_slice`: how long one call removes files.
-struct QuotaTuning {
-  std::string proc = "/proc";
-  std::chrono::milliseconds removal_slice = std::chrono::seconds(3);
 };
 
 class QuotaBackend final : public VolumeBackend {
@@ -67,7 +60,6 @@ class QuotaBackend final : public VolumeBackend {
                                    const std::optional<Record>& record, int lock);
   Result<Removal> remove_from(QuotaPool& pool, const VolumeSpec& spec);
   Status prove_gone(const VolumeSpec& spec) const;
-  QuotaRemovalParts removal_parts() const;
   Result<std::vector<QuotaVolume>> volumes_of(QuotaPool& pool);
   Status add_pool(Inventory& inventory, const std::string& name, const Pool& pool);
 

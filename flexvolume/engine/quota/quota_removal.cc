@@ -41,8 +41,8 @@ Status QuotaRemoval::check_unused() {
   const SharedFileSystem& shared = pool_.shared();
   const std::string& name = spec_.name.text();
   const auto user = find_user_anywhere(
-      parts_.proc, {shared.mount().number, SharedFileSystem::path_in(Area::kVolumes, name),
-                    shared.host_path(Area::kVolumes, name)});
+      tuning_.proc, {shared.mount().number, SharedFileSystem::path_in(Area::kVolumes, name),
+                     shared.host_path(Area::kVolumes, name)});
   if (!user) return user.error().context("cannot tell whether the volume is mounted");
   if (!*user) return {};
   return Error(
@@ -105,7 +105,7 @@ Result<Removal> QuotaRemoval::clear_in_place(const QuotaFolder& folder) {
 
 Result<Removal> QuotaRemoval::clear_folder(Area area, const std::string& name,
                                            const UniqueFd& folder, std::uint32_t id) {
-  const auto end = std::chrono::steady_clock::now() + parts_.slice;
+  const auto end = std::chrono::steady_clock::now() + tuning_.removal_slice;
   const auto emptied = empty_heap(folder, [&] { return std::chrono::steady_clock::now() >= end; });
   if (!emptied) return emptied.error().context(concat("removing the files of ", name));
   if (!*emptied) {

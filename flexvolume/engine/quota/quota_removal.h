@@ -9,16 +9,16 @@
 
 namespace flexlocal::engine {
 
-struct QuotaRemovalParts {
-  ProjectFolders& folders;
-  std::string proc;                 // where the host's processes are listed
-  std::chrono::milliseconds slice;  // how long one call works
+struct QuotaTuning {
+  std::string proc = "/proc";  // where the host's processes are listed
+  std::chrono::milliseconds removal_slice = std::chrono::seconds(3);  // how long one call works
 };
 
 class QuotaRemoval {
  public:
-  QuotaRemoval(const QuotaRemovalParts& parts, QuotaPool& pool, const VolumeSpec& spec)
-      : parts_(parts), pool_(pool), spec_(spec) {}
+  QuotaRemoval(ProjectFolders& folders, const QuotaTuning& tuning, QuotaPool& pool,
+               const VolumeSpec& spec)
+      : folders_(folders), tuning_(tuning), pool_(pool), spec_(spec) {}
 
   // Whether the volume may be removed: nothing when it is not at its place, kDenied when it is not
   // the claim's, kBusy when it is mounted in any mount namespace or something is mounted in it.
@@ -45,7 +45,8 @@ class QuotaRemoval {
   Result<Removal> clear_folder(Area area, const std::string& name, const UniqueFd& folder,
                                std::uint32_t id);
 
-  QuotaRemovalParts parts_;
+  ProjectFolders& folders_;
+  const QuotaTuning& tuning_;
   QuotaPool& pool_;
   const VolumeSpec& spec_;
 };

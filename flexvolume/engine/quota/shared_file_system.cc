@@ -1,6 +1,5 @@
 #include "flexvolume/engine/quota/shared_file_system.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,8 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <memory>
 
+#include "flexvolume/base/folder.h"
 #include "flexvolume/base/text.h"
 
 namespace flexlocal::engine {
@@ -32,12 +31,7 @@ const char* name_of(Area area) {
 
 // Links are refused: nothing of ours is one.
 Result<UniqueFd> open_below(const UniqueFd& parent, const std::string& name) {
-  const int fd =
-      ::openat(parent.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (fd >= 0) return UniqueFd(fd);
-  if (errno == ENOTDIR || errno == ELOOP)
-    return Error(ErrorCode::kDenied, concat(name, " is a link or no folder"));
-  return Error::from_errno(errno, concat("opening folder ", name));
+  return open_folder_in(parent, name, O_RDONLY, name);
 }
 
 // mkdir with mode 0700, synced, unless it is there already.
@@ -58,10 +52,6 @@ Status check_ours_alone(const UniqueFd& base) {
                "folder .flexlocal on it is open to others than root, so that it is not "
                "flexlocal's; rename it if nobody needs it");
 }
-
-struct CloseFolder {
-  void operator()(DIR* folder) const { ::closedir(folder); }
-};
 
 }  // namespace
 
@@ -130,17 +120,11 @@ std::string SharedFileSystem::host_path(Area area, std::string_view name) const 
 }
 
 Result<std::vector<std::string>> SharedFileSystem::names(Area area) const {
-  auto again = open_below(base_, name_of(area));  // a position of its own
-  if (!again) return again.error();
-  const std::unique_ptr<DIR, CloseFolder> listing(
-      ::fdopendir(::fcntl(again->get(), F_DUPFD_CLOEXEC, 0)));
-  if (listing == nullptr) return Error::from_errno(errno, "listing volumes");
+  const auto listing = list_folder(this->area(area));
+  if (!listing) return listing.error();
   std::vector<std::string> found;
-  errno = 0;
-  while (const dirent* entry = ::readdir(listing.get())) {
+  while (const dirent* entry = next_entry(*listing))
     if (entry->d_name[0] != '.') found.emplace_back(entry->d_name);
-    errno = 0;
-  }
   if (errno != 0) return Error::from_errno(errno, "listing volumes");
   return found;
 }

@@ -19,19 +19,18 @@ constexpr auto kMountDeadline = std::chrono::minutes(10);
 
 SharedVolume::SharedVolume(const BackendParts& parts, const std::string& pool_name,
                            const Pool& pool)
-    : parts_(parts),
+    : records_(parts.records.of_pools()),
+      parts_{parts.runner, parts.tools, parts.devices, parts.mounter,
+             records_,     parts.locks, parts.log,     parts.root},
       pool_name_(pool_name),
       pool_(pool),
       name_(VolumeName::of_pool(pool_name)),
       device_(device_path(pool.volume_group, name_.text())),
       path_(concat(kPoolFolder, '/', pool_name)),
-      records_(parts.records.of_pools()),
-      lvm_(parts.runner, parts_.tools),
-      filesystems_(parts.runner, parts_.tools, parts.devices, parts.root) {}
+      lvm_(parts.runner, parts.tools),
+      filesystems_(parts.runner, parts.tools, parts.devices, parts.root) {}
 
-LvParts SharedVolume::lv_parts() {
-  return {lvm_, filesystems_, parts_.devices, parts_.mounter, records_, parts_.locks, parts_.log};
-}
+LvParts SharedVolume::lv_parts() { return {parts_, lvm_, filesystems_}; }
 
 Result<std::optional<SharedMount>> SharedVolume::ensure(bool make) {
   auto mounted = find_mounted();

@@ -42,13 +42,13 @@ class SharedVolume {
   Status mount(int lock);
   LvParts lv_parts();
 
-  BackendParts parts_;
+  RecordStore records_;
+  BackendParts parts_;  // with the pools' records
   const std::string& pool_name_;
   const Pool& pool_;
   VolumeName name_;     // of logical volume and record
   std::string device_;  // its path
   std::string path_;    // where it is mounted
-  RecordStore records_;
   Lvm lvm_;
   Filesystems filesystems_;
 };

@@ -7,13 +7,12 @@
 #include <cerrno>
 #include <climits>
 
+#include "flexvolume/base/folder.h"
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/contract/contract.h"
 
 namespace flexlocal::engine {
 namespace {
-
-constexpr int kFolderFlags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 Error outside(std::string_view kubelet_dir, std::string_view folder) {
   return Error(
@@ -26,17 +25,6 @@ Error outside(std::string_view kubelet_dir, std::string_view folder) {
 bool is_plain_name(std::string_view part) {
   return !part.empty() && part.size() <= NAME_MAX && part != "." && part != ".." &&
          part.find('\0') == std::string_view::npos;
-}
-
-Result<UniqueFd> open_below(const UniqueFd& parent, std::string_view part,
-                            std::string_view folder) {
-  const int fd = ::openat(parent.get(), std::string(part).c_str(), kFolderFlags);
-  if (fd >= 0) return UniqueFd(fd);
-  // O_NOFOLLOW with O_DIRECTORY says ENOTDIR for a link.
-  if (errno == ENOTDIR || errno == ELOOP)
-    return Error(ErrorCode::kInvalid,
-                 concat('"', part, "\" in ", printable(folder), " is a link or no folder"));
-  return Error::from_errno(errno, concat("opening ", printable(folder)));
 }
 
 Result<std::string> path_behind(const UniqueFd& fd) {
@@ -90,7 +78,7 @@ Result<VolumeFolder> VolumeFolder::open(const std::string& kubelet_dir, const st
   if (!at) return at.error();
   const auto parts = split(std::string_view(folder).substr(kubelet_dir.size() + 1), '/');
   for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
-    at = open_below(*at, parts[i], folder);
+    at = open_folder_in(*at, std::string(parts[i]), O_PATH, folder);
     if (!at) return at.error();
   }
   auto parent_path = path_behind(*at);
@@ -106,6 +94,8 @@ std::string VolumeFolder::through_parent() const {
   return concat(descriptor_path(parent_), '/', name_);
 }
 
-Result<UniqueFd> VolumeFolder::open_itself() const { return open_below(parent_, name_, path_); }
+Result<UniqueFd> VolumeFolder::open_itself() const {
+  return open_folder_in(parent_, name_, O_PATH, path_);
+}
 
 }  // namespace flexlocal::engine

@@ -362,40 +362,6 @@ TEST_CASE_FIXTURE(Fixture, "an unmount that the kernel refuses is reported") {
   CHECK(engine.unmount(request().folder).error().code() == ErrorCode::kBusy);
 }
 
-TEST_CASE_FIXTURE(Fixture, "remove takes volume and record, and is content when they are gone") {
-  REQUIRE(mount().ok());
-  CHECK(engine.remove(spec).ok());
-  CHECK(fake.volumes.empty());
-  CHECK_FALSE(has_record());
-  CHECK(fake.group_free == 10 * kGiB.count());
-  CHECK(engine.remove(spec).ok());
-}
-
-// Invariant 4: nothing is removed by name alone.
-TEST_CASE_FIXTURE(Fixture,
-                  "an open volume, and one of another cluster or namespace, is not removed") {
-  REQUIRE(mount().ok());
-  fake.volumes[key].open = true;
-  CHECK(engine.remove(spec).error().code() == ErrorCode::kBusy);
-  fake.volumes[key].open = false;
-  VolumeSpec other = spec;
-  other.cluster_id = "11111111-2222-4333-8444-666666666666";
-  CHECK(engine.remove(other).error().code() == ErrorCode::kDenied);
-  other = spec;
-  other.claim_namespace = "thief";
-  CHECK(engine.remove(other).error().code() == ErrorCode::kDenied);
-  CHECK(fake.volumes.size() == 1);
-}
-
-TEST_CASE_FIXTURE(Fixture,
-                  "a volume group that is not to be seen is no proof that a volume is gone") {
-  REQUIRE(mount().ok());
-  std::filesystem::remove_all(fake.folder + "/records");
-  config.pools["default"].volume_group = "missing";
-  fake.volumes.clear();
-  CHECK(engine.remove(spec).error().code() == ErrorCode::kUnavailable);
-}
-
 TEST_CASE_FIXTURE(Fixture,
                   "settling copies ready into the tags once, and gives lost records back") {
   REQUIRE(mount().ok());

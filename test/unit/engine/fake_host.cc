@@ -4,17 +4,13 @@
 #include <cerrno>
 #include <cstdlib>
 #include <stdexcept>
-#include <utility>
 
 #include "flexvolume/base/fd.h"
-#include "flexvolume/base/hex.h"
-#include "flexvolume/base/json.h"
 #include "flexvolume/base/text.h"
 
 namespace flexlocal::engine {
 namespace {
 
-constexpr std::string_view kGroup = "data";
 constexpr std::string_view kTestKey =
     "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\n";
 
@@ -24,74 +20,18 @@ std::string make_folder() {
   return name;
 }
 
-std::string operand_after(const Command& command, std::string_view flag) {
-  const auto found = std::find(command.arguments.begin(), command.arguments.end(), flag);
-  return found == command.arguments.end() ? std::string() : *(found + 1);
-}
-
-bool has(const Command& command, std::string_view flag) {
-  return std::find(command.arguments.begin(), command.arguments.end(), flag) !=
-         command.arguments.end();
-}
-
-// The value that a report or a change is limited to; empty when it is not.
-std::string selected(const Command& command) {
-  const std::string select = operand_after(command, "--select");
-  if (select.empty()) return {};
-  const std::size_t first = select.find('"');
-  return select.substr(first + 1, select.rfind('"') - first - 1);
-}
-
-bool is_lvm(std::string_view program) {
-  return program.starts_with("lv") || program == "vgs" || program == "pvs";
-}
-
-// Once, since LVM takes the last --config alone.
-bool pins_report(const Command& command) {
-  return std::count(command.arguments.begin(), command.arguments.end(), "--config") == 1 &&
-         operand_after(command, "--config").find("report/binary_values_as_numeric=0 ") !=
-             std::string::npos;
-}
-
 bool has_file_system(const std::string& start) {
   return (start.starts_with("XFSB") && start[126] == 0) || start.substr(1080, 2) == "\x53\xef";
 }
 
-CommandOutput failed(std::string_view why) { return {5, {}, std::string(why)}; }
-
-std::string mapper_name(const std::string& key) {
-  return device_path(kGroup, key.substr(5)).substr(std::string("/dev/mapper/").size());
-}
-
-std::string pool_device(const std::string& pool) {
-  return mapper_name(concat(kGroup, '/', pool)) + "-tpool";
-}
-
 }  // namespace
 
-namespace {
-
-void put_uuid(std::string& start, std::size_t at, const std::string& uuid) {
-  std::string digits = uuid;
-  std::erase(digits, '-');
-  start.replace(at, 16, *from_hex(digits));
+std::string fake_mapper_name(const std::string& key) {
+  return device_path(kFakeGroup, key.substr(5)).substr(std::string("/dev/mapper/").size());
 }
 
-}  // namespace
-
-std::string xfs_start(const std::string& uuid, bool in_progress) {
-  std::string start(kSuperblockBytes, '\0');
-  start.replace(0, 4, "XFSB");
-  put_uuid(start, 32, uuid);
-  start[126] = in_progress ? 1 : 0;
-  return start;
-}
-
-std::string ext4_start(const std::string& uuid) {
-  std::string start(kSuperblockBytes, '\0');
-  start.replace(1080, 2, "\x53\xef");
-  put_uuid(start, 1128, uuid);
-  return start;
+std::string fake_pool_device(const std::string& pool) {
+  return fake_mapper_name(concat(kFakeGroup, '/', pool)) + "-tpool";
 }
 
 FakeHost::FakeHost() : folder(make_folder()) {
@@ -121,7 +61,7 @@ Host FakeHost::host() {
 NodeConfig FakeHost::config() const {
   NodeConfig config;
   config.kubelet_dir = folder + "/kubelet";
-  config.pools["default"].volume_group = kGroup;
+  config.pools["default"].volume_group = kFakeGroup;
   for (const auto* tool :
        {"blkdiscard", "blkid", "dmsetup", "lvchange", "lvcreate", "lvextend", "lvremove", "lvs",
         "mkfs.ext4", "mkfs.xfs", "mount", "resize2fs", "vgs", "xfs_growfs", "xfs_quota"})
@@ -136,186 +76,9 @@ std::string FakeHost::volume_folder(const VolumeName& name, const std::string& p
   return path;
 }
 
-Result<CommandOutput> FakeHost::run(const Command& command) {
-  started.push_back(command.path.substr(command.path.rfind('/') + 1));
-  commands.push_back(command);
-  const int number = static_cast<int>(started.size());
-  if (number == kill_before) throw Killed{};
-  if (started.back() == "lvextend" && leaves_table) {
-    FakeVolume& volume = volumes[command.arguments.back()];
-    volume.suspended = true;
-    volume.inactive_size = volume.size + kGiB.count();
-  }
-  if (started.back() == hanging) {
-    if (hangs_after_effect) (void)carry_out(command);
-    return Error(ErrorCode::kDeadline, concat(command.path, " did not end and was killed"));
-  }
-  if (started.back() == lying) return CommandOutput{};
-  if (is_lvm(started.back()) && !pins_report(command))
-    return failed("the host's lvm.conf may change what this call reads");
-  const bool fails = started.back() == failing && failures-- > 0;
-  auto output = fails ? failed(words) : carry_out(command);
-  if (number == kill_after) throw Killed{};
-  return output;
-}
-
-CommandOutput FakeHost::carry_out(const Command& command) {
-  const std::string& name = started.back();
-  if (name == "lvcreate") return lvcreate(command);
-  if (name == "lvs") return lvs(command, "lv");
-  const bool joined = operand_after(command, "-o").find("lv_name") != std::string::npos;
-  if (name == "vgs" && joined) return lvs(command, "vg");
-  if (name == "lvremove") return lvremove(command);
-  if (name == "lvchange") return lvchange(command);
-  if (name == "mkfs.xfs" || name == "mkfs.ext4") return mkfs(command);
-  if (name == "lvextend") return lvextend(command);
-  if (name == "dmsetup") return dmsetup();
-  if (name == "blkdiscard") return blkdiscard(command);
-  if (name == "xfs_growfs" || name == "resize2fs") return {};
-  if (name == "mount") {
-    const auto& operands = command.arguments;
-    mounts.push_back(
-        {"253:0", "/", operands.back(), "xfs", operands[operands.size() - 2], "rw,prjquota"});
-    return {};
-  }
-  if (name == "vgs")
-    return {0,
-            concat(R"({"report":[{"vg":[{"vg_name":"data","vg_size":"10737418240","vg_free":")",
-                   group_free, R"(","vg_extent_size":"4194304"}]}]})"),
-            {}};
-  const FakeVolume* volume = at_device(command.arguments.back());
-  const bool blank = volume != nullptr && volume->start == std::string(kSuperblockBytes, '\0');
-  return {name == "blkid" && blank ? 2 : 0, {}, {}};
-}
-
-CommandOutput FakeHost::lvcreate(const Command& command) {
-  const std::string key = concat(kGroup, '/', operand_after(command, "--name"));
-  if (volumes.contains(key)) return failed("already exists");
-  FakeVolume volume;
-  volume.size = std::stoull(operand_after(command, "--size"));
-  if (volume.size > group_free) return failed("insufficient free space");
-  for (std::size_t i = 0; i + 1 < command.arguments.size(); ++i)
-    if (command.arguments[i] == "--addtag") volume.tags.push_back(command.arguments[i + 1]);
-  volume.uuid = concat("uuid", ++uuids_);
-  if (!unwiped_start.empty()) volume.start = unwiped_start;
-  group_free -= volume.size;
-  volumes[key] = volume;
-  return {};
-}
-
-CommandOutput FakeHost::lvs(const Command& command, std::string_view table) const {
-  const std::string only = selected(command);
-  JsonWriter json;
-  json.begin_object().key("report").begin_array().begin_object().key(table).begin_array();
-  for (const auto& [key, volume] : volumes) {
-    if (!only.empty() && key.substr(5) != only) continue;
-    json.begin_object()
-        .member("vg_name", "data")
-        .member("vg_uuid", "vg-")
-        .member("lv_name", key.substr(5));
-    json.member("lv_uuid", volume.uuid).member("lv_size", concat(volume.size));
-    json.member("lv_tags", join(volume.tags, ","))
-        .member("lv_device_open", volume.open ? "open" : "")
-        .member("lv_layout", volume.thin_pool.empty() ? "linear" : "thin,sparse")
-        .member("pool_lv", volume.thin_pool);
-    if (table == "vg")
-      json.member("vg_size", "10737418240")
-          .member("vg_free", concat(group_free))
-          .member("vg_extent_size", "4194304");
-    json.member("lv_active", volume.active ? "active" : "").end_object();
-  }
-  json.end_array().end_object().end_array().end_object();
-  return {0, json.take(), {}};
-}
-
-CommandOutput FakeHost::lvremove(const Command& command) {
-  const std::string uuid = selected(command);
-  for (auto it = volumes.begin(); it != volumes.end(); ++it) {
-    if (it->second.uuid != uuid) continue;
-    if (it->second.open) return failed("in use");
-    group_free += it->second.size;
-    volumes.erase(it);
-    break;
-  }
-  return {};
-}
-
-CommandOutput FakeHost::lvchange(const Command& command) {
-  const std::string target = command.arguments.back();
-  if (const auto pool =
-          target.starts_with("data/") ? thin_pools.find(target.substr(5)) : thin_pools.end();
-      pool != thin_pools.end())
-    pool->second = false;
-  for (auto& [key, volume] : volumes) {
-    if (volume.uuid != selected(command)) continue;
-    if (const auto pool = thin_pools.find(volume.thin_pool);
-        pool != thin_pools.end() && pool->second)
-      return failed("its pool is suspended");
-    const std::string tag = operand_after(command, "--addtag");
-    if (tag.empty()) volume.active = true;
-    if (has(command, "--refresh")) refresh(volume);
-    for (std::size_t i = 0; i + 1 < command.arguments.size(); ++i)
-      if (command.arguments[i] == "--deltag") std::erase(volume.tags, command.arguments[i + 1]);
-    std::erase(volume.tags, tag);
-    if (!tag.empty()) volume.tags.push_back(tag);
-  }
-  return {};
-}
-
-// libdm takes up a table that is loaded, and loads no other then.
-void FakeHost::refresh(FakeVolume& volume) {
-  volume.suspended = false;
-  volume.device_size = std::exchange(volume.inactive_size, 0);
-}
-
-CommandOutput FakeHost::dmsetup() const {
-  std::string out;
-  for (const auto& [key, volume] : volumes)
-    if (volume.active)
-      out += concat(mapper_name(key), volume.suspended ? "/Suspended/" : "/Active/",
-                    volume.inactive_size != 0 ? "Both" : "Live", "\n");
-  for (const auto& [pool, suspended] : thin_pools)
-    out += concat(pool_device(pool), suspended ? "/Suspended/" : "/Active/", "Live\n");
-  return {0, out.empty() ? "No devices found\n" : out, {}};
-}
-
-CommandOutput FakeHost::lvextend(const Command& command) {
-  const auto found = volumes.find(command.arguments.back());
-  if (found == volumes.end()) return failed("not found");
-  const std::uint64_t size = std::stoull(operand_after(command, "--size"));
-  if (size <= found->second.size) return failed("matches existing size");
-  const std::uint64_t more = size - found->second.size;
-  if (more > group_free) return failed("insufficient free space");
-  group_free -= more;
-  found->second.size = size;
-  return {};
-}
-
-CommandOutput FakeHost::mkfs(const Command& command) {
-  FakeVolume* volume = at_device(command.arguments.back());
-  if (volume == nullptr) return failed("no such device");
-  const bool keeps_blocks = started.back() == "mkfs.xfs"
-                                ? has(command, "-K")
-                                : operand_after(command, "-E") == "nodiscard";
-  if (!keeps_blocks) return failed("discards the whole device");
-  volume->start = started.back() == "mkfs.xfs"
-                      ? xfs_start(operand_after(command, "-m").substr(5), false)
-                      : ext4_start(operand_after(command, "-U"));
-  return {};
-}
-
-CommandOutput FakeHost::blkdiscard(const Command& command) {
-  FakeVolume* volume = at_device(command.arguments.back());
-  if (volume == nullptr) return failed("no such device");
-  const std::string offset = operand_after(command, "--offset");
-  if (offset.empty() ? discards_clear : offset == "0")
-    volume->start = std::string(kSuperblockBytes, '\0');
-  return {};
-}
-
 FakeVolume* FakeHost::at_device(const std::string& path) {
   for (auto& [key, volume] : volumes) {
-    if (volume.active && path == device_path(kGroup, key.substr(5))) return &volume;
+    if (volume.active && path == device_path(kFakeGroup, key.substr(5))) return &volume;
   }
   return nullptr;
 }
@@ -329,7 +92,8 @@ Result<std::string> FakeHost::mapper_uuid(const std::string& path) {
 Result<MapperState> FakeHost::mapper_state(const std::string& path) {
   if (!is_mapped) return Error(ErrorCode::kDenied, "no device of device-mapper");
   for (const auto& [pool, suspended] : thin_pools)
-    if (path == concat("/dev/mapper/", pool_device(pool))) return MapperState{Bytes(), suspended};
+    if (path == concat("/dev/mapper/", fake_pool_device(pool)))
+      return MapperState{Bytes(), suspended};
   const FakeVolume* volume = at_device(path);
   if (volume == nullptr) return Error(ErrorCode::kNotFound, "no such device");
   const std::uint64_t size = volume->device_size != 0 ? volume->device_size : volume->size;
@@ -339,9 +103,9 @@ Result<MapperState> FakeHost::mapper_state(const std::string& path) {
 Result<std::vector<MapperDevice>> FakeHost::mapper_devices() {
   std::vector<MapperDevice> devices;
   for (const auto& [key, volume] : volumes)
-    if (volume.active) devices.push_back({mapper_name(key), volume.suspended});
+    if (volume.active) devices.push_back({fake_mapper_name(key), volume.suspended});
   for (const auto& [pool, suspended] : thin_pools)
-    devices.push_back({pool_device(pool), suspended});
+    devices.push_back({fake_pool_device(pool), suspended});
   return devices;
 }
 

@@ -13,6 +13,11 @@
 
 namespace flexlocal::engine {
 
+inline constexpr std::string_view kFakeGroup = "data";
+// As device-mapper calls the volume "group/name", and what the volumes of a thin pool stand on.
+std::string fake_mapper_name(const std::string& key);
+std::string fake_pool_device(const std::string& pool);
+
 // Thrown where the process would have been killed.
 struct Killed {};
 

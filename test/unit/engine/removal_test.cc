@@ -216,5 +216,38 @@ TEST_CASE("killed before or after any program of a removal, the next call ends i
   }
 }
 
+TEST_CASE_FIXTURE(Fixture, "remove takes volume and record, and is content when they are gone") {
+  make(OnDelete::kDiscard);
+  CHECK(remove().ok());
+  CHECK(is_gone());
+  CHECK(fake.group_free == 10 * kGiB.count());
+  CHECK(remove().ok());
+}
+
+// Invariant 4: nothing is removed by name alone.
+TEST_CASE_FIXTURE(Fixture,
+                  "an open volume, and one of another cluster or namespace, is not removed") {
+  make(OnDelete::kDiscard);
+  fake.volumes[key].open = true;
+  CHECK(engine.remove(spec).error().code() == ErrorCode::kBusy);
+  fake.volumes[key].open = false;
+  VolumeSpec other = spec;
+  other.cluster_id = "11111111-2222-4333-8444-666666666666";
+  CHECK(engine.remove(other).error().code() == ErrorCode::kDenied);
+  other = spec;
+  other.claim_namespace = "thief";
+  CHECK(engine.remove(other).error().code() == ErrorCode::kDenied);
+  CHECK(fake.volumes.size() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a volume group that is not to be seen is no proof that a volume is gone") {
+  make(OnDelete::kDiscard);
+  std::filesystem::remove_all(fake.folder + "/records");
+  config.pools["default"].volume_group = "missing";
+  fake.volumes.clear();
+  CHECK(engine.remove(spec).error().code() == ErrorCode::kUnavailable);
+}
+
 }  // namespace
 }  // namespace flexlocal::engine
