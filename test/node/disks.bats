@@ -1,5 +1,6 @@
-# Disks as other hosts have them: a volume larger than any one of them, a partition, a list of the devices
-# that LVM may see (man lvmdevices), an lvremove that discards by itself (issue_discards).
+# Disks as other hosts have them: a volume larger than any one of them, a partition, a disk with two paths,
+# a list of the devices that LVM may see (man lvmdevices), an lvremove that discards by itself
+# (issue_discards).
 
 setup_file() {
   export group=odd
@@ -82,4 +83,30 @@ live_once() {
   [ "$name" = "$first" ]
   call mount "$folder" "$options" && expect_success
   [ "$(<"$folder/file")" = precious ]
+}
+
+# As multipathd makes them, but for the target that chooses a path: half of it lies behind each. LVM leaves
+# such a device's parts alone, which are the same disk twice (multipath_component_detection).
+@test "a disk that has two paths" {
+  local path paths half
+  truncate -s 800M /run/disks/paths.img
+  for path in 0 1; do paths[path]=$(losetup --find --show /run/disks/paths.img); done
+  half=$((400 << 11))
+  printf '%s\n' "0 $half linear ${paths[0]} 0" "$half $half linear ${paths[1]} $half" |
+    dmsetup create --uuid mpath-3600508b400105e210000900000490000 mpatha
+  lvm lvmdevices -qq -y --adddev /dev/mapper/mpatha
+  vgcreate -qq paths /dev/mapper/mpatha
+  lvm lvmdevices | grep -q 'IDTYPE=mpath_uuid.*/dev/mapper/mpatha' || fail "$(lvm lvmdevices)"
+  group=paths && configure paths
+  live_once 500
+  volume_name 1 && folder_for "$name" && options_for "$name" 500
+  call mount "$folder" "$options" && expect_success
+  dmsetup suspend "paths-${name//-/--}"
+  engine_call resume-suspended && expect_success
+  [ "$(dmsetup info -c --noheadings -o suspended "paths-${name//-/--}")" = Active ]
+  echo precious >"$folder/file"
+  call unmount "$folder" && expect_success
+  engine_call remove "$options" && expect_success
+  vgremove -qq paths
+  dmsetup remove mpatha
 }
