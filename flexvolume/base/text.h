@@ -1,5 +1,5 @@
-// Small pieces of text work that std 12 has no word for (no <format> there; Debian's fmt has no static
-// library, and from its headers alone a file takes ten times as long to compile).
+// Small pieces of text work that std 12 has no word for (no <format> there; Debian's fmt has no
+// static library, and from its headers alone a file takes ten times as long to compile).
 #pragma once
 
 #include <charconv>
