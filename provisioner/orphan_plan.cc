@@ -40,8 +40,7 @@ bool may_be_retained(const engine::Inventory& inventory, const engine::OwnedFold
   const auto recorded = inventory.access.find(folder.name);
   if (recorded == inventory.access.end() || recorded->second.cluster_id != folder.owner.cluster_id)
     return true;
-  return std::any_of(inventory.retained.begin(), inventory.retained.end(),
-                     [&](const engine::RetainedVolume& kept) { return kept.name == folder.name; });
+  return inventory.is_retained(folder.name);
 }
 
 }  // namespace
@@ -57,7 +56,8 @@ std::vector<Suspect> suspects_in(const engine::Inventory& inventory,
                                  const engine::NodeConfig& config, const std::string& cluster_id) {
   std::vector<Suspect> suspects;
   for (const engine::LogicalVolume& volume : inventory.volumes) {
-    if (!volume.ownership || volume.ownership->retained || !is_in_its_pool(volume, config))
+    if (!volume.ownership || volume.ownership->retained || inventory.is_retained(volume.name) ||
+        !is_in_its_pool(volume, config))
       continue;
     const auto backend = volume.thin_pool.empty() ? engine::Backend::kLvm : engine::Backend::kThin;
     auto spec = spec_of_owner(*volume.ownership, volume.name, cluster_id, backend);

@@ -46,6 +46,16 @@ Status write_all(int fd, std::string_view content, const std::string& path) {
   return {};
 }
 
+Status write_whole(const UniqueFd& fd, std::string_view content, const std::string& path,
+                   unsigned mode) {
+  // One left behind by a killed process keeps the mode it has.
+  if (::fchmod(fd.get(), mode) != 0)
+    return Error::from_errno(errno, concat("setting the mode of ", path));
+  if (auto written = write_all(fd.get(), content, path); !written) return written;
+  if (::fsync(fd.get()) != 0) return Error::from_errno(errno, concat("syncing ", path));
+  return {};
+}
+
 }  // namespace
 
 UniqueFd& UniqueFd::operator=(UniqueFd&& other) noexcept {
@@ -91,11 +101,10 @@ Status write_file_atomically(const std::string& path, std::string_view content, 
   {
     const auto fd = open_plain_file(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode);
     if (!fd) return fd.error();
-    // One left behind by a killed process keeps the mode it has.
-    if (::fchmod(fd->get(), mode) != 0)
-      return Error::from_errno(errno, concat("setting the mode of ", temporary));
-    if (auto written = write_all(fd->get(), content, temporary); !written) return written;
-    if (::fsync(fd->get()) != 0) return Error::from_errno(errno, concat("syncing ", temporary));
+    if (auto written = write_whole(*fd, content, temporary, mode); !written) {
+      (void)::unlink(temporary.c_str());  // what stays of it the next call replaces
+      return written;
+    }
   }
   if (::rename(temporary.c_str(), path.c_str()) != 0)
     return Error::from_errno(errno, concat("renaming ", temporary, " to ", path));

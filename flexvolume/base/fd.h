@@ -39,7 +39,7 @@ Result<std::string> read_file(const std::string& path, Bytes most = kMiB);
 
 // Puts `content` at `path` so that a reader, or the next boot, sees either the old file or the
 // whole new one: a temporary beside it, fsync, rename, fsync of the folder. Repeating it is
-// harmless; a kill leaves at most the temporary, which the next call replaces.
+// harmless; a kill leaves at most the temporary, which the next call replaces, a failure nothing.
 // Callers that may write one path at once hold a lock. kDenied when the temporary is no plain file.
 Status write_file_atomically(const std::string& path, std::string_view content, unsigned mode);
 

@@ -292,7 +292,7 @@ Result<Inventory> Engine::inventory() {
   if (auto added = quota_backend_.add_to(*inventory, config_); !added) return added.error();
   if (auto added = add_records(*inventory); !added) return added.error();
   for (const LogicalVolume& volume : inventory->volumes)
-    if (volume.ownership && volume.ownership->retained)
+    if (volume.ownership && volume.ownership->retained && !inventory->is_retained(volume.name))
       inventory->retained.push_back({volume.name, volume.ownership->cluster_id});
   return inventory;
 }

@@ -34,6 +34,7 @@ at_steps() {
     expect_success
     "after_$3"
   done
+  [ "$n" -lt 1000 ] || fail "it has more places than were tried"
   expect_success
   "after_$3"
   # A call without a single point would have shown nothing.

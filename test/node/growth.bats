@@ -59,6 +59,28 @@ size_of() { lvs --noheadings --units m --nosuffix -o lv_size "$group/$name" | se
   call mount "$folder" "$options" && expect_success
 }
 
+@test "a growth is completed where its record is lost, or an administrator began it" {
+  volume_name 1 && mount_volume "$name" && expect_success
+  before=$(offers)
+  call unmount "$folder" && expect_success
+  engine_call settle && expect_success
+  for way in settled mounted extended; do
+    if [ "$way" = extended ]; then
+      lvextend -qq -L +320M "$group/$name"
+      engine_call grow "$options" $(($(size_of) * mib)) && expect_success
+    else
+      engine_call grow "$options" $((($(size_of) + 320) * mib)) && expect_success
+      rm "$records/$name"
+      [ "$way" != settled ] || { engine_call settle && expect_success; }
+    fi
+    call mount "$folder" "$options" && expect_success
+    [ "$(offers)" -gt $((before + 250)) ] || fail "$way: it offers $(offers) MiB of $(size_of)"
+    [[ $(<"$records/$name") != *growFileSystem* ]] || fail "$way: $(<"$records/$name")"
+    before=$(offers)
+    call unmount "$folder" && expect_success
+  done
+}
+
 @test "beside a pod that only reads, a volume grows through the one that writes" {
   for fs_type in xfs ext4; do
     volume_name 1 && folder_for "$name" reader && options_for "$name" 320 shop ro

@@ -114,6 +114,21 @@ expect_nothing_left() {
   expect_nothing_left
 }
 
+@test "a promise of before the volume, and another group in node.conf: no second one is made" {
+  "$BATS_TEST_DIRNAME/../lab/guest-disk" elsewhere 600M >/dev/null
+  volume_name 1 && mount_volume "$name" && expect_success
+  echo precious >"$folder/file"
+  call unmount "$folder" && expect_success
+  rm "$records/$name"
+  configure elsewhere
+  mount_volume "$name"
+  expect_failure 'correct node.conf'
+  [ -z "$(lvs --noheadings elsewhere)" ]
+  configure "$group"
+  mount_volume "$name" && expect_success
+  [ "$(<"$folder/file")" = precious ]
+}
+
 @test "a volume that was removed does not come back by its old grant" {
   volume_name 1 && mount_volume "$name" && expect_success
   call unmount "$folder"

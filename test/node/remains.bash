@@ -109,7 +109,7 @@ find_tools() {
   for file in /proc/[0-9]*/cmdline; do
     { IFS= read -r -d '' program <"$file"; } 2>/dev/null || continue
     case ${program##*/} in
-    lv* | vg* | pv* | dm* | mk* | xfs* | *2fs* | e2* | blk* | thin_* | flexlocal | engine-call)
+    lv* | vg* | pv* | dm* | mk* | mount | umount | xfs* | *2fs* | e2* | blk* | thin_* | flexlocal | engine-call)
       running+=" $program"
       ;;
     esac
@@ -166,6 +166,18 @@ select_on_lvm() {
   done
 }
 
+# expect_parts NAME...: hidden logical volumes are parts of these, or of the node's own, or the spare that LVM
+# keeps for a thin pool's metadata.
+expect_parts() {
+  local part lv whole
+  while read -r part; do
+    [[ $part == \[*\] ]] || continue
+    part=${part#[} part=${part%]} whole=no
+    for lv in "$@" "${own_lvs[@]}"; do [[ $part != "$lv"_* ]] || whole=yes; done
+    [ "$whole" = yes ] || [[ $part == lvol*_pmspare ]] || fail "a hidden logical volume is left: $part"
+  done < <(lvs -a --noheadings -o lv_name "$group")
+}
+
 # One logical volume for each volume, of its size and with its owner's tags, and no other.
 expect_logical_volumes() {
   local lines line lv size tags on_lvm own
@@ -173,6 +185,7 @@ expect_logical_volumes() {
   mapfile -t lines < <(lvs --noheadings --separator ' ' --units m --nosuffix \
     -o lv_name,lv_size,lv_tags "$group")
   [ "${#lines[@]}" = $((${#on_lvm[@]} + ${#own_lvs[@]})) ] || fail "logical volumes: ${lines[*]}"
+  expect_parts "${on_lvm[@]}"
   own=" ${own_lvs[*]} "
   for line in "${lines[@]}"; do
     read -r lv size tags <<<"$line"

@@ -79,6 +79,50 @@ remove() {
   expect_wiped
 }
 
+@test "a cache that holds writes back is no way to wipe a volume: it is refused until it is gone" {
+  for kind in cache writecache; do
+    make_full onDelete=zero
+    lvcreate -qq -y -L 64M -n fast "$group"
+    if [ "$kind" = cache ]; then
+      lvconvert -qq -y --type cache --cachevol fast --cachemode writeback "$group/$name"
+    else
+      lvchange -qq -an "$group/$name" "$group/fast"
+      lvconvert -qq -y --type writecache --cachevol fast "$group/$name"
+      lvchange -qq -ay "$group/$name"
+    fi
+    engine_call remove "$options"
+    expect_failure "lvconvert --uncache $group/$name"
+    lvconvert -qq -y --uncache "$group/$name"
+    remove
+    expect_wiped
+    lvremove -qq -y "$group/raw"
+  done
+}
+
+@test "a snapshot that an administrator made is not removed with the volume, and not filled" {
+  for kind in discard none; do
+    make_full "onDelete=$kind"
+    lvcreate -qq -y -s -L 400M -n backup "$group/$name"
+    engine_call remove "$options"
+    expect_failure 'has a snapshot'
+    [ "$(lvs --noheadings -o data_percent "$group/backup" | xargs)" = 0.00 ]
+    lvremove -qq -y "$group/backup"
+    remove
+    [ -z "$(lv_of "$name")" ]
+  done
+}
+
+@test "a volume with another name is not taken for gone" {
+  make_full onDelete=discard
+  lvrename -qq "$group" "$name" kept-by-hand
+  engine_call remove "$options"
+  expect_failure "lvrename $group kept-by-hand $name"
+  [ -e "$records/$name" ]
+  lvrename -qq "$group" kept-by-hand "$name"
+  remove
+  expect_wiped
+}
+
 @test "onDelete zero: killed in the middle it goes on, and is never mounted again" {
   make_full onDelete=zero
   # shellcheck disable=SC2016

@@ -94,24 +94,29 @@ set_disk() {
   esac | dd of="$device" bs=64k conv=fsync,nocreat status=none
 }
 
-# disk_and_tags: what a refusal must not change.
-disk_and_tags() {
+# what_there_is: what a refusal must not change: tags, record, and the device, that nothing is written to.
+what_there_is() {
+  local node content
   lvs --noheadings -o lv_name,lv_uuid,lv_size,lv_tags "$group"
-  [ ! -b "$device" ] || dd if="$device" bs=64k count=1 status=none | sha256sum
+  [ ! -e "$records/$name" ] || cat "$records/$name"
+  [ -b "$device" ] || return 0
+  node=$(stat -c %Hr:%Lr "$device")
+  read -ra content <"/sys/dev/block/$node/stat"
+  echo "sectors written: ${content[6]}, discarded: ${content[13]}"
 }
 
 # find_answer: sets `given` to what a mount does, in the table's letters.
 find_answer() {
   local before
-  before=$(disk_and_tags)
+  before=$(what_there_is)
   call mount "$folder" "$options"
   given=R
   if [ "$status" != 0 ]; then
-    [ "$(disk_and_tags)" = "$before" ] || fail "refused, and yet changed: $before"
+    [ "$(what_there_is)" = "$before" ] || fail "refused, and yet changed: $before, now $(what_there_is)"
     return 0
   fi
   given=M
-  [ -e "$folder/file" ] || given=F
+  [ "$(cat "$folder/file" 2>/dev/null)" = precious ] || given=F
   [ "$(lv_of "$name" lv_uuid)" = "$uuid" ] || given=N
   call unmount "$folder" && expect_success
   [ "$given" != M ] || keep_disk

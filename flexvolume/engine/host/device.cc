@@ -87,6 +87,28 @@ Content classify_superblock(std::string_view start, FsType type, std::string_vie
   return cleared ? Content::kBlank : Content::kForeign;
 }
 
+Bytes file_system_size(std::string_view start) {
+  if (start.size() < kSuperblockBytes) return {};
+  const auto byte = [&](std::size_t at) -> std::uint64_t {
+    return static_cast<unsigned char>(start[at]);
+  };
+  const auto big = [&](std::size_t at, std::size_t bytes) {
+    std::uint64_t number = 0;
+    for (std::size_t i = 0; i < bytes; ++i) number = number << 8U | byte(at + i);
+    return number;
+  };
+  const auto little = [&](std::size_t at) {
+    return byte(at) | byte(at + 1) << 8U | byte(at + 2) << 16U | byte(at + 3) << 24U;
+  };
+  if (start.starts_with("XFSB")) return Bytes(big(4, 4) * big(8, 8));
+  if (start.substr(kExtMagicAt, kExtMagic.size()) != kExtMagic) return {};
+  constexpr std::size_t kAt = 1024;
+  constexpr std::uint64_t kWide = 0x80;
+  const std::uint64_t upper = (little(kAt + 96) & kWide) != 0 ? little(kAt + 336) : 0;
+  const std::uint64_t shift = 10 + std::min<std::uint64_t>(little(kAt + 24), 6);
+  return Bytes((upper << 32U | little(kAt + 4)) << shift);
+}
+
 Result<std::string> KernelDevices::mapper_uuid(const std::string& path) {
   const auto folder = mapper_folder(root_, path);
   if (!folder) return folder.error();

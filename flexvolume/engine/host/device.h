@@ -29,6 +29,11 @@ enum class Content {
 inline constexpr std::size_t kSuperblockBytes = 2048;
 Content classify_superblock(std::string_view start, FsType type, std::string_view uuid);
 
+// How much of its device the XFS or ext4 uses that such a start is of; 0 where it is of neither.
+// XFS: sb_blocksize at 4, sb_dblocks at 8. ext4, from 1024 on: s_blocks_count at 4 and, with the
+// feature 64bit (0x80 of the word at 96), its upper half at 336, s_log_block_size at 24.
+Bytes file_system_size(std::string_view start);
+
 // What the kernel has of a device-mapper device, whatever LVM's metadata say.
 struct MapperState {
   Bytes size;

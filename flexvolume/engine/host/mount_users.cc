@@ -1,13 +1,12 @@
 #include "flexvolume/engine/host/mount_users.h"
 
-#include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <cerrno>
 #include <map>
-#include <memory>
 
-#include "flexvolume/base/fd.h"
+#include "flexvolume/base/folder.h"
 #include "flexvolume/base/text.h"
 
 namespace flexlocal::engine {
@@ -37,23 +36,65 @@ Result<MountReading> mounts_of(const std::string& process, const KeepMount& keep
   return reading.error().context(concat(process, "/mountinfo"));
 }
 
-struct CloseFolder {
-  void operator()(DIR* folder) const { ::closedir(folder); }
-};
-
-Result<std::vector<std::string>> processes(const std::string& proc) {
-  const std::unique_ptr<DIR, CloseFolder> folder(::opendir(proc.c_str()));
-  if (folder == nullptr) return Error::from_errno(errno, concat("opening ", proc));
+// The numbers among a folder's names.
+Result<std::vector<std::string>> numbers_in(const std::string& path) {
+  const auto folder = open_file(path, O_RDONLY | O_DIRECTORY);
+  if (!folder) return folder.error();
+  const auto listing = list_folder(*folder);
+  if (!listing) return listing.error().context(path);
   std::vector<std::string> found;
-  errno = 0;
-  while (const dirent* entry = ::readdir(folder.get())) {
-    unsigned long long number = 0;
+  unsigned long long number = 0;
+  while (const dirent* entry = next_entry(*listing))
     if (parse_number(entry->d_name, INT32_MAX, number)) found.emplace_back(entry->d_name);
-    errno = 0;
-  }
-  if (errno != 0) return Error::from_errno(errno, concat("listing ", proc));
+  if (errno != 0 && !is_gone(errno)) return Error::from_errno(errno, concat("listing ", path));
   return found;
 }
+
+// The mount namespaces that were looked at, and of each the first mount that is sought.
+class Namespaces {
+ public:
+  explicit Namespaces(const KeepMount& sought) : sought_(sought) {}
+
+  // Where the process has one of the mounts. A process whose first thread has ended lives on in the
+  // others, and only these still have its namespace.
+  Result<std::optional<std::string>> sought_in(const std::string& process) {
+    auto view = look(process);
+    if (!view) return view.error();
+    if (view->seen) return std::move(view->mount_point);
+    const auto threads = numbers_in(concat(process, "/task"));
+    if (!threads && threads.error().code() != ErrorCode::kNotFound) return threads.error();
+    if (!threads) return std::optional<std::string>();
+    for (const std::string& thread : *threads) {
+      view = look(concat(process, "/task/", thread));
+      if (!view) return view.error();
+      if (view->seen) return std::move(view->mount_point);
+    }
+    return std::optional<std::string>();
+  }
+
+ private:
+  struct View {
+    bool seen = false;  // else the process, or thread, has ended
+    std::optional<std::string> mount_point{};
+  };
+
+  Result<View> look(const std::string& process) {
+    const auto space = namespace_of(process);
+    if (!space) return space.error();
+    if (!*space) return View();
+    if (const auto known = known_.find(**space); known != known_.end()) return known->second;
+    const auto reading = mounts_of(process, sought_);
+    if (!reading) return reading.error();
+    // Only a table that was read stands for its namespace: that of what has ended is empty.
+    if (reading->lines == 0) return View();
+    View view{true};
+    if (!reading->kept.empty()) view.mount_point = reading->kept.front().mount_point;
+    return known_.emplace(**space, std::move(view)).first->second;
+  }
+
+  const KeepMount& sought_;
+  std::map<ino_t, View> known_;
+};
 
 }  // namespace
 
@@ -64,25 +105,14 @@ bool is_user(const MountEntry& entry, const MountedFolder& folder) {
 
 Status visit_users(const std::string& proc, const WantProcess& wants, const KeepMount& find,
                    const VisitUser& visit) {
-  const auto all = processes(proc);
+  const auto all = numbers_in(proc);
   if (!all) return all.error();
-  std::map<ino_t, std::optional<std::string>> found;  // by mount namespace
+  Namespaces namespaces(find);
   for (const std::string& number : *all) {
     if (!wants(number)) continue;
-    const std::string process = concat(proc, '/', number);
-    const auto space = namespace_of(process);
-    if (!space) return space.error();
-    if (!*space) continue;
-    auto known = found.find(**space);
-    if (known == found.end()) {
-      const auto reading = mounts_of(process, find);
-      if (!reading) return reading.error();
-      // Only a table that was read stands for its namespace: a zombie's is empty.
-      if (reading->lines == 0) continue;
-      known = found.emplace(**space, std::nullopt).first;
-      if (!reading->kept.empty()) known->second = reading->kept.front().mount_point;
-    }
-    if (known->second && visit(number, *known->second) == Visit::kStop) return {};
+    const auto found = namespaces.sought_in(concat(proc, '/', number));
+    if (!found) return found.error();
+    if (*found && visit(number, **found) == Visit::kStop) return {};
   }
   return {};
 }

@@ -93,7 +93,15 @@ Status LvBackend::set_retained(const VolumeSpec& spec, const Pool& pool, Retaine
   if (!*found) return {};
   const LogicalVolume& volume = **found;
   if (!is_owned(volume, spec)) return strangers(volume, " cannot be kept for this claim");
-  if (volume.ownership->retained == (retained == Retained::kYes)) return {};
+  const bool wanted = retained == Retained::kYes;
+  // Both say it: LVM's metadata may be put back to what they were before.
+  auto record = parts_.records.load(spec.name);
+  if (!record) return record.error();
+  if (*record && (*record)->retained != wanted) {
+    (*record)->retained = wanted;
+    if (auto saved = parts_.records.save(**record); !saved) return saved;
+  }
+  if (volume.ownership->retained == wanted) return {};
   return lvm_.tag_retained(volume, retained);
 }
 
@@ -117,7 +125,30 @@ Result<std::optional<LogicalVolume>> LvBackend::find_or_prove_gone(const VolumeS
     return Error(ErrorCode::kUnavailable,
                  concat("cannot tell whether ", group, '/', spec.name.text(),
                         " is gone: ", seen.error().message()));
+  if (auto gone = check_gone(spec.name, group, *record); !gone) return gone.error();
   return std::optional<LogicalVolume>();
+}
+
+// LVM does not know the name. Then nothing is forgotten of a volume that has got another one, nor
+// of one whose device is there: LVM's metadata are older than that.
+Status LvBackend::check_gone(const VolumeName& name, const std::string& group,
+                             const std::optional<Record>& record) {
+  if (record && !record->device_uuid.empty()) {
+    const auto renamed = lvm_.find_device(record->device_uuid);
+    if (!renamed) return renamed.error();
+    if (*renamed)
+      return Error(ErrorCode::kInvalid,
+                   concat("the volume is called ", (*renamed)->group, '/', (*renamed)->name,
+                          " now; give it its name back with `lvrename ", (*renamed)->group, ' ',
+                          (*renamed)->name, ' ', name.text(), '`'));
+  }
+  const auto device = parts_.devices.mapper_uuid(device_path(group, name.text()));
+  if (!device) return {};
+  return Error(ErrorCode::kCorrupt,
+               concat("LVM does not know logical volume ", group, '/', name.text(),
+                      ", and its device is there: LVM's metadata are older than the volume; bring "
+                      "newer ones back (`vgcfgrestore --list ",
+                      group, "`)"));
 }
 
 Status LvBackend::resume(const Record& record, const NodeConfig& config) {
@@ -269,6 +300,8 @@ Status LvBackend::settle_volume(const LogicalVolume& volume) {
                               .fs_type = volume.ownership->fs_type,
                               .size = volume.ownership->size,
                               .backend = volume.thin_pool.empty() ? Backend::kLvm : Backend::kThin,
+                              .grow_file_system = true,  // nobody knows whether it has grown
+                              .retained = volume.ownership->retained,
                               .access = *record ? (*record)->access : PromisedAccess()});
 }
 

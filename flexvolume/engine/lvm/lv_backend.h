@@ -40,6 +40,8 @@ class LvBackend final : public VolumeBackend {
   Result<std::optional<Space>> thin_space(const Pool& pool, const std::string& id, Bytes extent);
   Result<std::optional<LogicalVolume>> find_or_prove_gone(const VolumeSpec& spec,
                                                           const std::string& group);
+  Status check_gone(const VolumeName& name, const std::string& group,
+                    const std::optional<Record>& record);
   Result<Removal> forget(const VolumeName& name);
   Status settle_volume(const LogicalVolume& volume);
 

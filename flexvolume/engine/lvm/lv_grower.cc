@@ -20,8 +20,10 @@ Status LvGrower::run(Bytes size) {
   if (!mounts->writable.empty()) return grow_file_system(std::move(*record), mounts->writable);
   if (mounts->none)
     if (auto hidden = check_not_hidden(); !hidden) return hidden;
-  // The record has it, and the next mount, or the next look, completes it.
-  return {};
+  // The next mount, or the next look, completes it, whoever has extended the logical volume.
+  if (record->grow_file_system) return {};
+  record->grow_file_system = true;
+  return parts_.records.save(*record);
 }
 
 // Through one that is read-only no file system grows; unmounted, neither XFS nor ext4 does without

@@ -132,6 +132,7 @@ Status LvMaker::load_record() {
 
 Status LvMaker::create() {
   if (auto sized = check_size(spec_.backend, spec_.fs_type, spec_.size); !sized) return sized;
+  if (auto nowhere = check_nowhere_else(); !nowhere) return nowhere;
   auto attempt = random_attempt();
   if (!attempt) return attempt.error();
   record_.attempt = std::move(*attempt);
@@ -149,6 +150,25 @@ Status LvMaker::create() {
   parts_.log.info("logical volume made", {{"volume", spec_.name.text()}, {"group", group_}});
   now_ = Situation{
       .record = RecordState::kIntent, .lv = LvState::kCreated, .content = Content::kBlank};
+  return {};
+}
+
+// The promise may be of a time before the volume, and node.conf name another group since. What LVM
+// has there is active as a rule, and the kernel's list costs no program.
+Status LvMaker::check_nowhere_else() {
+  const auto devices = parts_.devices.mapper_devices();
+  if (!devices) return devices.error();
+  const std::string own = device_.substr(device_.rfind('/') + 1);
+  const std::string of_none = device_path("", spec_.name.text());
+  const std::string end = of_none.substr(of_none.rfind('/') + 1);
+  for (const MapperDevice& device : *devices)
+    if (device.name != own && device.name.ends_with(end))
+      return Error(
+          ErrorCode::kDenied,
+          concat("device ", device.name,
+                 " has the volume's name, on another volume group "
+                 "than \"",
+                 group_, "\"; correct node.conf, or remove that volume if nobody needs it"));
   return {};
 }
 
@@ -287,6 +307,8 @@ Status LvMaker::format() {
 
 Status LvMaker::mark_ready() {
   record_.attempt = std::string(attempt());
+  // The record that knew whether it has grown since is lost, or older.
+  if (now_.tagged_ready) record_.grow_file_system = true;
   if (auto saved = save(RecordState::kReady); !saved) return saved;
   attempt_made_here_.clear();
   parts_.log.info("volume ready", {{"volume", spec_.name.text()}, {"device", device_}});

@@ -35,6 +35,7 @@ class LvMaker {
   Status check_node();
   Status activate();
   Status check_half_made();
+  Status check_nowhere_else();
   bool may_be_untold() const;
   std::string fs_uuid() const;
   const std::string& attempt() const;  // of the lvcreate that made what is there

@@ -44,6 +44,12 @@ Result<Removal> LvRemover::run(const VolumeSpec& spec, const LogicalVolume& volu
   if (volume.open)
     return Error(ErrorCode::kBusy, concat("logical volume ", volume.group, '/', volume.name,
                                           " is in use and is not removed yet"));
+  if (volume.has_snapshots)
+    return Error(ErrorCode::kBusy,
+                 concat("logical volume ", volume.group, '/', volume.name,
+                        " has a snapshot, which would go with it: remove the snapshot first "
+                        "(`lvs -o lv_name,origin ",
+                        volume.group, "`)"));
   // What is wiped must be this volume's, to the last extent.
   Resumer resumer(parts_);
   const auto resumed =
@@ -52,6 +58,8 @@ Result<Removal> LvRemover::run(const VolumeSpec& spec, const LogicalVolume& volu
   const auto half_made = never_used(spec, volume);
   if (!half_made) return half_made.error();
   const bool wipes = spec.on_delete != OnDelete::kNone && !*half_made;
+  if (wipes)
+    if (auto through = check_cache(volume); !through) return through.error();
   const auto mended = resumer.mend_size(volume);
   // What is at the device's path is of no account where nothing is wiped: LVM is told the LV's
   // uuid.
@@ -94,6 +102,20 @@ Result<bool> LvRemover::never_used(const VolumeSpec& spec, const LogicalVolume& 
   if (!record) return record.error();
   if (*record && (*record)->state >= RecordState::kReady) return false;
   return parts_.lvm.is_half_made(volume);
+}
+
+// A cache that holds writes back holds back the zeros, and lvremove throws them away with it.
+Status LvRemover::check_cache(const LogicalVolume& volume) {
+  if (!volume.cached) return {};
+  const auto through = parts_.lvm.writes_through(volume);
+  if (!through) return through.error();
+  if (*through) return {};
+  const std::string lv = concat(volume.group, '/', volume.name);
+  return Error(ErrorCode::kBusy,
+               concat("logical volume ", lv,
+                      " has a cache that holds writes back, so that its blocks cannot be wiped; "
+                      "take the cache away with `lvconvert --uncache ",
+                      lv, '`'));
 }
 
 // The last look before data is destroyed: the path leads to the very LV whose tags were read.

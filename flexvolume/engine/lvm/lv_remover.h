@@ -28,6 +28,7 @@ class LvRemover {
  private:
   Result<Record> announce(const VolumeSpec& spec, const LogicalVolume& volume);
   Result<bool> never_used(const VolumeSpec& spec, const LogicalVolume& volume);
+  Status check_cache(const LogicalVolume& volume);
   Status check_device(const LogicalVolume& volume, const std::string& device);
   Result<Removal> wipe(Record record, const VolumeSpec& spec, const LogicalVolume& volume);
   Status discard(const std::string& device, Bytes size);

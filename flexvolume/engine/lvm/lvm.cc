@@ -26,6 +26,21 @@ constexpr std::string_view kPassOverSuspended = " devices/ignore_suspended_devic
 
 std::string by_uuid(const LogicalVolume& volume) { return concat("lv_uuid=\"", volume.uuid, '"'); }
 
+// As LVM writes it; empty where it is no device of an LV. "LVM-", 32 letters and digits of the
+// group and 32 of the LV (lib/uuid/uuid.c, id_write_format).
+std::string lv_uuid_of(std::string_view device_uuid) {
+  constexpr std::size_t kId = 32;
+  constexpr std::string_view kStart = "LVM-";
+  if (!device_uuid.starts_with(kStart) || device_uuid.size() != kStart.size() + 2 * kId) return {};
+  std::string uuid(device_uuid.substr(kStart.size() + kId));
+  const bool plain = std::all_of(uuid.begin(), uuid.end(), [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  });
+  if (!plain) return {};
+  for (const std::size_t at : {6, 11, 16, 21, 26, 31}) uuid.insert(at, 1, '-');
+  return uuid;
+}
+
 }  // namespace
 
 // LVM takes no more than one --config.
@@ -94,6 +109,19 @@ Result<std::vector<LogicalVolume>> Lvm::find_anywhere(const VolumeName& name) {
                                    {"--select", concat("lv_name=\"", name.text(), '"')});
   if (!report) return report.error();
   return parse_logical_volumes(*report);
+}
+
+Result<std::optional<LogicalVolume>> Lvm::find_device(std::string_view device_uuid) {
+  const std::string uuid = lv_uuid_of(device_uuid);
+  if (uuid.empty()) return std::optional<LogicalVolume>();
+  const auto report = this->report("lvs", concat("vg_name,vg_uuid,", kVolumeOnlyColumns),
+                                   {"--select", concat("lv_uuid=\"", uuid, '"')});
+  if (!report) return report.error();
+  auto found = parse_logical_volumes(*report);
+  if (!found) return found.error();
+  for (LogicalVolume& volume : *found)
+    if (volume.device_uuid == device_uuid) return std::optional(std::move(volume));
+  return std::optional<LogicalVolume>();
 }
 
 Result<std::optional<LogicalVolume>> Lvm::find(std::string_view group, const VolumeName& name) {
@@ -182,6 +210,12 @@ Result<bool> Lvm::is_half_made(const LogicalVolume& volume) {
   const auto report = this->report("lvs", kComponentColumns, {"-a", "--", volume.group});
   if (!report) return report.error();
   return parse_half_made(*report, volume.name);
+}
+
+Result<bool> Lvm::writes_through(const LogicalVolume& volume) {
+  const auto report = this->report("lvs", kCacheModeColumn, {"--select", by_uuid(volume)});
+  if (!report) return report.error();
+  return parse_writes_through(*report);
 }
 
 Status Lvm::make_node(const LogicalVolume& volume) {

@@ -43,6 +43,9 @@ class Lvm {
   // The LVs of that name on all groups.
   Result<std::vector<LogicalVolume>> find_anywhere(const VolumeName& name);
 
+  // The LV that device-mapper's uuid is of, whatever its name is by now.
+  Result<std::optional<LogicalVolume>> find_device(std::string_view device_uuid);
+
   // The same on one group, and all LVs of one, ours and strangers'. They ask nobody but that group,
   // and pass over disks that are suspended: neither another group's lock nor a hanging disk keeps
   // them, and they do not wait for the volume that they are asked about. kFailed when the group is
@@ -83,6 +86,8 @@ class Lvm {
   // Whether the lvcreate of it was killed before the LV could ever be used: LVM takes it for whole,
   // and does not activate it.
   Result<bool> is_half_made(const LogicalVolume& volume);
+  // Whether the cache of a cached LV keeps nothing back from the LV's own disk.
+  Result<bool> writes_through(const LogicalVolume& volume);
   // The node of an active LV's device in /dev/mapper, where it is not there or leads elsewhere.
   Status make_node(const LogicalVolume& volume);
 

@@ -45,8 +45,12 @@ Result<LogicalVolume> parse_volume(JsonView row) {
   volume.open = has_device && !row["lv_device_open"].text().empty();
   // A cached volume names the pool of its cache there.
   const auto layout = split(row["lv_layout"].text(), ',');
-  if (std::find(layout.begin(), layout.end(), "thin") != layout.end())
-    volume.thin_pool = row["pool_lv"].text();
+  const auto is = [&](std::string_view kind) {
+    return std::find(layout.begin(), layout.end(), kind) != layout.end();
+  };
+  if (is("thin")) volume.thin_pool = row["pool_lv"].text();
+  volume.cached = is("cache") || is("writecache");
+  volume.has_snapshots = row["lv_role"].text().find("thickorigin") != std::string_view::npos;
   const auto tags = split(row["lv_tags"].text(), ',');
   volume.ownership = parse_tags(tags);
   volume.owned = std::find(tags.begin(), tags.end(), kOwnerTag) != tags.end();
@@ -116,9 +120,18 @@ Result<ComponentRow> parse_component(JsonView row) {
 
 Result<unsigned> parse_id(JsonView row) { return count_in(row, kThinIdColumn); }
 
+Result<std::string> parse_cache_mode(JsonView row) {
+  return std::string(row[kCacheModeColumn].text());
+}
+
 Result<Bytes> parse_disk(JsonView row) { return bytes_in(row, "pv_free"); }
 
 }  // namespace
+
+bool Inventory::is_retained(std::string_view volume) const {
+  return std::any_of(retained.begin(), retained.end(),
+                     [&](const RetainedVolume& kept) { return kept.name == volume; });
+}
 
 Result<std::vector<VolumeGroup>> parse_volume_groups(std::string_view report) {
   return parse_rows<VolumeGroup>(report, "vg", parse_group);
@@ -171,6 +184,14 @@ Result<bool> parse_half_made(std::string_view report, std::string_view volume) {
   return std::any_of(rows->begin(), rows->end(), [&](const ComponentRow& row) {
     return row.name.starts_with(start) && !row.hidden &&
            row.name.find_first_not_of("0123456789", start.size()) == std::string::npos;
+  });
+}
+
+Result<bool> parse_writes_through(std::string_view report) {
+  const auto modes = parse_rows<std::string>(report, "lv", parse_cache_mode);
+  if (!modes) return modes.error();
+  return !modes->empty() && std::all_of(modes->begin(), modes->end(), [](const std::string& mode) {
+    return mode == "writethrough" || mode == "passthrough";
   });
 }
 

@@ -18,13 +18,14 @@ namespace flexlocal::engine {
 // The columns that the parsers need.
 inline constexpr std::string_view kGroupColumns = "vg_name,vg_uuid,vg_size,vg_free,vg_extent_size";
 inline constexpr std::string_view kVolumeOnlyColumns =
-    "lv_name,lv_uuid,lv_size,lv_tags,lv_device_open,lv_active,lv_layout,pool_lv";
+    "lv_name,lv_uuid,lv_size,lv_tags,lv_device_open,lv_active,lv_layout,lv_role,pool_lv";
 inline constexpr std::string_view kThinPoolColumns =
     "lv_name,lv_size,pool_lv,data_percent,metadata_percent,zero,lv_health_status,lv_skip_"
     "activation";
 inline constexpr std::string_view kComponentColumns =
     "lv_name,lv_parent,lv_active,lv_device_open,lv_permissions";
 inline constexpr std::string_view kThinIdColumn = "thin_id";
+inline constexpr std::string_view kCacheModeColumn = "cache_mode";
 inline constexpr std::string_view kDiskColumns = "vg_name,pv_name,pv_free";
 
 struct VolumeGroup {
@@ -43,6 +44,8 @@ struct LogicalVolume {
   bool open = false;  // somebody has the device open: a mount, most often
   bool active = false;
   std::string thin_pool;               // of a thin volume; a cache's pool is none
+  bool has_snapshots = false;          // that are removed with it; those of a thin volume are not
+  bool cached = false;                 // an administrator has put a cache before it
   std::optional<Ownership> ownership;  // nothing: a stranger's
   bool owned = false;  // it has our owner tag, as a pool's shared volume, which is no claim's
 };
@@ -107,6 +110,8 @@ struct Inventory {
   std::vector<LogicalVolume> shared{};  // of pools' shared file systems
   std::vector<std::string> unseen{};    // pools with quota-size that cannot be seen now
   std::set<std::string> behind{};       // volumes whose file system has not grown with them yet
+
+  bool is_retained(std::string_view volume) const;
 };
 
 // What `vgs` and `lvs` printed with --reportformat json. kCorrupt when it is not that.
@@ -122,6 +127,9 @@ Result<std::vector<std::string>> parse_idle_components(std::string_view report,
 // Of the same: whether the mirror's metadata are not hidden, which no lvcreate leaves that came to
 // its end: it wipes them as it wipes volumes.
 Result<bool> parse_half_made(std::string_view report, std::string_view volume);
+// Of `lvs` with one cached volume: whether what is written to it is on its own disk when the write
+// ends, and on the cache's besides.
+Result<bool> parse_writes_through(std::string_view report);
 // Of `lvs` with one thin volume: the pool's number for it. kNotFound when there is no such volume.
 Result<unsigned> parse_thin_id(std::string_view report);
 // Of `vgs` with a row for each disk: what is free there.

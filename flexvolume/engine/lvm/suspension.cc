@@ -158,9 +158,39 @@ Status Resumer::finish(const LogicalVolume& volume) {
   return *finished ? Status() : finish_found(volume);
 }
 
+// What an lvextend left that had not committed has no file system in it yet: that grows last.
+Status Resumer::check_not_cut(const LogicalVolume& volume) {
+  const std::string device = device_path(volume.group, volume.name);
+  const auto state = mapper_state_of(device);
+  if (!state) return state.error();
+  if (!*state || (*state)->size <= volume.size) return {};
+  const auto table = parts_.mounter.table();
+  if (!table) return table.error();
+  Bytes used;
+  for (const MountEntry& entry : *table) {
+    if (entry.source != device || entry.root != "/" || entry.fs_type != "xfs") continue;
+    // The XFS's own word: on the disk it may stand somewhat later.
+    if (const auto size = parts_.devices.xfs_size(entry.mount_point)) used = std::max(used, *size);
+  }
+  if (!(*state)->suspended) {
+    const auto start = parts_.devices.read(device, Bytes(0), kSuperblockBytes);
+    if (!start) return start.error();
+    used = std::max(used, file_system_size(*start));
+  }
+  if (used <= volume.size) return {};
+  return Error(
+      ErrorCode::kCorrupt,
+      concat("the file system on ", device, " has ", to_string(used), ", and logical volume ",
+             volume.group, '/', volume.name, " only ", to_string(volume.size),
+             ": LVM's metadata are older than the volume; nothing is changed, bring newer "
+             "ones back (`vgcfgrestore --list ",
+             volume.group, "`)"));
+}
+
 // A pool comes first: to refresh a volume on a pool that is suspended waits for the pool.
 Status Resumer::finish_found(const LogicalVolume& volume) {
   const std::string what = concat("logical volume ", volume.group, '/', volume.name);
+  if (auto whole = check_not_cut(volume); !whole) return whole;
   if (auto pool = finish_pool_locked(volume.group, volume.thin_pool); !pool) return pool;
   if (auto refreshed = parts_.lvm.refresh(volume); !refreshed)
     return refreshed.error().context(concat("finishing what a killed command left of ", what));

@@ -47,6 +47,8 @@ class Resumer {
   Result<bool> finish_if(const std::string& group, const VolumeName& name, const IsMeant& is_meant);
 
   // The same, where the device has another size than the LV, of which `seen` may be an older view.
+  // All of these give kCorrupt, and change nothing, where that would cut off the end of the file
+  // system: LVM's metadata were put back to what they were before it grew.
   Status mend_size(const LogicalVolume& seen);
 
   // All volumes with our owner tag on node.conf's groups, and node.conf's thin pools. Reads sysfs
@@ -64,6 +66,7 @@ class Resumer {
   // An LV that is not active is.
   Result<bool> is_finished(const LogicalVolume& volume);
   Status finish_found(const LogicalVolume& volume);
+  Status check_not_cut(const LogicalVolume& volume);
   Status finish_volumes(const std::string& group, const std::vector<MapperRow>& rows);
   Status finish_thin_pool(const Pool& pool, const std::vector<MapperRow>& rows);
   Status finish_pool_locked(const std::string& group, const std::string& pool);

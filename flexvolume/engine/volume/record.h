@@ -48,7 +48,7 @@ struct Record {
   std::uint32_t project_id = 0;   // of a quota folder; never 0 then
   bool grow_file_system = false;  // the device has grown and the file system has not yet
   Bytes wiped{};                  // kWiping: how much of the device is zero by now
-  bool retained = false;          // of a quota folder, see Retained; an LV's tags say it themselves
+  bool retained = false;          // see Retained; an LV's tags say it, too
   PromisedAccess access{};
 };
 

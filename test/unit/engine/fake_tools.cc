@@ -137,7 +137,7 @@ CommandOutput FakeHost::lvs(const Command& command, std::string_view table) cons
   JsonWriter json;
   json.begin_object().key("report").begin_array().begin_object().key(table).begin_array();
   for (const auto& [key, volume] : volumes) {
-    if (!only.empty() && key.substr(5) != only) continue;
+    if (!only.empty() && key.substr(5) != only && volume.uuid != only) continue;
     json.begin_object()
         .member("vg_name", "data")
         .member("vg_uuid", "vg-")

@@ -1,8 +1,14 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -147,6 +153,43 @@ TEST_CASE("all processes' tables are looked at, and a table that cannot be read 
   fs::remove(proc + "/17/mountinfo");
   CHECK_FALSE(find_user_anywhere(proc, folder).ok());
   CHECK_FALSE(find_user_anywhere(fake.folder + "/nothing", folder).ok());
+}
+
+// On the real /proc: a child whose first thread has ended, while another one goes on.
+TEST_CASE("a process whose first thread has ended is a user like others") {
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    pthread_t thread;
+    if (::pthread_create(
+            &thread, nullptr,
+            [](void*) -> void* {
+              for (;;) ::pause();
+            },
+            nullptr) != 0)
+      ::_exit(1);
+    ::syscall(SYS_exit, 0);  // this thread alone
+  }
+  const std::string number = concat(child);
+  const auto is_zombie = [&] {
+    const auto status = read_file(concat("/proc/", number, "/status"));
+    return status && status->find("State:\tZ") != std::string::npos;
+  };
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!is_zombie() && std::chrono::steady_clock::now() < end) ::sched_yield();
+  CHECK(is_zombie());
+  int visits = 0;
+  const auto visited = visit_users(
+      "/proc", [&](const std::string& process) { return process == number; },
+      [](const MountEntry& entry) { return entry.mount_point == "/"; },
+      [&](const std::string&, const std::string&) {
+        ++visits;
+        return Visit::kGoOn;
+      });
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  CHECK(visited.ok());
+  CHECK(visits == 1);
 }
 
 struct Heap {
