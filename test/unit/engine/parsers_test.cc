@@ -76,6 +76,46 @@ TEST_CASE("lvs -a: the components that are active though nobody uses them, at ev
   CHECK(idle({row("tp", "tp", kIdle)}).ok());  // one that is its own parent is no endless walk
 }
 
+TEST_CASE("lvs: a snapshot's origin, and a cache that keeps nothing back") {
+  const auto volume = [](std::string_view layout, std::string_view role) {
+    const auto all = parse_logical_volumes(concat(
+        R"({"report":[{"lv":[{"vg_name":"data","vg_uuid":"g","lv_name":"v","lv_uuid":"u",)",
+        R"("lv_size":"4194304","lv_layout":")", layout, R"(","lv_role":")", role, "\"}]}]}"));
+    REQUIRE(all.ok());
+    return all->at(0);
+  };
+  CHECK(volume("linear", "public,origin,thickorigin").has_snapshots);
+  CHECK_FALSE(volume("thin,sparse", "public,origin,thinorigin").has_snapshots);
+  CHECK_FALSE(volume("linear", "public").has_snapshots);
+  CHECK(volume("cache", "public,cache").cached);
+  CHECK(volume("writecache", "public").cached);
+  CHECK_FALSE(volume("linear", "public").cached);
+  const auto through = [](std::string_view mode) {
+    return *parse_writes_through(concat(R"({"report":[{"lv":[{"cache_mode":")", mode, "\"}]}]}"));
+  };
+  CHECK(through("writethrough"));
+  CHECK_FALSE(through("writeback"));
+  CHECK_FALSE(through(""));
+  CHECK_FALSE(*parse_writes_through(R"({"report":[{"lv":[]}]})"));
+}
+
+TEST_CASE("how large a file system is stands in its start") {
+  std::string xfs(kSuperblockBytes, '\0');
+  xfs.replace(0, 16, std::string_view("XFSB\0\0\x10\0\0\0\0\1\0\0\0\2", 16));
+  CHECK(file_system_size(xfs) == Bytes(4096 * 0x100000002ULL));
+  std::string ext4(kSuperblockBytes, '\0');
+  ext4.replace(1080, 2, "\x53\xef");
+  ext4.replace(1024 + 4, 4, std::string_view("\0\0\2\0", 4));
+  ext4[1024 + 24] = 2;
+  CHECK(file_system_size(ext4) == Bytes(4096ULL << 17U));
+  ext4[1024 + 336] = 1;
+  CHECK(file_system_size(ext4) == Bytes(4096ULL << 17U));
+  ext4[1024 + 96] = '\x80';
+  CHECK(file_system_size(ext4) == Bytes(4096 * ((1ULL << 32U) + (1ULL << 17U))));
+  CHECK(file_system_size(std::string(kSuperblockBytes, '\0')) == Bytes(0));
+  CHECK(file_system_size("XFSB") == Bytes(0));
+}
+
 TEST_CASE("lvs: a thin volume's pool; a cache's is none") {
   const auto pool = [](std::string_view layout, std::string_view name) {
     const auto volumes = parse_logical_volumes(
