@@ -94,11 +94,13 @@ set_disk() {
   esac | dd of="$device" bs=64k conv=fsync,nocreat status=none
 }
 
-# what_there_is: what a refusal must not change: tags, record, and the device, that nothing is written to.
+# what_there_is: what a refusal must not change: tags, record, and the device, that nothing is written to. A
+# promise may have become the intent of an lvcreate that failed, for which the table has the same answers.
 what_there_is() {
   local node content
   lvs --noheadings -o lv_name,lv_uuid,lv_size,lv_tags "$group"
-  [ ! -e "$records/$name" ] || cat "$records/$name"
+  [ ! -e "$records/$name" ] ||
+    sed -E 's/"state":"(promised|intent)",("attempt".*"volumeGroup":"[^"]*",)?/"state":"promised",/' "$records/$name"
   [ -b "$device" ] || return 0
   node=$(stat -c %Hr:%Lr "$device")
   read -ra content <"/sys/dev/block/$node/stat"
