@@ -27,6 +27,8 @@ at_tool_steps() {
   count_tool_steps "$3"
   [ "$phase" = both ] || step=$(((total + samples - 1) / samples))
   for ((n = (step + 1) / 2; n <= total; n += step)); do
+    # Each growth is a little more, and there are hundreds.
+    [ "$grown" -lt 560 ] || start_with "$1" "$2"
     victim=tool
     [ $((times % 2)) = 0 ] || victim=both
     kill_a_tool "$@"

@@ -57,7 +57,11 @@ sectors() { device_of "$name" && blockdev --getsz "$device"; }
   keep_metadata
   volume_name 1 && mount_volume "$name" && expect_success
   echo precious >"$folder/file"
+  engine_call inventory && expect_success
+  [[ $answer != *'"free":0,'* ]] || fail "it offers no room: $answer"
   go_back
+  engine_call inventory
+  [[ $answer == *'"free":0,'* ]] || fail "it offers room: $answer"
   for state in mounted unmounted; do
     engine_call remove "$options"
     expect_failure "LVM's metadata are older than the volume"

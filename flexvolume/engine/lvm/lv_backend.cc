@@ -9,6 +9,7 @@
 #include "flexvolume/engine/lvm/lv_remover.h"
 #include "flexvolume/engine/lvm/suspension.h"
 #include "flexvolume/engine/lvm/thin_room.h"
+#include "flexvolume/engine/lvm/unknown_devices.h"
 #include "flexvolume/engine/volume/volume_lock.h"
 
 namespace flexlocal::engine {
@@ -173,11 +174,14 @@ Result<Inventory> LvBackend::inventory(const NodeConfig& config) {
   const auto without = is_without_lvm(config);
   if (!without) return without.error();
   if (*without) return Inventory{};
+  const auto before = parts_.devices.mapper_devices();
+  if (!before) return before.error();
   auto inventory = lvm_.inventory();
   if (!inventory) return inventory;
   auto spaces = this->spaces(config, inventory->groups);
   if (!spaces) return spaces.error();
   inventory->spaces = std::move(*spaces);
+  if (auto withheld = withhold_room(*inventory, *before); !withheld) return withheld.error();
   for (const LogicalVolume& volume : inventory->volumes)
     inventory->holdings.push_back({volume.name,
                                    volume.thin_pool.empty()
@@ -185,6 +189,25 @@ Result<Inventory> LvBackend::inventory(const NodeConfig& config) {
                                        : concat("thin:", volume.group, '/', volume.thin_pool),
                                    volume.size});
   return inventory;
+}
+
+// What is made next on such a group may get the extents of a volume that is in use.
+Status LvBackend::withhold_room(Inventory& inventory, const std::vector<MapperDevice>& before) {
+  const auto groups = groups_behind_devices(lvm_, parts_.devices, before, inventory);
+  if (!groups) return groups.error();
+  for (const std::string& group : *groups) {
+    parts_.log.error(
+        "LVM's metadata are older than a volume that is there; nothing is offered of "
+        "its group until newer ones are back (vgcfgrestore --list)",
+        {{"group", group}});
+    for (Space& space : inventory.spaces) {
+      if (space.id != concat("group:", group) && !space.id.starts_with(concat("thin:", group, '/')))
+        continue;
+      space.free = Bytes();
+      space.disks.assign(space.disks.size(), Bytes());
+    }
+  }
+  return {};
 }
 
 // A node that has only quota folders, on a file system of its administrator's, needs no LVM.

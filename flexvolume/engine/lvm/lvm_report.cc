@@ -110,11 +110,19 @@ struct ComponentRow {
   bool hidden = false;
 };
 
+// Of a device that has got no table yet, so that nothing can use it, LVM knows neither how it is
+// open nor who may write to it.
+bool is_idle(JsonView row) {
+  if (row["lv_active"].text() != "active") return false;
+  const std::string_view open = row["lv_device_open"].text();
+  const std::string_view permissions = row["lv_permissions"].text();
+  return (open.empty() && permissions == "writeable") ||
+         (open == "unknown" && permissions == "unknown");
+}
+
 Result<ComponentRow> parse_component(JsonView row) {
   return ComponentRow{std::string(without_brackets(row["lv_name"].text())),
-                      std::string(without_brackets(row["lv_parent"].text())),
-                      row["lv_active"].text() == "active" && row["lv_device_open"].text().empty() &&
-                          row["lv_permissions"].text() == "writeable",
+                      std::string(without_brackets(row["lv_parent"].text())), is_idle(row),
                       row["lv_name"].text().starts_with('[')};
 }
 

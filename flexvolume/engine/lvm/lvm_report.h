@@ -121,7 +121,7 @@ Result<std::vector<LogicalVolume>> parse_logical_volumes(std::string_view report
 Result<ThinPool> parse_thin_pool(std::string_view report, std::string_view name);
 // Of `lvs -a` with a group's volumes: those hidden ones that the volume is made of (a thin pool's
 // data and metadata, a mirror's images), and those that these are made of, which are active,
-// writable and not open.
+// writable and not open, or have no table yet.
 Result<std::vector<std::string>> parse_idle_components(std::string_view report,
                                                        std::string_view volume);
 // Of the same: whether the mirror's metadata are not hidden, which no lvcreate leaves that came to

@@ -7,6 +7,7 @@
 #include "flexvolume/engine/host/mount_table.h"
 #include "flexvolume/engine/host/node_config.h"
 #include "flexvolume/engine/lvm/lvm.h"
+#include "flexvolume/engine/lvm/unknown_devices.h"
 #include "flexvolume/engine/volume/record.h"
 #include "test/unit/engine/fake_host.h"
 
@@ -54,6 +55,8 @@ TEST_CASE("lvs -a: the components that are active though nobody uses them, at ev
       R"("lv_active":"active","lv_device_open":"open","lv_permissions":"writeable")";
   constexpr std::string_view kDown =
       R"("lv_active":"","lv_device_open":"unknown","lv_permissions":"writeable")";
+  constexpr std::string_view kWithoutTable =
+      R"("lv_active":"active","lv_device_open":"unknown","lv_permissions":"unknown")";
   constexpr std::string_view kByPerson =
       R"("lv_active":"active","lv_device_open":"","lv_permissions":"read-only-override")";
   const auto idle = [&](std::initializer_list<std::string> rows) {
@@ -64,6 +67,7 @@ TEST_CASE("lvs -a: the components that are active though nobody uses them, at ev
                row("tp_tmeta", "tp", kIdle), row("other_tmeta", "other", kIdle)}) ==
         std::vector<std::string>{"tp_tmeta", "tp_tdata_rimage_0"});
   CHECK(idle({row("tp_tdata", "tp", kDown), row("tp_tmeta", "tp", kByPerson)})->empty());
+  CHECK(idle({row("tp_tdata", "tp", kWithoutTable)})->size() == 1);
   const auto half_made = [&](std::string_view name) {
     return *parse_half_made(
         concat(R"({"report":[{"lv":[{"lv_name":")", name, R"(","lv_parent":"",)", kIdle, "}]}]}"),
@@ -97,6 +101,21 @@ TEST_CASE("lvs: a snapshot's origin, and a cache that keeps nothing back") {
   CHECK_FALSE(through("writeback"));
   CHECK_FALSE(through(""));
   CHECK_FALSE(*parse_writes_through(R"({"report":[{"lv":[]}]})"));
+}
+
+TEST_CASE("device-mapper's name of a logical volume, hyphens doubled") {
+  const auto parsed = [](std::string_view name) {
+    const MapperName mapped = parse_mapper_name(name);
+    return concat(mapped.group, '|', mapped.volume);
+  };
+  CHECK(parsed("data-v") == "data|v");
+  CHECK(parsed("my--data-pvc--1--2") == "my-data|pvc-1-2");
+  CHECK(parsed("a---v") == "a-|v");
+  CHECK(parsed("data-v-cow") == "|");
+  CHECK(parsed("data-tp-tpool") == "|");
+  CHECK(parsed("mpatha") == "|");
+  CHECK(parsed("data-") == "|");
+  CHECK(parsed("") == "|");
 }
 
 TEST_CASE("how large a file system is stands in its start") {
