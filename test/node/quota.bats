@@ -133,6 +133,23 @@ teardown() {
   expect_size $((64 << 20))
 }
 
+@test "a node that has nothing of LVM makes, shows, grows and removes quota folders" {
+  local tool lines=('[tool]')
+  for tool in dmsetup lvchange lvcreate lvextend lvremove lvs vgs; do lines+=("$tool = /nowhere/$tool"); done
+  configure_quota "${lines[@]}"
+  volume_name 1 && made "$name"
+  engine_call inventory && expect_success
+  [[ $answer == *'"id":"quota:default"'*'"volume":"'"$name"* ]] || fail "$answer"
+  engine_call settle && expect_success
+  engine_call resume-suspended && expect_success
+  engine_call grow "$options" $((64 << 20)) && expect_success
+  expect_size $((64 << 20))
+  "$plugin" list | grep -q "$name" || fail "$("$plugin" list)"
+  call unmount "$folder" && expect_success
+  engine_call remove "$options" && expect_success
+  expect_no_volume
+}
+
 @test "growing past the pool is refused with figures and changes nothing" {
   volume_name 1 && made "$name"
   engine_call grow "$options" $((8 << 30))

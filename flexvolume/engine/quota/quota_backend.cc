@@ -152,7 +152,7 @@ Result<QuotaFolder> QuotaBackend::find_or_make(QuotaPool& pool, const VolumeSpec
   if (!found) return found.error();
   if (*found) return std::move(**found);
   const std::string path = pool.shared().host_path(Area::kVolumes, name);
-  const auto buried = QuotaRemoval(folders_, tuning_, pool, spec).is_buried();
+  const auto buried = QuotaRemoval(tuning_, pool, spec).is_buried();
   if (!buried) return buried.error();
   if (*buried) return being_removed(spec);
   if (!record) return unpromised(spec);
@@ -202,7 +202,7 @@ Result<Removal> QuotaBackend::remove(const VolumeSpec& spec, const Pool& pool) {
 }
 
 Result<Removal> QuotaBackend::remove_from(QuotaPool& pool, const VolumeSpec& spec) {
-  QuotaRemoval removal(folders_, tuning_, pool, spec);
+  QuotaRemoval removal(tuning_, pool, spec);
   const auto found = removal.find_removable();
   if (!found) return found.error();
   if (*found) {

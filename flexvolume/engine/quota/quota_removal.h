@@ -16,9 +16,8 @@ struct QuotaTuning {
 
 class QuotaRemoval {
  public:
-  QuotaRemoval(ProjectFolders& folders, const QuotaTuning& tuning, QuotaPool& pool,
-               const VolumeSpec& spec)
-      : folders_(folders), tuning_(tuning), pool_(pool), spec_(spec) {}
+  QuotaRemoval(const QuotaTuning& tuning, QuotaPool& pool, const VolumeSpec& spec)
+      : tuning_(tuning), pool_(pool), spec_(spec) {}
 
   // Whether the volume may be removed: nothing when it is not at its place, kDenied when it is not
   // the claim's, kBusy when it is mounted in any mount namespace or something is mounted in it.
@@ -45,7 +44,6 @@ class QuotaRemoval {
   Result<Removal> clear_folder(Area area, const std::string& name, const UniqueFd& folder,
                                std::uint32_t id);
 
-  ProjectFolders& folders_;
   const QuotaTuning& tuning_;
   QuotaPool& pool_;
   const VolumeSpec& spec_;
