@@ -16,11 +16,11 @@ namespace {
 
 constexpr const char* kOpenssl = "/usr/bin/openssl";
 
-// Up to the line "ACCEPT 127.0.0.1:<port>", for at most two seconds.
+// Up to the line "ACCEPT 127.0.0.1:<port>", for at most half a minute: it is the machine that is slow.
 std::string read_port(int fd) {
   std::string said;
   pollfd polled{fd, POLLIN, 0};
-  while (::poll(&polled, 1, 2000) > 0) {
+  while (::poll(&polled, 1, 30000) > 0) {
     char block[256];
     const ssize_t got = ::read(fd, block, sizeof block);
     if (got <= 0) break;
