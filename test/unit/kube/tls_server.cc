@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kOpenssl = "/usr/bin/openssl";
 
-// Up to the line "ACCEPT 127.0.0.1:<port>", for at most half a minute: it is the machine that is slow.
+// Up to the line "ACCEPT 127.0.0.1:<port>", which a busy machine takes a while for.
 std::string read_port(int fd) {
   std::string said;
   pollfd polled{fd, POLLIN, 0};
