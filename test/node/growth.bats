@@ -81,6 +81,20 @@ size_of() { lvs --noheadings --units m --nosuffix -o lv_size "$group/$name" | se
   done
 }
 
+@test "a mounted volume whose record says that it is behind is completed by the daemon's look" {
+  for fs_type in xfs ext4; do
+    volume_name 1 && mount_volume "$name" && expect_success
+    before=$(offers)
+    engine_call settle && expect_success
+    lvextend -qq -L +320M "$group/$name"
+    rm "$records/$name"
+    engine_call settle && expect_success
+    [ "$(offers)" -gt $((before + 250)) ] || fail "it offers $(offers) MiB of $(size_of)"
+    [[ $(<"$records/$name") != *growFileSystem* ]] || fail "$(<"$records/$name")"
+    forget_volumes
+  done
+}
+
 @test "beside a pod that only reads, a volume grows through the one that writes" {
   for fs_type in xfs ext4; do
     volume_name 1 && folder_for "$name" reader && options_for "$name" 320 shop ro

@@ -282,12 +282,28 @@ Status LvBackend::settle(const Inventory& inventory, const NodeConfig& config) {
   FirstFailure all;
   for (const LogicalVolume& volume : inventory.volumes) {
     if (!volume.ownership) continue;
-    const auto settled = settle_volume(volume);
+    const auto restored = settle_volume(volume);
     tell(resumer.mend_size(volume));
+    const auto settled = restored ? complete_growth(volume) : restored;
     if (!settled)
       all.note(settled.error().context(concat("settling ", volume.group, '/', volume.name)));
   }
   return all.status();
+}
+
+// Of a volume that was mounted when its growth was noted, as its record may be lost meanwhile: no
+// other mount completes it, and its claim waits.
+Status LvBackend::complete_growth(const LogicalVolume& volume) {
+  const auto name = VolumeName::of_claim(volume.ownership->claim_uid);
+  if (!volume.open || !name || name->text() != volume.name) return {};
+  const auto glance = parts_.records.load(*name);
+  if (!glance) return glance.error();
+  if (!*glance || (*glance)->state != RecordState::kReady || !(*glance)->grow_file_system)
+    return {};
+  const auto lock = lock_volume(parts_.locks, *name);
+  if (!lock) return lock.error();
+  return finish_growth(
+      VolumeSpec{.name = *name, .cluster_id = {}, .claim_namespace = {}, .pool = {}});
 }
 
 Status LvBackend::settle_volume(const LogicalVolume& volume) {
