@@ -226,7 +226,7 @@ ask_slowly() {
   "$work/worker/lvextend" -qq -L 1g "worker/$volume"
   ask 1Gi
   start_daemon worker
-  eventually 30 claim_has 1Gi
+  eventually 60 claim_has 1Gi
   capacity_is 1Gi
   lv_is 1024
 }
@@ -239,7 +239,7 @@ ask_slowly() {
   ask 1Gi
   kubectl patch pv "$volume" -p '{"spec":{"capacity":{"storage":"1Gi"}}}'
   start_daemon worker
-  eventually 30 claim_has 1Gi
+  eventually 60 claim_has 1Gi
   lv_is 1024
 }
 
@@ -365,7 +365,7 @@ ask_slowly() {
   eventually 30 resize_status_is NodeResizePending
   ask 700Mi
   start_daemon worker
-  eventually 30 claim_has 1Gi
+  eventually 60 claim_has 1Gi
   eventually 30 nothing_is_left_of_growth 1Gi
   capacity_is 1Gi
   eventually 30 quota_is_charged 1Gi
