@@ -95,7 +95,9 @@ class Engine {
   // Removes the volume and its record, once its blocks are wiped as the spec says; see Removal.
   // kDenied unless owner, cluster and claim match; kBusy while it is in use; kUnavailable when its
   // volume group is not to be seen, since "not found" on a missing disk is no proof; kInvalid when
-  // node.conf gives the pool another group than the volume is on. A volume that is gone is done.
+  // node.conf gives the pool another group than the volume is on, or it has another name by now;
+  // kCorrupt when LVM does not know it and its device is there. kBusy also while it has a snapshot
+  // of an administrator's, or a cache that keeps what wiping writes. A volume that is gone is done.
   Result<Removal> remove(const VolumeSpec& spec);
 
   // For the daemon, before it lets go of a PersistentVolume whose policy keeps the data (kYes), and
@@ -110,8 +112,9 @@ class Engine {
 
   // Brings records and tags together: `ready` of a record is copied into the LV's tags, and a
   // host that lost its records gets those of ready volumes back. What killed LVM commands left of
-  // volumes' devices is finished, see suspension.h. A pool's shared file system grows to what
-  // node.conf says by now.
+  // volumes' devices is finished, see suspension.h, and so is the growth of a mounted volume whose
+  // record calls its file system behind. A pool's shared file system grows to what node.conf says
+  // by now.
   Status settle(const Inventory& inventory);
 
   // Resumes what of ours is suspended: a killed LVM command leaves a volume, or a thin pool with
