@@ -140,31 +140,31 @@ check_row() {
   done
 }
 
-# check_rows DISKS TAGS...: of the table, those with these tags.
+# check_rows COUNT DISKS TAGS...: of the table, those with these tags, so many with all the disks.
 check_rows() {
-  local line disks=$1 whole=no count=0
-  shift
+  local line wanted=$1 disks=$2 whole=no count=0
+  shift 2
   while IFS= read -r line; do
     [[ $line =~ ^ROW\(\"(.*)\",\ \"(.*)\",\ \"(.*)\"\)$ ]] || continue
     [[ " $* " == *" ${BASH_REMATCH[2]} "* ]] || continue
     check_row "${BASH_REMATCH[@]:1:3}" "$disks"
   done <"$BATS_TEST_DIRNAME/../rolled_back.inc"
-  [ "$count" -ge 10 ] || fail "only $count rows of the table were read"
+  [ "$count" = "$wanted" ] || fail "$count rows of the table were read, not $wanted"
   echo "# $count rows" >&3
 }
 
 @test "tags that say that it is new, with any record" {
-  check_rows '1 2 3 5' new
+  check_rows 40 '1 2 3 5' new
 }
 
 @test "tags that say that it is ready, with any record" {
-  check_rows '1 3 5' ready
+  check_rows 30 '1 3 5' ready
 }
 
 @test "tags that say that it is being removed, or that it is nobody's or another's, with any record" {
-  check_rows 3 wiping stranger other
+  check_rows 30 3 wiping stranger other
 }
 
 @test "no logical volume, with any record" {
-  check_rows 1 absent
+  check_rows 10 1 absent
 }
