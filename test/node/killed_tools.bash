@@ -78,7 +78,11 @@ kill_a_tool() {
   fi
   if [ "$status" != 0 ]; then
     # Each second pair of times the daemon's look comes first.
-    [ $((times / 2 % 2)) = 0 ] || be_resumed
+    if [ $((times / 2 % 2)) = 1 ]; then
+      be_resumed
+      [ -z "$neighbour" ] || expect_written "$neighbour/written"
+      [ -z "$neighbour" ] || start_write "$neighbour/written"
+    fi
     in_time repeat_call
   fi
   expect_success
