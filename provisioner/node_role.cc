@@ -59,6 +59,14 @@ std::chrono::nanoseconds orphan_interval(const NodeRoleOptions& options) {
       std::min<std::chrono::nanoseconds>(often, options.tidy_interval), kLeastOrphanInterval);
 }
 
+// Volumes that the engine's look may have completed the growth of.
+bool has_growth_to_complete(const engine::Inventory& inventory) {
+  return std::any_of(inventory.volumes.begin(), inventory.volumes.end(),
+                     [&](const engine::LogicalVolume& volume) {
+                       return volume.open && inventory.behind.contains(volume.name);
+                     });
+}
+
 }  // namespace
 
 NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& storage,
@@ -265,7 +273,10 @@ Task<Status> NodeRole::tidy() {
   if (!refreshed) co_return refreshed;
   const engine::Inventory inventory = *ledger_.inventory();
   auto settled = co_await parts_.storage.settle(inventory);
-  co_return settled;
+  if (!settled || !has_growth_to_complete(inventory)) co_return settled;
+  // The claim of a growth that was completed is told now, and not by the next round.
+  auto seen = co_await ledger_.refresh(true);
+  co_return seen;
 }
 
 // A key that appears, or is mended, is what claims have waited for: their back-off is not waited

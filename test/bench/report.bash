@@ -4,13 +4,13 @@
 
 # NAME | unit | most that the ratio may be, or - | the other side
 readonly rows=(
-  "plugin.init|ms|1.5|true"
+  "plugin.init|ms|1.1|true"
   "plugin.verify|ms|3|true"
-  "plugin.mount.first|ms|1.10|lvcreate, mkfs.xfs, mount"
+  "plugin.mount.first|ms|1.05|lvcreate, mkfs.xfs, mount"
   "plugin.mount.first.usual|ms|-|vgs, lvs, lvcreate, lvs, blkid, mkfs.xfs, mount"
-  "plugin.mount.again|ms|1.3|mount"
-  "plugin.unmount|ms|1.3|umount"
-  "plugin.quota.first|ms|1.25|mkdir, xfs_quota, mount"
+  "plugin.mount.again|ms|1.0|mount"
+  "plugin.unmount|ms|1.0|umount"
+  "plugin.quota.first|ms|1.0|mkdir, xfs_quota, mount"
   "plugin.mount.first.programs|programs|-|lvcreate, mkfs.xfs, mount"
   "plugin.mount.again.programs|programs|0|mount"
   "plugin.quota.first.programs|programs|-|mkdir, xfs_quota, mount"

@@ -47,7 +47,7 @@ use_volume() {
 }
 
 # As a pod's mount is seen.
-be_mounted() {
+pretend_mounted() {
   touch "$work/worker/open"
   mkdir -p "$work/worker/pod"
   mount -t tmpfs -o size=4k "/dev/mapper/worker-${volume//-/--}" "$work/worker/pod"
@@ -115,7 +115,7 @@ ask_slowly() {
   # It is marked after all where that controller hears of the claim before it hears of the volume.
   kubectl annotate pvc other volume.beta.kubernetes.io/storage-provisioner- volume.kubernetes.io/storage-provisioner-
   use_volume
-  be_mounted
+  pretend_mounted
   ask 1Gi other
   eventually 30 claim_has 1Gi other
   capacity_is 1Gi
@@ -123,7 +123,7 @@ ask_slowly() {
 
 @test "a claim that asks for more has it on the disk, in the capacity and in its status" {
   use_volume
-  be_mounted
+  pretend_mounted
   ask 1Gi
   eventually 30 claim_has 1Gi
   capacity_is 1Gi
@@ -149,7 +149,7 @@ ask_slowly() {
   capacity_is 1Gi
   claim_has 512Mi
   # And grows further from there.
-  be_mounted
+  pretend_mounted
   ask 1100Mi
   eventually 30 claim_has 1100Mi
   eventually 10 not_pending
@@ -207,7 +207,7 @@ ask_slowly() {
 
 @test "a daemon that is killed before the disks have grown leaves what the next one completes" {
   use_volume
-  be_mounted
+  pretend_mounted
   touch "$work/worker/hold-lvextend"
   ask 1Gi
   eventually 30 test -e "$work/worker/held-lvextend"
@@ -221,31 +221,31 @@ ask_slowly() {
 
 @test "a daemon that is killed once the disks have grown leaves what the next one completes" {
   use_volume
-  be_mounted
+  pretend_mounted
   stop_processes "$work" worker
   "$work/worker/lvextend" -qq -L 1g "worker/$volume"
   ask 1Gi
   start_daemon worker
-  eventually 60 claim_has 1Gi
+  eventually 30 claim_has 1Gi
   capacity_is 1Gi
   lv_is 1024
 }
 
 @test "a daemon that is killed behind the capacity leaves what the next one completes" {
   use_volume
-  be_mounted
+  pretend_mounted
   stop_processes "$work" worker
   "$work/worker/lvextend" -qq -L 1g "worker/$volume"
   ask 1Gi
   kubectl patch pv "$volume" -p '{"spec":{"capacity":{"storage":"1Gi"}}}'
   start_daemon worker
-  eventually 60 claim_has 1Gi
+  eventually 30 claim_has 1Gi
   lv_is 1024
 }
 
 @test "killed at random while it grows step by step, it ends with what was asked for" {
   use_volume
-  be_mounted
+  pretend_mounted
   for size in 600 700 800 900 1000 1100; do
     ask "${size}Mi"
     sleep "0.$((RANDOM % 10))" # any moment will do: nothing is waited for
@@ -261,7 +261,7 @@ ask_slowly() {
   need_growths
   kubectl create quota storage --hard=requests.storage=10Gi
   use_volume
-  be_mounted
+  pretend_mounted
   ask_slowly 700M
   eventually 30 capacity_is 700M
   rm "$work/worker/hold-lvextend"
@@ -281,7 +281,7 @@ ask_slowly() {
 
 @test "a capacity that the controller writes when all is done does not stay" {
   use_volume
-  be_mounted
+  pretend_mounted
   ask 700M
   eventually 30 claim_has 668Mi
   kubectl patch pv "$volume" -p '{"spec":{"capacity":{"storage":"700M"}}}'
@@ -295,7 +295,7 @@ ask_slowly() {
   make_claim other 1Gi growing
   eventually 30 claim_is other Bound
   use_volume
-  be_mounted
+  pretend_mounted
   ask 1100Mi
   eventually 30 says_failed 1100Mi
   quota_is_charged 2124Mi
@@ -327,7 +327,7 @@ ask_slowly() {
 @test "disks that cannot make a volume larger leave the claim saying what there is" {
   need_growths
   use_volume
-  be_mounted
+  pretend_mounted
   mv "$work/worker/lvextend" "$work/worker/lvextend.whole"
   printf '#!/bin/bash\necho "disk on fire" >&2\nexit 5\n' >"$work/worker/lvextend"
   chmod +x "$work/worker/lvextend"
@@ -358,14 +358,14 @@ ask_slowly() {
   need_growths
   kubectl create quota storage --hard=requests.storage=10Gi
   use_volume
-  be_mounted
+  pretend_mounted
   stop_processes "$work" worker
   "$work/worker/lvextend" -qq -L 1g "worker/$volume"
   ask 1Gi
   eventually 30 resize_status_is NodeResizePending
   ask 700Mi
   start_daemon worker
-  eventually 60 claim_has 1Gi
+  eventually 30 claim_has 1Gi
   eventually 30 nothing_is_left_of_growth 1Gi
   capacity_is 1Gi
   eventually 30 quota_is_charged 1Gi

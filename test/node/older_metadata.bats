@@ -44,6 +44,12 @@ sectors() { device_of "$name" && blockdev --getsz "$device"; }
     engine_call grow "$options" $((700 * mib))
     expect_failure "LVM's metadata are older than the volume"
     [ "$(sectors)" = $((640 * 2048)) ] || fail "its device has $(sectors) sectors"
+    # As an LVM command that is killed now leaves it.
+    dmsetup suspend "$device"
+    engine_call resume-suspended
+    expect_failure "LVM's metadata are older than the volume"
+    [ "$(sectors)" = $((640 * 2048)) ] || fail "its device has $(sectors) sectors"
+    dmsetup resume "$device"
     echo 3 >/proc/sys/vm/drop_caches
     [ "$(md5sum <"$folder/data")" = "$sum" ] || fail "the data is not what was written"
     vgcfgrestore -qq -y -f /run/newer "$group"

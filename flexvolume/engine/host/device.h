@@ -58,6 +58,9 @@ class Devices {
   virtual Result<std::vector<MapperDevice>> mapper_devices() = 0;
   // Fewer bytes than asked at the device's end, none behind it.
   virtual Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) = 0;
+  // Of a device's start what the kernel has in memory, as it has the superblock of a mounted ext4:
+  // nothing waits, also not for a device that is suspended. kUnavailable where it is not there.
+  virtual Result<std::string> read_cached(const std::string& path, std::size_t bytes) = 0;
   // "253:4", major and minor of the disk that the device node is, or is a partition of: the kernel
   // limits I/O on whole disks only (block/blk-cgroup.c, blkcg_conf_open_bdev).
   virtual Result<std::string> disk_number(const std::string& path) = 0;
@@ -77,6 +80,7 @@ class KernelDevices final : public Devices {
   Result<MapperState> mapper_state(const std::string& path) override;
   Result<std::vector<MapperDevice>> mapper_devices() override;
   Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) override;
+  Result<std::string> read_cached(const std::string& path, std::size_t bytes) override;
   Result<std::string> disk_number(const std::string& path) override;
   Status resize_ext4(const std::string& mount_point, Bytes size) override;
   Result<Bytes> xfs_size(const std::string& mount_point) override;

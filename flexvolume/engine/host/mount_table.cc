@@ -56,13 +56,6 @@ std::optional<MountEntry> parse_mount_line(std::string_view line) {
                     has_option(fields[kOptions], "ro") || has_option(super, "ro")};
 }
 
-std::vector<MountEntry> parse_mount_table(std::string_view text) {
-  std::vector<MountEntry> entries;
-  for (const std::string_view line : split(text, '\n'))
-    if (auto entry = parse_mount_line(line)) entries.push_back(std::move(*entry));
-  return entries;
-}
-
 std::vector<MountEntry> mounts_at(const std::vector<MountEntry>& table, std::string_view path) {
   std::vector<MountEntry> found;
   std::copy_if(table.begin(), table.end(), std::back_inserter(found),

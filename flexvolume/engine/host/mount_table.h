@@ -25,9 +25,6 @@ struct MountEntry {
 // overlay's are as long as its images have layers.
 std::optional<MountEntry> parse_mount_line(std::string_view line);
 
-// The whole of such a text. A line that is not one is passed over.
-std::vector<MountEntry> parse_mount_table(std::string_view text);
-
 // Whether a list such as "rw,prjquota" has that very word.
 bool has_option(std::string_view options, std::string_view wanted);
 

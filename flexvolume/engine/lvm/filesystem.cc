@@ -12,9 +12,15 @@ constexpr auto kMakeDeadline = std::chrono::minutes(10);
 constexpr auto kGrowDeadline = std::chrono::minutes(2);
 constexpr auto kProbeDeadline = std::chrono::seconds(60);
 
-// An allocation group of fewer blocks than 64 is not made (fs/xfs/xfs_fsops.c, XFS_MIN_AG_BLOCKS);
-// mkfs.xfs makes blocks of 4 KiB.
-constexpr Bytes kXfsLeaves{64 * 4 * kKiB.count()};
+// What a grown file system may leave of its device. XFS makes no allocation group of fewer blocks
+// than 64 (fs/xfs/xfs_fsops.c, XFS_MIN_AG_BLOCKS), of 4 KiB each. ext4 makes no last group that has
+// little more than its own tables (resize/resize2fs.c, adjust_fs_geometry): as mkfs.ext4 makes
+// them, an inode table of 2 MiB, up to 4 MiB for descriptors to come, and 64 bytes for each 128 MiB
+// that the file system has.
+Bytes may_be_left(FsType type, Bytes device) {
+  if (type == FsType::kXfs) return Bytes(64 * 4 * kKiB.count());
+  return Bytes(8 * kMiB.count() + device.count() / kMiB.count());
+}
 
 // man blkid, "RETURN CODE".
 constexpr int kNothingFound = 2;
@@ -56,28 +62,40 @@ Status Filesystems::make(const std::string& device, FsType type, const std::stri
 }
 
 Status Filesystems::grow(const std::string& device, FsType type, const std::string& mount_point) {
-  if (type == FsType::kExt4) {
-    // It goes through the first mount that the table has of the device, which may be a reader's.
-    const auto grown = run("resize2fs", {"--", device}, kGrowDeadline);
-    if (grown || grown.error().code() == ErrorCode::kDeadline) return grown;
-    const auto resized = resize_ext4(device, mount_point);
-    return resized ? resized : Status(grown.error().context(resized.error().message()));
-  }
-  if (auto grown = run("xfs_growfs", {"-d", "--", mount_point}, kGrowDeadline); !grown)
-    return grown;
-  return check_xfs_grown(device, mount_point);
+  auto grown = type == FsType::kExt4 ? grow_ext4(device, mount_point)
+                                     : run("xfs_growfs", {"-d", "--", mount_point}, kGrowDeadline);
+  return grown ? check_grown(device, type, mount_point) : grown;
 }
 
-// xfs_growfs ends with 0 where the size is "unchanged" (man xfs_growfs).
-Status Filesystems::check_xfs_grown(const std::string& device, const std::string& mount_point) {
+Status Filesystems::grow_ext4(const std::string& device, const std::string& mount_point) {
+  // It goes through the first mount that the table has of the device, which may be a reader's.
+  auto grown = run("resize2fs", {"--", device}, kGrowDeadline);
+  if (grown || grown.error().code() == ErrorCode::kDeadline) return grown;
+  const auto resized = resize_ext4(device, mount_point);
+  return resized ? resized : Status(grown.error().context(resized.error().message()));
+}
+
+// xfs_growfs ends with 0 where the size is "unchanged" (man xfs_growfs), and a claim is told of its
+// growth once, so that neither tool is taken at its word.
+Status Filesystems::check_grown(const std::string& device, FsType type,
+                                const std::string& mount_point) {
   const auto state = devices_.mapper_state(device);
   if (!state) return state.error();
-  const auto size = devices_.xfs_size(mount_point);
+  const bool ext4 = type == FsType::kExt4;
+  const auto size = ext4 ? ext4_size(device) : devices_.xfs_size(mount_point);
   if (!size) return size.error();
-  if (*size + kXfsLeaves >= state->size) return {};
-  return Error(ErrorCode::kFailed,
-               concat("xfs_growfs reported success, but the file system at ", mount_point, " has ",
-                      to_string(*size), " of its device's ", to_string(state->size)));
+  if (*size + may_be_left(type, state->size) >= state->size) return {};
+  return Error(
+      ErrorCode::kFailed,
+      concat(ext4 ? "resize2fs" : "xfs_growfs", " reported success, but the file system at ",
+             mount_point, " has ", to_string(*size), " of its device's ", to_string(state->size)));
+}
+
+// A mounted ext4 changes its superblock in the block device's own page cache, which is read here.
+Result<Bytes> Filesystems::ext4_size(const std::string& device) {
+  const auto start = devices_.read(device, Bytes(0), kSuperblockBytes);
+  if (!start) return start.error();
+  return file_system_size(*start);
 }
 
 Status Filesystems::resize_ext4(const std::string& device, const std::string& mount_point) {

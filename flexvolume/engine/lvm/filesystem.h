@@ -26,11 +26,14 @@ class Filesystems {
   // Starts blkid only when the device's start does not answer the question.
   Result<Content> probe(const std::string& device, FsType type, const std::string& uuid);
 
-  // Makes a mounted file system as large as its device; one that is already is success.
+  // Makes a mounted file system as large as its device; one that is already is success. kFailed
+  // where the tool says that it has, and the file system is smaller.
   Status grow(const std::string& device, FsType type, const std::string& mount_point);
 
  private:
-  Status check_xfs_grown(const std::string& device, const std::string& mount_point);
+  Status grow_ext4(const std::string& device, const std::string& mount_point);
+  Status check_grown(const std::string& device, FsType type, const std::string& mount_point);
+  Result<Bytes> ext4_size(const std::string& device);
   Status resize_ext4(const std::string& device, const std::string& mount_point);
   Status run(std::string_view tool, std::vector<std::string> arguments,
              std::chrono::milliseconds deadline, std::vector<int> keep = {});

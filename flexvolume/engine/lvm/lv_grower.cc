@@ -74,8 +74,9 @@ Status LvGrower::extend_noted(Record& record, const LogicalVolume& volume, Bytes
 Status LvGrower::finish(Record record) {
   // The file system must not get what only a killed lvextend's table has, nor what the daemon would
   // take up meanwhile.
-  const auto finished = Resumer(parts_).finish_if(record.volume_group, record.name,
-                                                  [](const LogicalVolume&) { return true; });
+  const auto finished = Resumer(parts_).finish_if(
+      record.volume_group, record.name,
+      [&](const LogicalVolume& volume) { return volume.device_uuid == record.device_uuid; });
   if (!finished) return finished.error();
   const auto mounts = find_mounts(device_path(record.volume_group, record.name.text()));
   if (!mounts) return mounts.error();

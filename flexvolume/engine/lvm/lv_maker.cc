@@ -8,6 +8,7 @@
 #include "flexvolume/base/lock.h"
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/lvm/suspension.h"
+#include "flexvolume/engine/lvm/unknown_devices.h"
 #include "flexvolume/engine/volume/volume_lock.h"
 
 namespace flexlocal::engine {
@@ -158,17 +159,14 @@ Status LvMaker::create() {
 Status LvMaker::check_nowhere_else() {
   const auto devices = parts_.devices.mapper_devices();
   if (!devices) return devices.error();
-  const std::string own = device_.substr(device_.rfind('/') + 1);
-  const std::string of_none = device_path("", spec_.name.text());
-  const std::string end = of_none.substr(of_none.rfind('/') + 1);
-  for (const MapperDevice& device : *devices)
-    if (device.name != own && device.name.ends_with(end))
-      return Error(
-          ErrorCode::kDenied,
-          concat("device ", device.name,
-                 " has the volume's name, on another volume group "
-                 "than \"",
-                 group_, "\"; correct node.conf, or remove that volume if nobody needs it"));
+  for (const MapperDevice& device : *devices) {
+    const MapperName mapped = parse_mapper_name(device.name);
+    if (mapped.volume != spec_.name.text() || mapped.group == group_) continue;
+    return Error(ErrorCode::kDenied,
+                 concat("logical volume ", mapped.group, '/', mapped.volume,
+                        " has the volume's name, and node.conf says that its group is \"", group_,
+                        "\"; correct node.conf, or remove that volume if nobody needs it"));
+  }
   return {};
 }
 
@@ -201,13 +199,13 @@ Status LvMaker::look_up() {
     return {};
   }
   now_.node = NodeState::kUnknown;
-  take_over(std::move(**found));
+  adopt(std::move(**found));
   if (now_.lv == LvState::kOurs && found_->ownership->size != spec_.size)
     return other_size(found_->ownership->size);
   return {};
 }
 
-void LvMaker::take_over(LogicalVolume volume) {
+void LvMaker::adopt(LogicalVolume volume) {
   const bool confirmed = now_.record == RecordState::kReady || now_.record == RecordState::kNew;
   const bool ours = volume.ownership && owns(*volume.ownership, spec_) &&
                     (!confirmed || volume.device_uuid == record_.device_uuid);

@@ -31,7 +31,7 @@ class LvMaker {
   Status create_in_group();
   Status explain_failed_create(const Error& error);
   Status look_up();
-  void take_over(LogicalVolume volume);
+  void adopt(LogicalVolume volume);
   Status check_node();
   Status activate();
   Status check_half_made();

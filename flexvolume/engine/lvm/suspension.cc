@@ -172,11 +172,12 @@ Status Resumer::check_not_cut(const LogicalVolume& volume) {
     // The XFS's own word: on the disk it may stand somewhat later.
     if (const auto size = parts_.devices.xfs_size(entry.mount_point)) used = std::max(used, *size);
   }
-  if (!(*state)->suspended) {
-    const auto start = parts_.devices.read(device, Bytes(0), kSuperblockBytes);
-    if (!start) return start.error();
+  const auto start = (*state)->suspended ? parts_.devices.read_cached(device, kSuperblockBytes)
+                                         : parts_.devices.read(device, Bytes(0), kSuperblockBytes);
+  if (start)
     used = std::max(used, file_system_size(*start));
-  }
+  else if (!(*state)->suspended)
+    return start.error();
   if (used <= volume.size) return {};
   return Error(
       ErrorCode::kCorrupt,

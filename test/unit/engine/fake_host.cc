@@ -121,6 +121,8 @@ Result<std::string> FakeHost::read(const std::string& path, Bytes offset, std::s
 
 Status FakeHost::resize_ext4(const std::string& mount_point, Bytes) {
   if (failing == "resize2fs") resized.push_back(mount_point);
+  for (const MountEntry& entry : mounts)
+    if (entry.mount_point == mount_point) (void)resize2fs(entry.source);
   return {};
 }
 

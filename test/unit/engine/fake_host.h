@@ -52,6 +52,9 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   Result<MapperState> mapper_state(const std::string& path) override;
   Result<std::vector<MapperDevice>> mapper_devices() override;
   Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) override;
+  Result<std::string> read_cached(const std::string& path, std::size_t bytes) override {
+    return read(path, Bytes(0), bytes);
+  }
   Result<std::string> disk_number(const std::string& path) override;
   Status resize_ext4(const std::string& mount_point, Bytes size) override;
   Result<Bytes> xfs_size(const std::string& mount_point) override;
@@ -111,6 +114,7 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   CommandOutput dmsetup() const;
   static void refresh(FakeVolume& volume);
   CommandOutput mkfs(const Command& command);
+  CommandOutput resize2fs(const std::string& device);
   CommandOutput blkdiscard(const Command& command);
   FakeVolume* at_device(const std::string& path);
   int uuids_ = 0;

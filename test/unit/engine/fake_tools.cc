@@ -42,6 +42,13 @@ bool pins_report(const Command& command) {
 
 CommandOutput failed(std::string_view why) { return {5, {}, std::string(why)}; }
 
+// As mkfs.ext4 and resize2fs write it, in blocks of 4 KiB.
+void put_ext4_size(std::string& start, std::uint64_t size) {
+  start[1024 + 24] = 2;
+  for (std::size_t i = 0; i < 4; ++i)
+    start[1024 + 4 + i] = static_cast<char>(size / 4096 >> 8 * i & 0xff);
+}
+
 void put_uuid(std::string& start, std::size_t at, const std::string& uuid) {
   std::string digits = uuid;
   std::erase(digits, '-');
@@ -100,7 +107,8 @@ CommandOutput FakeHost::carry_out(const Command& command) {
   if (name == "lvextend") return lvextend(command);
   if (name == "dmsetup") return dmsetup();
   if (name == "blkdiscard") return blkdiscard(command);
-  if (name == "xfs_growfs" || name == "resize2fs") return {};
+  if (name == "resize2fs") return resize2fs(command.arguments.back());
+  if (name == "xfs_growfs") return {};
   if (name == "mount") {
     const auto& operands = command.arguments;
     mounts.push_back(
@@ -230,6 +238,14 @@ CommandOutput FakeHost::mkfs(const Command& command) {
   volume->start = started.back() == "mkfs.xfs"
                       ? xfs_start(operand_after(command, "-m").substr(5), false)
                       : ext4_start(operand_after(command, "-U"));
+  if (started.back() == "mkfs.ext4") put_ext4_size(volume->start, volume->size);
+  return {};
+}
+
+CommandOutput FakeHost::resize2fs(const std::string& device) {
+  FakeVolume* volume = at_device(device);
+  if (volume == nullptr) return failed("no such device");
+  put_ext4_size(volume->start, volume->size);
   return {};
 }
 

@@ -27,6 +27,11 @@ struct Fixture {
   long count(const char* program) const {
     return std::count(fake.started.begin(), fake.started.end(), program);
   }
+  void promise_ext4() {
+    REQUIRE(engine.withdraw({spec.name, spec.cluster_id}).ok());
+    spec.fs_type = FsType::kExt4;
+    REQUIRE(engine.promise(spec).ok());
+  }
   bool is_behind() {
     return (*RecordStore(fake.folder + "/records").load(spec.name))->grow_file_system;
   }
@@ -82,12 +87,23 @@ TEST_CASE_FIXTURE(Fixture, "a file system grows through a mount that can be writ
   CHECK(fake.commands.back().arguments.back().find("/pods/writer/") != std::string::npos);
 }
 
+TEST_CASE_FIXTURE(Fixture, "an ext4 that did not grow is not said to have grown") {
+  promise_ext4();
+  REQUIRE(mount().ok());
+  fake.lying = "resize2fs";
+  const auto grown = grow();
+  REQUIRE_FALSE(grown.ok());
+  CHECK(grown.error().message().find("has 512 MiB of its device's 1 GiB") != std::string::npos);
+  CHECK(is_behind());
+  fake.lying.clear();
+  REQUIRE(grow().ok());
+  CHECK_FALSE(is_behind());
+}
+
 // resize2fs takes the first mount of the device that it finds.
 TEST_CASE_FIXTURE(Fixture,
                   "an ext4 whose tool goes through a reader's mount grows through the writer's") {
-  spec.fs_type = FsType::kExt4;
-  REQUIRE(engine.withdraw({spec.name, spec.cluster_id}).ok());
-  REQUIRE(engine.promise(spec).ok());
+  promise_ext4();
   REQUIRE(mount(true, "reader").ok());
   REQUIRE(mount(false, "writer").ok());
   fake.failing = "resize2fs";

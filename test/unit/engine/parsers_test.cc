@@ -225,17 +225,19 @@ TEST_CASE("a report that is not one is an error, never an empty list") {
 }
 
 TEST_CASE("mountinfo: octal escapes and optional fields") {
-  const auto table = parse_mount_table(
-      "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 shared:2 - ext3 /dev/root rw,errors=continue\n"
-      "40 35 253:4 / /a\\040b\\134c rw - xfs /dev/mapper/x rw,prjquota\n"
-      "rubbish\n"
-      "41 35 253:4 / /short rw -\n");
-  REQUIRE(table.size() == 2);
-  CHECK(table[0].mount_point == "/mnt2");
-  CHECK(table[0].source == "/dev/root");
-  CHECK(table[1].mount_point == "/a b\\c");
-  CHECK(table[1].device == "253:4");
-  CHECK(table[1].fs_type == "xfs");
+  const auto first = parse_mount_line(
+      "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 shared:2 - ext3 /dev/root rw,errors=continue");
+  REQUIRE(first.has_value());
+  CHECK(first->mount_point == "/mnt2");
+  CHECK(first->source == "/dev/root");
+  const auto second =
+      parse_mount_line("40 35 253:4 / /a\\040b\\134c rw - xfs /dev/mapper/x rw,prjquota");
+  REQUIRE(second.has_value());
+  CHECK(second->mount_point == "/a b\\c");
+  CHECK(second->device == "253:4");
+  CHECK(second->fs_type == "xfs");
+  CHECK_FALSE(parse_mount_line("rubbish").has_value());
+  CHECK_FALSE(parse_mount_line("41 35 253:4 / /short rw -").has_value());
 }
 
 TEST_CASE("superblocks: complete, in progress, another's, none") {

@@ -32,6 +32,7 @@ class FakeStorage final : public Storage {
   Status retain_status;
   Status access_status;
   Status settle_status;
+  bool completes_growths = false;
   Status limits_status;
   Status resume_status;
   int looks = 0;
@@ -106,6 +107,7 @@ class FakeStorage final : public Storage {
   }
   Task<Status> settle(const engine::Inventory&) override {
     journal_.push_back("settle");
+    if (completes_growths) present.behind.clear();
     co_return settle_status;
   }
   Task<Status> resume_suspended() override {

@@ -175,6 +175,25 @@ TEST_CASE_FIXTURE(Fixture, "a claim that asked for more before the daemon came g
   CHECK(stop());
 }
 
+TEST_CASE_FIXTURE(Fixture, "a growth that the daemon's look completes is told at once") {
+  Claim claim = bound_claim("2Gi");
+  claim.file_system_pending = true;
+  server.claims = {claim_text(claim)};
+  const std::string name = "pvc-" + kUid;
+  server.volumes = {with(volume_text(sample_spec(), "Bound"), R"("capacity":{"storage":"1Gi"})",
+                         R"("capacity":{"storage":"2Gi"})")};
+  storage.present.holdings = {{name, "group:vg", Bytes(2 * kGiB.count())}};
+  engine::LogicalVolume mounted;
+  mounted.name = name;
+  mounted.open = true;
+  storage.present.volumes = {mounted};
+  storage.present.behind = {name};
+  storage.completes_growths = true;
+  start();
+  CHECK(run_until([&] { return did("PATCH " + kClaimPath + "/status"); }));
+  CHECK(stop());
+}
+
 TEST_CASE_FIXTURE(Fixture, "a volume that was released before the daemon is reclaimed") {
   server.volumes = {volume_text(sample_spec(), "Released")};
   start();
