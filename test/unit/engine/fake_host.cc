@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <fstream>
 #include <stdexcept>
 
 #include "flexvolume/base/fd.h"
@@ -129,7 +130,8 @@ Status FakeHost::resize_ext4(const std::string& mount_point, Bytes) {
 Result<Bytes> FakeHost::xfs_size(const std::string& mount_point) {
   for (const MountEntry& entry : mounts) {
     const FakeVolume* volume = entry.mount_point == mount_point ? at_device(entry.source) : nullptr;
-    if (volume != nullptr) return lying == "xfs_growfs" ? kMiB : Bytes(volume->size);
+    if (volume != nullptr)
+      return lying == "xfs_growfs" ? kMiB : Bytes(volume->size) - left_by_growth;
   }
   return Error(ErrorCode::kInvalid, "no XFS is mounted there");
 }
@@ -171,6 +173,24 @@ void FakeHost::write(LogLevel level, std::string_view message,
 
 bool FakeHost::logged(std::string_view message) const {
   return std::find(messages.begin(), messages.end(), message) != messages.end();
+}
+
+std::string FakeHost::add_mkfs_profile() const {
+  std::string path = "/usr/share/xfsprogs/mkfs/lts_9998.0.conf";
+  std::filesystem::create_directories(std::filesystem::path(concat(folder, path)).parent_path());
+  std::ofstream(concat(folder, path)) << "[metadata]\nbigtime=0\n";
+  return path;
+}
+
+bool FakeHost::passed(std::string_view program, std::string_view flag,
+                      std::string_view value) const {
+  for (const Command& command : commands) {
+    if (!command.path.ends_with(concat('/', program))) continue;
+    const auto& all = command.arguments;
+    const auto found = std::find(all.begin(), all.end(), flag);
+    return found != all.end() && std::next(found) != all.end() && *std::next(found) == value;
+  }
+  return false;
 }
 
 VolumeSpec example_spec() {

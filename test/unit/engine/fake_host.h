@@ -70,6 +70,12 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
 
   bool logged(std::string_view message) const;
 
+  // Gives the host an xfsprogs that knows newer kernels than the running one; the path of the
+  // profile that it has for them.
+  std::string add_mkfs_profile() const;
+  // Whether the first `program` that was started has `value` right after `flag`.
+  bool passed(std::string_view program, std::string_view flag, std::string_view value) const;
+
   // The state, for tests to set up and to look at. Volumes by "group/name".
   std::map<std::string, FakeVolume> volumes;
   std::map<std::string, bool> thin_pools;  // of the group; whether each is suspended
@@ -94,6 +100,7 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   int mount_error = 0;         // the errno of each mount; 0: it is mounted
   std::string other_device;    // what device nodes lead to, when they lead astray
   bool discards_clear = true;  // a discarded device reads as zeros
+  Bytes left_by_growth;            // what a grown file system leaves of its device
   // A program that runs into its deadline, before its effect or after it; one that says that all
   // went well and does nothing; what a failing one writes to stderr.
   std::string hanging;

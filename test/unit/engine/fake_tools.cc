@@ -245,7 +245,7 @@ CommandOutput FakeHost::mkfs(const Command& command) {
 CommandOutput FakeHost::resize2fs(const std::string& device) {
   FakeVolume* volume = at_device(device);
   if (volume == nullptr) return failed("no such device");
-  put_ext4_size(volume->start, volume->size);
+  put_ext4_size(volume->start, volume->size - left_by_growth.count());
   return {};
 }
 

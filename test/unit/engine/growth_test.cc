@@ -27,9 +27,9 @@ struct Fixture {
   long count(const char* program) const {
     return std::count(fake.started.begin(), fake.started.end(), program);
   }
-  void promise_ext4() {
+  void promise(FsType type) {
     REQUIRE(engine.withdraw({spec.name, spec.cluster_id}).ok());
-    spec.fs_type = FsType::kExt4;
+    spec.fs_type = type;
     REQUIRE(engine.promise(spec).ok());
   }
   bool is_behind() {
@@ -56,6 +56,28 @@ TEST_CASE_FIXTURE(Fixture, "a file system that did not grow is not said to have 
   fake.lying.clear();
   REQUIRE(grow().ok());
   CHECK_FALSE(is_behind());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a file system may leave what is too little for a group, and no more") {
+  // 64 bytes for each 128 MiB come to 1 KiB for the larger of the two sizes.
+  const std::pair<FsType, Bytes> allowed[] = {
+      {FsType::kXfs, Bytes(256 * kKiB.count())},
+      {FsType::kExt4, Bytes(8 * kMiB.count() + 4 * kKiB.count())}};
+  for (const auto& [type, most] : allowed) {
+    promise(type);
+    REQUIRE(mount().ok());
+    fake.left_by_growth = most - Bytes(4 * kKiB.count());
+    REQUIRE(grow().ok());
+    CHECK_FALSE(is_behind());
+    fake.left_by_growth = most + Bytes(4 * kKiB.count());
+    const auto grown = grow(Bytes(2 * kLarger.count()));
+    REQUIRE_FALSE(grown.ok());
+    CHECK(grown.error().code() == ErrorCode::kFailed);
+    CHECK(is_behind());
+    fake.left_by_growth = {};
+    fake.mounts.clear();
+    REQUIRE(engine.remove(spec)->done);
+  }
 }
 
 TEST_CASE_FIXTURE(Fixture, "growing again extends nothing and is success") {
@@ -88,7 +110,7 @@ TEST_CASE_FIXTURE(Fixture, "a file system grows through a mount that can be writ
 }
 
 TEST_CASE_FIXTURE(Fixture, "an ext4 that did not grow is not said to have grown") {
-  promise_ext4();
+  promise(FsType::kExt4);
   REQUIRE(mount().ok());
   fake.lying = "resize2fs";
   const auto grown = grow();
@@ -103,7 +125,7 @@ TEST_CASE_FIXTURE(Fixture, "an ext4 that did not grow is not said to have grown"
 // resize2fs takes the first mount of the device that it finds.
 TEST_CASE_FIXTURE(Fixture,
                   "an ext4 whose tool goes through a reader's mount grows through the writer's") {
-  promise_ext4();
+  promise(FsType::kExt4);
   REQUIRE(mount(true, "reader").ok());
   REQUIRE(mount(false, "writer").ok());
   fake.failing = "resize2fs";

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/engine.h"
@@ -45,11 +46,32 @@ struct Fixture {
   }
 };
 
+TEST_CASE_FIXTURE(Fixture, "a volume that is gone, or was never to be, leaves no lock") {
+  const std::string lock = concat(fake.folder, "/locks/volume-", spec.name.text());
+  REQUIRE(engine.promise(spec).ok());
+  REQUIRE(engine.withdraw({spec.name, "11111111-2222-4333-8444-666666666666"}).ok());
+  CHECK(std::filesystem::exists(lock));
+  REQUIRE(engine.withdraw({spec.name, spec.cluster_id}).ok());
+  CHECK_FALSE(std::filesystem::exists(lock));
+  make(OnDelete::kNone);
+  fake.volumes[key].open = true;
+  CHECK_FALSE(engine.remove(spec).ok());
+  CHECK(std::filesystem::exists(lock));
+  fake.volumes[key].open = false;
+  REQUIRE(engine.remove(spec)->done);
+  CHECK_FALSE(std::filesystem::exists(lock));
+}
+
 TEST_CASE_FIXTURE(Fixture, "a discard that clears the device is all that happens to it") {
   make(OnDelete::kDiscard);
   REQUIRE(remove().ok());
   CHECK(fake.started == std::vector<std::string>{"lvs", "lvchange", "blkdiscard", "lvremove"});
   CHECK(is_gone());
+  // A MiB at both ends, and 4 KiB at each of 255 places between them.
+  CHECK(std::any_of(fake.log_lines.begin(), fake.log_lines.end(), [](const std::string& line) {
+    return line.find("discarded; what was read back is zero") != std::string::npos &&
+           line.find("2.99 MiB") != std::string::npos && line.find("512 MiB") != std::string::npos;
+  }));
 }
 
 TEST_CASE(

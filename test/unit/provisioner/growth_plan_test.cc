@@ -252,6 +252,10 @@ TEST_CASE("the status is told when the file system has grown, which an open devi
   CHECK(end_of(growth, true, inventory_with(true)) == GrowthEnd::kComplete);
   CHECK(end_of(growth, true, inventory_with(false)) == GrowthEnd::kAtMount);
   CHECK(end_of(growth, true, {}) == GrowthEnd::kAtMount);
+  // In use, but the host knows the file system to be smaller than its device.
+  engine::Inventory behind = inventory_with(true);
+  behind.behind.insert("pvc-" + kUid);
+  CHECK(end_of(growth, true, behind) == GrowthEnd::kAtMount);
   // Mounted since, with the size it was made for: kubelet's expandfs makes it grow.
   CHECK(end_of(growth, false, inventory_with(true)) == GrowthEnd::kAtMount);
   growth.spec.backend = engine::Backend::kQuota;

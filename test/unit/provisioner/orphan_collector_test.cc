@@ -61,6 +61,18 @@ struct Fixture : NodeLab {
   }
 };
 
+// The same of a quota folder.
+struct OfFolder : Fixture {
+  OfFolder() {
+    engine::Ownership owner = *storage.present.volumes.front().ownership;
+    owner.attempt = "1048577";
+    storage.present.volumes.clear();
+    storage.present.holdings.clear();
+    storage.present.folders = {{"pvc-" + kUid, "default", owner, kGiB}};
+    storage.present.access["pvc-" + kUid] = {kCluster, kUid};
+  }
+};
+
 struct Reporting : Fixture {
   OrphanCollector reporter{parts, config, {OrphanPolicy::kReport, std::chrono::minutes(10)}};
 };
@@ -73,6 +85,40 @@ TEST_CASE_FIXTURE(Fixture, "an orphan is removed on the server's word of this ve
   const std::string told = events_written();
   CHECK(told.find(R"("reason":"OrphanedVolumeDeleted")") != std::string::npos);
   CHECK(told.find(R"("involvedObject":{"kind":"Node","name":"node-a")") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(OfFolder, "an orphaned quota folder is removed on the same word") {
+  run();
+  CHECK(journal == Calls{kList, kList, kGet, kClaims, kGet, kRemove});
+  CHECK(events_written().find(R"("reason":"OrphanedVolumeDeleted")") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(OfFolder, "a quota folder stays whose PersistentVolume or claim is known") {
+  answers[kGet] = {{200, volume_text(sample_spec(), "Bound")}};
+  run();
+  CHECK_FALSE(did(kClaims));  // its PersistentVolume is answer enough
+  answers[kGet] = {{404, refused("NotFound")}};
+  answers[kClaims] = {{200, page(item(kUid))}};
+  run();
+  answers[kClaims] = {{200, page("")}};
+  answers[kList] = {{200, page(item(kUid))}};
+  run();
+  answers[kList] = {{200, page(item(kOtherUid))}};
+  know_claim(sample_claim());
+  run();
+  CHECK_FALSE(did(kRemove));
+  CHECK(events_written().find("its data, quota folder default/pvc-") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(OfFolder,
+                  "a quota folder that was retained since the disks were looked at stays") {
+  CHECK(sweep().ok());
+  manual.advance(std::chrono::minutes(10));
+  REQUIRE(wait_for(ledger.refresh(true)).ok());
+  storage.present.folders.front().owner.retained = true;
+  CHECK(sweep().ok());
+  CHECK_FALSE(remove_some());
+  CHECK_FALSE(did(kRemove));
 }
 
 TEST_CASE_FIXTURE(Fixture, "a volume whose PersistentVolume is known causes no question at all") {
@@ -193,6 +239,15 @@ TEST_CASE_FIXTURE(Fixture, "a long wipe goes slice by slice, and ends when the v
   know_claim(sample_claim());
   CHECK_FALSE(remove_some());
   CHECK(count(kRemove) == 2);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a long wipe ends when the server has its PersistentVolume again") {
+  storage.slices = {{false, kMiB, kGiB}, {false, kMiB, kGiB}};
+  run();
+  CHECK(count(kRemove) == 1);
+  answers[kGet] = {{200, volume_text(sample_spec(), "Bound")}};
+  CHECK_FALSE(remove_some());
+  CHECK(count(kRemove) == 1);
 }
 
 TEST_CASE_FIXTURE(Fixture, "a volume that is open is told once and tried at every look") {

@@ -109,6 +109,11 @@ TEST_CASE("a quota folder is considered as a logical volume is") {
   CHECK(found[0].place() == "default/pvc-" + kUid);
   const auto without = [&](auto change) { return suspects_with(change).empty(); };
   CHECK(without([](auto& all) { all.folders[0].owner.cluster_id = kOtherUid; }));
+  // Where its record says so, too, as of a folder that two clusters' node has whole.
+  CHECK(without([](auto& all) {
+    all.folders[0].owner.cluster_id = kOtherUid;
+    all.access["pvc-" + kUid].cluster_id = kOtherUid;
+  }));
   CHECK(without([](auto& all) { all.folders[0].owner.claim_uid = kOtherUid; }));
   CHECK(without([](auto& all) { all.folders[0].pool = "other"; }));
   CHECK(without([](auto& all) { all.retained = {{"pvc-" + kUid, kCluster}}; }));

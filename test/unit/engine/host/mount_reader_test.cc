@@ -68,6 +68,20 @@ TEST_CASE_FIXTURE(Fixture, "a table is read to its end, however long it and its 
   CHECK(long_lines->kept[1].mount_point == "/pods/x");
 }
 
+// Who runs containers decides how long a line is.
+TEST_CASE_FIXTURE(Fixture, "of a line without end no more than its two ends are held") {
+  const std::string endless = concat("20 1 253:4 / /long rw - xfs /dev/mapper/v rw,first,",
+                                     std::string(3U << 20U, 'x'), ",last\n", kVolume);
+  const auto reading = MountReader(true).read(file("line", endless), keep_all);
+  REQUIRE(reading.ok());
+  REQUIRE(reading->kept.size() == 2);
+  const std::string& options = reading->kept[0].super_options;
+  CHECK(options.starts_with("rw,first,"));
+  CHECK(options.ends_with(",last"));
+  CHECK(options.size() < (256U << 10U));
+  CHECK(reading->kept[1].super_options == "rw,prjquota");
+}
+
 TEST_CASE_FIXTURE(Fixture, "an old kernel's table counts once two readings are the same") {
   const std::string whole = file("whole", concat(kOther, kVolume));
   const std::string lacking = file("lacking", std::string(kOther));

@@ -1,6 +1,14 @@
 #include "flexvolume/engine/lvm/mkfs_profile.h"
 
 #include <doctest/doctest.h>
+#include <sys/utsname.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "flexvolume/base/text.h"
+#include "flexvolume/engine/engine.h"
+#include "test/unit/engine/fake_host.h"
 
 namespace flexlocal::engine {
 namespace {
@@ -35,6 +43,40 @@ TEST_CASE("a kernel as new as xfsprogs needs none") {
   CHECK(choose_mkfs_profile(kShipped, "6.12.1").empty());
   CHECK(choose_mkfs_profile({}, "5.10.0").empty());
   CHECK(choose_mkfs_profile({"lts_x.conf", "lts_5.conf", "notes"}, "5.10.0").empty());
+}
+
+TEST_CASE("what the host has decides for the running kernel, and not its number alone") {
+  FakeHost fake;
+  CHECK(mkfs_profile(fake.folder).empty());
+  const std::string profile = fake.add_mkfs_profile();
+  CHECK(mkfs_profile(fake.folder) == profile);
+  utsname kernel{};
+  REQUIRE(::uname(&kernel) == 0);
+  const std::string release = kernel.release;
+  const auto write_platform = [&](std::string_view platform) {
+    std::filesystem::create_directory(fake.folder + "/etc");
+    std::ofstream(fake.folder + "/etc/os-release")
+        << "ID=other\nPLATFORM_ID=\"platform:" << platform << "\"\n";
+  };
+  write_platform("el0");
+  CHECK(mkfs_profile(fake.folder) == profile);
+  // As if all that follows the kernel's first number were its distribution's mark.
+  write_platform(release.substr(release.find('.') + 1));
+  CHECK(mkfs_profile(fake.folder).empty());
+}
+
+TEST_CASE("a host's newer xfsprogs makes what an older kernel can mount") {
+  FakeHost fake;
+  const std::string profile = fake.add_mkfs_profile();
+  const NodeConfig config = fake.config();
+  Host host = fake.host();
+  host.tool_root = fake.folder;
+  Engine engine(host, config);
+  const VolumeSpec spec = example_spec();
+  REQUIRE(engine.promise(spec).ok());
+  const std::string folder = fake.volume_folder(spec.name);
+  REQUIRE(engine.mount({spec, grant_for(spec), folder, "shop", "4f0e", false}).ok());
+  CHECK(fake.passed("mkfs.xfs", "-c", concat("options=", profile)));
 }
 
 TEST_CASE("a release that cannot be read decides nothing") {

@@ -256,6 +256,24 @@ TEST_CASE("a removal that is killed anywhere goes on, and is never mounted in be
   }
 }
 
+TEST_CASE_FIXTURE(Fixture, "what is in the trash goes with the removal of its own volume alone") {
+  REQUIRE(make().ok());
+  const std::string heap =
+      concat(base(), "trash/", spec.name.text(), '-', quotas.lines.begin()->first);
+  fs::rename(path(), heap);
+  fs::remove_all(fake.folder + "/records");
+  const VolumeSpec right = spec;
+  spec.claim_namespace = "thief";
+  CHECK(remove().error().code() == ErrorCode::kDenied);
+  spec = right;
+  spec.cluster_id = "11111111-2222-4333-8444-666666666666";
+  CHECK(remove().error().code() == ErrorCode::kDenied);
+  CHECK(fs::exists(heap));
+  spec = right;
+  REQUIRE(remove()->done);
+  CHECK(is_clean());
+}
+
 TEST_CASE_FIXTURE(
     Fixture, "a retained folder says so by its record, full or not, and is removed all the same") {
   const auto marked = [&] { return (*records.load(spec.name))->retained; };

@@ -196,6 +196,23 @@ TEST_CASE_FIXTURE(Fixture, "a failing mkfs leaves nothing") {
   CHECK(ensure().ok());
 }
 
+TEST_CASE_FIXTURE(Fixture, "a mkfs whose writes are lost is not believed, and leaves nothing") {
+  fake.lying = "mkfs.xfs";
+  const auto made = ensure();
+  REQUIRE_FALSE(made.ok());
+  CHECK(made.error().message().find("does the disk lose writes?") != std::string::npos);
+  CHECK(fake.volumes.empty());
+  CHECK(fake.mounts.empty());
+  fake.lying.clear();
+  CHECK(ensure().ok());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a pool's file system is one that an older kernel can mount, too") {
+  const std::string profile = fake.add_mkfs_profile();
+  REQUIRE(ensure().ok());
+  CHECK(fake.passed("mkfs.xfs", "-c", concat("options=", profile)));
+}
+
 TEST_CASE_FIXTURE(Fixture, "it grows to what node.conf says, at once or with its next mount") {
   REQUIRE(ensure().ok());
   pool.quota_size = Bytes(2 * kGiB.count());
