@@ -45,6 +45,7 @@ sectors() { device_of "$name" && blockdev --getsz "$device"; }
     expect_failure "LVM's metadata are older than the volume"
     [ "$(sectors)" = $((640 * 2048)) ] || fail "its device has $(sectors) sectors"
     # As an LVM command that is killed now leaves it.
+    device_of "$name"
     dmsetup suspend "$device"
     engine_call resume-suspended
     expect_failure "LVM's metadata are older than the volume"
