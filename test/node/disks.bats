@@ -9,9 +9,11 @@ setup_file() {
   truncate -s 700M /run/disks/whole.img
   truncate -s 800M /run/disks/partitioned.img
   whole=$(losetup --find --show /run/disks/whole.img)
+  # An MBR's table with one entry: type 8e, 750 MiB from the first MiB on.
+  printf '\0\0\0\0\x8e\0\0\0\x00\x08\0\0\x00\x70\x17\0' |
+    dd of=/run/disks/partitioned.img bs=1 seek=446 conv=notrunc status=none
+  printf '\x55\xaa' | dd of=/run/disks/partitioned.img bs=1 seek=510 conv=notrunc status=none
   partitioned=$(losetup --partscan --find --show /run/disks/partitioned.img)
-  # As a partition table would say; from the first MiB on.
-  addpart "$partitioned" 1 2048 $((750 * 2048))
   vgcreate -qq "$group" "$whole" "${partitioned}p1"
   printf '%s\n' "$whole" "${partitioned}p1" >/run/disks/devices
   sed -i 's/use_devicesfile=0/use_devicesfile=1 issue_discards=1/' /etc/lvm/lvm.conf
