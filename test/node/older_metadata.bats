@@ -8,14 +8,20 @@ setup_file() {
 
 setup() {
   . "$BATS_TEST_DIRNAME/volume.bash"
+  . "$BATS_TEST_DIRNAME/waiting.bash"
+  . "$BATS_TEST_DIRNAME/suspended.bash"
   configure "$group"
 }
 
 teardown() {
+  resume_by_hand
   unmount_pods
-  [ ! -e /run/newer ] || vgcfgrestore -qq -y -f /run/newer "$group"
-  rm -f /run/older /run/newer
+  bring_newer_back
+  rm -f /run/older
   forget_volumes
+  ! vgs --noheadings "$group/tp" >/dev/null 2>&1 || lvremove -qq -f "$group/tp"
+  # The daemon's look takes back what it has noted of the group.
+  engine_call inventory && expect_success
 }
 
 mib=$((1024 * 1024))
@@ -24,40 +30,153 @@ mib=$((1024 * 1024))
 keep_metadata() { vgcfgbackup -qq -f /run/older "$group"; }
 go_back() {
   vgcfgbackup -qq -f /run/newer "$group"
-  vgcfgrestore -qq -y -f /run/older "$group"
+  vgcfgrestore -qq -y --force -f /run/older "$group"
+}
+
+bring_newer_back() {
+  [ -e /run/newer ] || return 0
+  vgcfgrestore -qq -y --force -f /run/newer "$group"
+  rm /run/newer
+  engine_call inventory && expect_success
 }
 
 # sectors: what the kernel has of the volume's device.
 sectors() { device_of "$name" && blockdev --getsz "$device"; }
+has_sectors_of() { [ "$(sectors)" = $(($1 * 2048)) ] || fail "its device has $(sectors) sectors"; }
+
+# write_data FOLDER MIB: sets `data` and `sum`.
+write_data() {
+  data=$1/data
+  dd if=/dev/urandom of="$data" bs=1M count="$2" status=none
+  sync
+  sum=$(md5sum <"$data")
+}
+
+expect_data_whole() {
+  echo 3 >/proc/sys/vm/drop_caches
+  [ "$(md5sum <"$data")" = "$sum" ] || fail "the data is not what was written"
+}
+
+# As a daemon's look and, with the device suspended by a killed LVM command, its next one.
+look_at_it() {
+  engine_call settle
+  has_sectors_of 640
+  device_of "$name"
+  dmsetup suspend "$device"
+  in_time engine_call resume-suspended
+  expect_failure "LVM's metadata are older than the volume"
+  has_sectors_of 640
+  dmsetup resume "$device"
+}
 
 @test "a device is not cut off under a file system that has grown" {
   for fs_type in xfs ext4; do
     volume_name 1 && mount_volume "$name" && expect_success
     keep_metadata
     engine_call grow "$options" $((640 * mib)) && expect_success
-    dd if=/dev/urandom of="$folder/data" bs=1M count=400 status=none
-    sync
-    sum=$(md5sum <"$folder/data")
+    # Then its superblock is not in memory but for what a mount reads of it.
+    call unmount "$folder" && expect_success
+    echo 3 >/proc/sys/vm/drop_caches
+    call mount "$folder" "$options" && expect_success
+    write_data "$folder" 400
     go_back
-    engine_call settle
-    [ "$(sectors)" = $((640 * 2048)) ] || fail "its device has $(sectors) sectors"
+    look_at_it
     engine_call grow "$options" $((700 * mib))
     expect_failure "LVM's metadata are older than the volume"
-    [ "$(sectors)" = $((640 * 2048)) ] || fail "its device has $(sectors) sectors"
-    # As an LVM command that is killed now leaves it.
-    device_of "$name"
-    dmsetup suspend "$device"
-    engine_call resume-suspended
-    expect_failure "LVM's metadata are older than the volume"
-    [ "$(sectors)" = $((640 * 2048)) ] || fail "its device has $(sectors) sectors"
-    dmsetup resume "$device"
-    echo 3 >/proc/sys/vm/drop_caches
-    [ "$(md5sum <"$folder/data")" = "$sum" ] || fail "the data is not what was written"
-    vgcfgrestore -qq -y -f /run/newer "$group"
+    has_sectors_of 640
+    expect_data_whole
+    bring_newer_back
     engine_call grow "$options" $((700 * mib)) && expect_success
-    [ "$(md5sum <"$folder/data")" = "$sum" ] || fail "the data is not what was written"
+    expect_data_whole
     forget_volumes
   done
+}
+
+@test "a device is not cut off under a file system of which only a folder is mounted" {
+  volume_name 1 && mount_volume "$name" && expect_success
+  mkdir -p "$folder/sub" /run/sub
+  keep_metadata
+  engine_call grow "$options" $((640 * mib)) && expect_success
+  mount --bind "$folder/sub" /run/sub
+  call unmount "$folder" && expect_success
+  write_data /run/sub 400
+  go_back
+  look_at_it
+  expect_data_whole
+  umount /run/sub
+}
+
+@test "nothing is made, grown or removed in the group of a volume that LVM knows as a smaller one" {
+  volume_name 2 && mount_volume "$name" pod-2 && expect_success
+  other=$name other_options=$options
+  volume_name 1 && mount_volume "$name" && expect_success
+  keep_metadata
+  engine_call grow "$options" $((640 * mib)) && expect_success
+  write_data "$folder" 500
+  go_back
+  engine_call grow "$other_options" $((640 * mib))
+  expect_failure "LVM's metadata are older than the volume"
+  engine_call inventory
+  [[ $answer == *'"free":0,'* ]] || fail "it offers room: $answer"
+  volume_name 3 && mount_volume "$name" pod-3
+  expect_failure "LVM's metadata are older than the volume"
+  [ -z "$(lv_of "$name")" ]
+  folder_for "$other" pod-2
+  call unmount "$folder" && expect_success
+  engine_call remove "$other_options"
+  expect_failure "LVM's metadata are older than the volume"
+  [ -n "$(lv_of "$other")" ]
+  expect_data_whole
+  bring_newer_back
+  mount_volume "$name" pod-3 && expect_success
+}
+
+@test "a removed volume that older metadata bring back is not wiped: its extents are another's" {
+  volume_name 3 && mount_volume "$name" pod-3 && expect_success
+  removed=$name removed_options=$options
+  call unmount "$folder" && expect_success
+  engine_call settle && expect_success
+  keep_metadata
+  engine_call remove "$removed_options" && expect_success
+  volume_name 1 && mount_volume "$name" && expect_success
+  write_data "$folder" 200
+  go_back
+  engine_call settle
+  [ ! -e "$records/$removed" ] || fail "it has a record again"
+  engine_call remove "$removed_options"
+  expect_failure "LVM's metadata are older than the volume"
+  expect_data_whole
+}
+
+@test "a device without its node is there all the same" {
+  keep_metadata
+  volume_name 1 && mount_volume "$name" && expect_success
+  go_back
+  device_of "$name"
+  rm "$device"
+  engine_call inventory
+  [[ $answer == *'"free":0,'* ]] || fail "it offers room: $answer"
+  engine_call remove "$options"
+  expect_failure "LVM's metadata are older than the volume"
+  [ -e "$records/$name" ]
+  dmsetup mknodes
+}
+
+@test "older metadata and a suspended thin pool: nothing waits for ever" {
+  lvcreate -qq -y --type thin-pool -L 600M -n tp "$group"
+  configure "$group" 'thin-pool = tp' 'overcommit = 8'
+  backend=thin
+  volume_name 2 && mount_volume "$name" pod-2 && expect_success
+  volume_name 1 && mount_volume "$name" && expect_success
+  old_folder=$folder
+  keep_metadata
+  engine_call grow "$options" $((512 * mib)) && expect_success
+  go_back
+  volume_name 2
+  leave committed
+  in_time call unmount "$old_folder"
+  in_time engine_call resume-suspended
+  expect_none_suspended
 }
 
 @test "what LVM does not know any more and the kernel has is not taken for removed" {
@@ -75,7 +194,7 @@ sectors() { device_of "$name" && blockdev --getsz "$device"; }
     [ -e "$records/$name" ] || fail "$state: its record is gone"
     call unmount "$folder" && expect_success
   done
-  vgcfgrestore -qq -y -f /run/newer "$group"
+  bring_newer_back
   call mount "$folder" "$options" && expect_success
   [ "$(<"$folder/file")" = precious ]
   call unmount "$folder" && expect_success

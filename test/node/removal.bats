@@ -112,6 +112,21 @@ remove() {
   done
 }
 
+@test "a thin volume that an administrator made on top of a volume is not removed with it" {
+  lvcreate -qq -y --type thin-pool -L 100M -n tp "$group"
+  make_full onDelete=none
+  lvchange -qq -an "$group/$name"
+  lvchange -qq -pr "$group/$name"
+  lvcreate -qq -y -s --thinpool tp -n theirs "$group/$name"
+  engine_call remove "$options"
+  expect_failure 'has a snapshot'
+  [ -n "$(lv_of theirs lv_name)" ]
+  lvremove -qq -y "$group/theirs" "$group/tp"
+  lvchange -qq -prw "$group/$name"
+  remove
+  [ -z "$(lv_of "$name")" ]
+}
+
 @test "a volume with another name is not taken for gone" {
   make_full onDelete=discard
   lvrename -qq "$group" "$name" kept-by-hand

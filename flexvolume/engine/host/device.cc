@@ -68,6 +68,35 @@ Result<std::string> mapper_folder(const std::string& root, const std::string& pa
   return folder;
 }
 
+// Of a disk's folder in sysfs.
+Result<Bytes> size_of(const std::string& folder) {
+  const auto sectors = read_file(concat(folder, "/size"), kKiB);
+  if (!sectors) return sectors.error();
+  unsigned long long count = 0;
+  if (!parse_number(trim(*sectors), kMostBytes.count() / kSectorBytes, count))
+    return Error(ErrorCode::kCorrupt, concat(folder, "/size is no count of sectors"));
+  return Bytes(count * kSectorBytes);
+}
+
+std::uint64_t little_endian(std::string_view start, std::size_t at) {
+  std::uint64_t number = 0;
+  for (std::size_t i = 4; i-- > 0;)
+    number = number << 8U | static_cast<unsigned char>(start[at + i]);
+  return number;
+}
+
+bool is_ext(std::string_view start) {
+  return start.size() >= kSuperblockBytes &&
+         start.substr(kExtMagicAt, kExtMagic.size()) == kExtMagic;
+}
+
+std::uint64_t ext_blocks(std::string_view start) {
+  constexpr std::uint64_t kWide = 0x80;
+  const bool wide = (little_endian(start, kExtAt + 96) & kWide) != 0;
+  const std::uint64_t upper = wide ? little_endian(start, kExtAt + 336) : 0;
+  return upper << 32U | little_endian(start, kExtAt + 4);
+}
+
 }  // namespace
 
 Content classify_superblock(std::string_view start, FsType type, std::string_view uuid) {
@@ -89,25 +118,25 @@ Content classify_superblock(std::string_view start, FsType type, std::string_vie
 }
 
 Bytes file_system_size(std::string_view start) {
-  if (start.size() < kSuperblockBytes) return {};
-  const auto byte = [&](std::size_t at) -> std::uint64_t {
-    return static_cast<unsigned char>(start[at]);
-  };
-  const auto big = [&](std::size_t at, std::size_t bytes) {
+  if (is_ext(start)) {
+    const std::uint64_t shift = 10 + std::min<std::uint64_t>(little_endian(start, kExtAt + 24), 6);
+    return Bytes(ext_blocks(start) << shift);
+  }
+  if (start.size() < kSuperblockBytes || !start.starts_with("XFSB")) return {};
+  const auto big_endian = [&](std::size_t at, std::size_t bytes) {
     std::uint64_t number = 0;
-    for (std::size_t i = 0; i < bytes; ++i) number = number << 8U | byte(at + i);
+    for (std::size_t i = 0; i < bytes; ++i)
+      number = number << 8U | static_cast<unsigned char>(start[at + i]);
     return number;
   };
-  const auto little = [&](std::size_t at) {
-    return byte(at) | byte(at + 1) << 8U | byte(at + 2) << 16U | byte(at + 3) << 24U;
-  };
-  if (start.starts_with("XFSB")) return Bytes(big(4, 4) * big(8, 8));
-  if (start.substr(kExtMagicAt, kExtMagic.size()) != kExtMagic) return {};
-  constexpr std::size_t kAt = 1024;
-  constexpr std::uint64_t kWide = 0x80;
-  const std::uint64_t upper = (little(kAt + 96) & kWide) != 0 ? little(kAt + 336) : 0;
-  const std::uint64_t shift = 10 + std::min<std::uint64_t>(little(kAt + 24), 6);
-  return Bytes((upper << 32U | little(kAt + 4)) << shift);
+  return Bytes(big_endian(4, 4) * big_endian(8, 8));
+}
+
+bool ends_with_a_group(std::string_view start) {
+  if (!is_ext(start)) return false;
+  const std::uint64_t per_group = little_endian(start, kExtAt + 32);
+  const std::uint64_t first = little_endian(start, kExtAt + 20);
+  return per_group != 0 && (ext_blocks(start) - first) % per_group == 0;
 }
 
 Result<std::string> KernelDevices::mapper_uuid(const std::string& path) {
@@ -123,12 +152,9 @@ Result<MapperState> KernelDevices::mapper_state(const std::string& path) {
   if (!folder) return folder.error();
   const auto suspended = read_file(concat(*folder, "/dm/suspended"), kKiB);
   if (!suspended) return suspended.error();
-  const auto sectors = read_file(concat(*folder, "/size"), kKiB);
-  if (!sectors) return sectors.error();
-  unsigned long long count = 0;
-  if (!parse_number(trim(*sectors), kMostBytes.count() / kSectorBytes, count))
-    return Error(ErrorCode::kCorrupt, concat(*folder, "/size is no count of sectors"));
-  return MapperState{Bytes(count * kSectorBytes), trim(*suspended) != "0"};
+  const auto size = size_of(*folder);
+  if (!size) return size.error();
+  return MapperState{*size, trim(*suspended) != "0"};
 }
 
 Result<std::vector<MapperDevice>> KernelDevices::mapper_devices() {
@@ -139,8 +165,12 @@ Result<std::vector<MapperDevice>> KernelDevices::mapper_devices() {
     const std::string folder = disk->path().native() + "/dm/";
     const auto suspended = read_file(folder + "suspended", kKiB);
     const auto name = suspended ? read_file(folder + "name", kKiB) : suspended;
+    const auto uuid = name ? read_file(folder + "uuid", kKiB) : name;
+    const auto size = uuid ? size_of(disk->path().native()) : Result<Bytes>(uuid.error());
     // Another kind of disk, or one that is gone by now.
-    if (name) devices.push_back({std::string(trim(*name)), trim(*suspended) != "0"});
+    if (size)
+      devices.push_back(
+          {std::string(trim(*name)), trim(*suspended) != "0", std::string(trim(*uuid)), *size});
   }
   if (failed) return Error::from_errno(failed.value(), concat("looking at ", kDisks));
   return devices;
@@ -202,14 +232,17 @@ Result<std::string> KernelDevices::read(const std::string& path, Bytes offset, s
   return content;
 }
 
-Result<std::string> KernelDevices::read_cached(const std::string& path, std::size_t bytes) {
+Result<std::string> KernelDevices::read_cached(const std::string& path, Bytes offset,
+                                               std::size_t bytes) {
   const auto fd = open_file(root_ + path, O_RDONLY);
   if (!fd) return fd.error();
   std::string content(bytes, '\0');
   const iovec into{content.data(), bytes};
-  const ssize_t got = ::preadv2(fd->get(), &into, 1, 0, RWF_NOWAIT);
+  const ssize_t got =
+      ::preadv2(fd->get(), &into, 1, static_cast<off_t>(offset.count()), RWF_NOWAIT);
   if (got != static_cast<ssize_t>(bytes))
-    return Error(ErrorCode::kUnavailable, concat("the start of ", path, " is not in memory"));
+    return Error(ErrorCode::kUnavailable,
+                 concat("what is asked of ", path, " is not in the kernel's memory"));
   return content;
 }
 

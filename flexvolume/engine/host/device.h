@@ -27,6 +27,7 @@ enum class Content {
 // ext4: magic at 1080, uuid at 1128 (e2fsprogs, lib/ext2fs/ext2_fs.h, struct ext2_super_block);
 // mke2fs clears the place first and writes the superblock last (lib/ext2fs/closefs.c).
 inline constexpr std::size_t kSuperblockBytes = 2048;
+inline constexpr std::size_t kExtAt = 1024;  // where ext4 has its own
 Content classify_superblock(std::string_view start, FsType type, std::string_view uuid);
 
 // How much of its device the XFS or ext4 uses that such a start is of; 0 where it is of neither.
@@ -43,7 +44,14 @@ struct MapperState {
 struct MapperDevice {
   std::string name;  // device-mapper's, such as "data-pvc--1"
   bool suspended = false;
+  std::string uuid{};
+  Bytes size{};
 };
+
+// Whether the ext4 that such a start is of ends where one of its block groups does: then the rest
+// of its device may have been too little for another. s_first_data_block at 20 from 1024 on,
+// s_blocks_per_group at 32.
+bool ends_with_a_group(std::string_view start);
 
 // The interface to devices, so that a test can stand in for them.
 class Devices {
@@ -58,9 +66,10 @@ class Devices {
   virtual Result<std::vector<MapperDevice>> mapper_devices() = 0;
   // Fewer bytes than asked at the device's end, none behind it.
   virtual Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) = 0;
-  // Of a device's start what the kernel has in memory, as it has the superblock of a mounted ext4:
-  // nothing waits, also not for a device that is suspended. kUnavailable where it is not there.
-  virtual Result<std::string> read_cached(const std::string& path, std::size_t bytes) = 0;
+  // What the kernel has of it in memory, as it has the superblock of a mounted ext4: nothing waits,
+  // also not for a device that is suspended. kUnavailable where not all of it is there.
+  virtual Result<std::string> read_cached(const std::string& path, Bytes offset,
+                                          std::size_t bytes) = 0;
   // "253:4", major and minor of the disk that the device node is, or is a partition of: the kernel
   // limits I/O on whole disks only (block/blk-cgroup.c, blkcg_conf_open_bdev).
   virtual Result<std::string> disk_number(const std::string& path) = 0;
@@ -80,7 +89,8 @@ class KernelDevices final : public Devices {
   Result<MapperState> mapper_state(const std::string& path) override;
   Result<std::vector<MapperDevice>> mapper_devices() override;
   Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) override;
-  Result<std::string> read_cached(const std::string& path, std::size_t bytes) override;
+  Result<std::string> read_cached(const std::string& path, Bytes offset,
+                                  std::size_t bytes) override;
   Result<std::string> disk_number(const std::string& path) override;
   Status resize_ext4(const std::string& mount_point, Bytes size) override;
   Result<Bytes> xfs_size(const std::string& mount_point) override;

@@ -13,12 +13,14 @@ constexpr auto kGrowDeadline = std::chrono::minutes(2);
 constexpr auto kProbeDeadline = std::chrono::seconds(60);
 
 // What a grown file system may leave of its device. XFS makes no allocation group of fewer blocks
-// than 64 (fs/xfs/xfs_fsops.c, XFS_MIN_AG_BLOCKS), of 4 KiB each. ext4 makes no last group that has
-// little more than its own tables (resize/resize2fs.c, adjust_fs_geometry): as mkfs.ext4 makes
-// them, an inode table of 2 MiB, up to 4 MiB for descriptors to come, and 64 bytes for each 128 MiB
-// that the file system has.
-Bytes may_be_left(FsType type, Bytes device) {
-  if (type == FsType::kXfs) return Bytes(64 * 4 * kKiB.count());
+// than 64 (fs/xfs/xfs_fsops.c, XFS_MIN_AG_BLOCKS), of 4 KiB each. ext4 makes no last block group
+// that has little more than its own tables (resize/resize2fs.c, adjust_fs_geometry): as mkfs.ext4
+// makes them, an inode table of 2 MiB, up to 4 MiB for descriptors to come, and 64 bytes for each
+// 128 MiB that the file system has.
+constexpr Bytes kXfsLeaves{64 * 4 * kKiB.count()};
+
+Bytes ext4_leaves(std::string_view start, Bytes device) {
+  if (!ends_with_a_group(start)) return {};
   return Bytes(8 * kMiB.count() + device.count() / kMiB.count());
 }
 
@@ -82,20 +84,17 @@ Status Filesystems::check_grown(const std::string& device, FsType type,
   const auto state = devices_.mapper_state(device);
   if (!state) return state.error();
   const bool ext4 = type == FsType::kExt4;
-  const auto size = ext4 ? ext4_size(device) : devices_.xfs_size(mount_point);
+  // A mounted ext4 changes its superblock in the device's own page cache, which is read here.
+  const auto start =
+      ext4 ? devices_.read(device, Bytes(0), kSuperblockBytes) : Result<std::string>(std::string());
+  if (!start) return start.error();
+  const auto size = ext4 ? Result<Bytes>(file_system_size(*start)) : devices_.xfs_size(mount_point);
   if (!size) return size.error();
-  if (*size + may_be_left(type, state->size) >= state->size) return {};
+  if (*size + (ext4 ? ext4_leaves(*start, state->size) : kXfsLeaves) >= state->size) return {};
   return Error(
       ErrorCode::kFailed,
       concat(ext4 ? "resize2fs" : "xfs_growfs", " reported success, but the file system at ",
              mount_point, " has ", to_string(*size), " of its device's ", to_string(state->size)));
-}
-
-// A mounted ext4 changes its superblock in the block device's own page cache, which is read here.
-Result<Bytes> Filesystems::ext4_size(const std::string& device) {
-  const auto start = devices_.read(device, Bytes(0), kSuperblockBytes);
-  if (!start) return start.error();
-  return file_system_size(*start);
 }
 
 Status Filesystems::resize_ext4(const std::string& device, const std::string& mount_point) {

@@ -33,7 +33,6 @@ class Filesystems {
  private:
   Status grow_ext4(const std::string& device, const std::string& mount_point);
   Status check_grown(const std::string& device, FsType type, const std::string& mount_point);
-  Result<Bytes> ext4_size(const std::string& device);
   Status resize_ext4(const std::string& device, const std::string& mount_point);
   Status run(std::string_view tool, std::vector<std::string> arguments,
              std::chrono::milliseconds deadline, std::vector<int> keep = {});

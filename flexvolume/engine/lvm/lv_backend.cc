@@ -143,13 +143,20 @@ Status LvBackend::check_gone(const VolumeName& name, const std::string& group,
                           " now; give it its name back with `lvrename ", (*renamed)->group, ' ',
                           (*renamed)->name, ' ', name.text(), '`'));
   }
-  const auto device = parts_.devices.mapper_uuid(device_path(group, name.text()));
-  if (!device) return {};
-  return Error(ErrorCode::kCorrupt,
-               concat("LVM does not know logical volume ", group, '/', name.text(),
-                      ", and its device is there: LVM's metadata are older than the volume; bring "
-                      "newer ones back (`vgcfgrestore --list ",
-                      group, "`)"));
+  // Its node in /dev may be gone while the device is not.
+  const auto devices = parts_.devices.mapper_devices();
+  if (!devices) return devices.error();
+  for (const MapperDevice& device : *devices) {
+    const MapperName mapped = parse_mapper_name(device.name);
+    const bool named = mapped.group == group && mapped.volume == name.text();
+    const bool recorded =
+        record && !record->device_uuid.empty() && device.uuid.starts_with(record->device_uuid);
+    if (named || recorded)
+      return Error(ErrorCode::kCorrupt,
+                   concat("LVM does not know logical volume ", group, '/', name.text(),
+                          ", and its device is there: ", kBringNewerBack, group, "`)"));
+  }
+  return {};
 }
 
 Status LvBackend::resume(const Record& record, const NodeConfig& config) {
@@ -193,15 +200,21 @@ Result<Inventory> LvBackend::inventory(const NodeConfig& config) {
 
 // What is made next on such a group may get the extents of a volume that is in use.
 Status LvBackend::withhold_room(Inventory& inventory, const std::vector<MapperDevice>& before) {
-  const auto groups = groups_behind_devices(lvm_, parts_.devices, before, inventory);
+  auto groups = groups_behind_devices(lv_parts(), before, inventory);
   if (!groups) return groups.error();
-  for (const std::string& group : *groups) {
+  inventory.outdated = std::move(*groups);
+  for (VolumeGroup& group : inventory.groups) {
+    const bool outdated = inventory.outdated.contains(group.name);
+    if (auto marked = mark_outdated(parts_.locks, group.name, outdated); !marked) return marked;
+    if (!outdated) continue;
+    group.free = Bytes();
     parts_.log.error(
-        "LVM's metadata are older than a volume that is there; nothing is offered of "
-        "its group until newer ones are back (vgcfgrestore --list)",
-        {{"group", group}});
+        "LVM's metadata are older than a volume that is there; nothing is made, grown or removed "
+        "in its group until newer ones are back (vgcfgrestore --list)",
+        {{"group", group.name}});
     for (Space& space : inventory.spaces) {
-      if (space.id != concat("group:", group) && !space.id.starts_with(concat("thin:", group, '/')))
+      if (space.id != concat("group:", group.name) &&
+          !space.id.starts_with(concat("thin:", group.name, '/')))
         continue;
       space.free = Bytes();
       space.disks.assign(space.disks.size(), Bytes());
@@ -282,7 +295,9 @@ Status LvBackend::settle(const Inventory& inventory, const NodeConfig& config) {
   FirstFailure all;
   for (const LogicalVolume& volume : inventory.volumes) {
     if (!volume.ownership) continue;
-    const auto restored = settle_volume(volume);
+    // What older metadata bring back may be gone, and its extents another volume's.
+    const bool outdated = inventory.outdated.contains(volume.group);
+    const auto restored = outdated ? Status() : settle_volume(volume);
     tell(resumer.mend_size(volume));
     const auto settled = restored ? complete_growth(volume) : restored;
     if (!settled)

@@ -133,6 +133,7 @@ Status LvMaker::load_record() {
 
 Status LvMaker::create() {
   if (auto sized = check_size(spec_.backend, spec_.fs_type, spec_.size); !sized) return sized;
+  if (auto current = check_not_outdated(parts_.locks, group_); !current) return current;
   if (auto nowhere = check_nowhere_else(); !nowhere) return nowhere;
   auto attempt = random_attempt();
   if (!attempt) return attempt.error();

@@ -5,6 +5,7 @@
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/host/run_tool.h"
 #include "flexvolume/engine/lvm/suspension.h"
+#include "flexvolume/engine/lvm/unknown_devices.h"
 #include "flexvolume/engine/volume/volume_lock.h"
 
 namespace flexlocal::engine {
@@ -64,6 +65,7 @@ Result<Removal> LvRemover::run(const VolumeSpec& spec, const LogicalVolume& volu
   // What is at the device's path is of no account where nothing is wiped: LVM is told the LV's
   // uuid.
   if (!mended && (wipes || mended.error().code() != ErrorCode::kDenied)) return mended.error();
+  if (auto current = check_group_locked(parts_, volume.group); !current) return current.error();
   if (wipes) {
     auto record = announce(spec, volume);
     if (!record) return record.error();

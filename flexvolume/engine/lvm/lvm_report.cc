@@ -50,7 +50,10 @@ Result<LogicalVolume> parse_volume(JsonView row) {
   };
   if (is("thin")) volume.thin_pool = row["pool_lv"].text();
   volume.cached = is("cache") || is("writecache");
-  volume.has_snapshots = row["lv_role"].text().find("thickorigin") != std::string_view::npos;
+  // Of a thin volume that stands on it as its external origin, too (man lvs, lv_role).
+  const std::string_view role = row["lv_role"].text();
+  volume.has_snapshots =
+      role.find("thickorigin") != role.npos || role.find("extthinorigin") != role.npos;
   const auto tags = split(row["lv_tags"].text(), ',');
   volume.ownership = parse_tags(tags);
   volume.owned = std::find(tags.begin(), tags.end(), kOwnerTag) != tags.end();

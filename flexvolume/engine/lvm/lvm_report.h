@@ -109,7 +109,9 @@ struct Inventory {
   std::vector<OwnedFolder> folders{};
   std::vector<LogicalVolume> shared{};  // of pools' shared file systems
   std::vector<std::string> unseen{};    // pools with quota-size that cannot be seen now
-  std::set<std::string> behind{};       // volumes whose file system has not grown with them yet
+  std::set<std::string>
+      outdated{};  // groups whose metadata are older than what runs, see check_group
+  std::set<std::string> behind{};  // volumes whose file system has not grown with them yet
 
   bool is_retained(std::string_view volume) const;
 };

@@ -158,41 +158,57 @@ Status Resumer::finish(const LogicalVolume& volume) {
   return *finished ? Status() : finish_found(volume);
 }
 
-// What an lvextend left that had not committed has no file system in it yet: that grows last.
+// What an lvextend left that had not committed has no file system in it yet: that grows last. Where
+// nobody can tell, nothing is cut off either.
 Status Resumer::check_not_cut(const LogicalVolume& volume) {
   const std::string device = device_path(volume.group, volume.name);
   const auto state = mapper_state_of(device);
   if (!state) return state.error();
   if (!*state || (*state)->size <= volume.size) return {};
-  const auto table = parts_.mounter.table();
-  if (!table) return table.error();
-  Bytes used;
-  for (const MountEntry& entry : *table) {
-    if (entry.source != device || entry.root != "/" || entry.fs_type != "xfs") continue;
-    // The XFS's own word: on the disk it may stand somewhat later.
-    if (const auto size = parts_.devices.xfs_size(entry.mount_point)) used = std::max(used, *size);
-  }
-  const auto start = (*state)->suspended ? parts_.devices.read_cached(device, kSuperblockBytes)
-                                         : parts_.devices.read(device, Bytes(0), kSuperblockBytes);
-  if (start)
-    used = std::max(used, file_system_size(*start));
-  else if (!(*state)->suspended)
-    return start.error();
-  if (used <= volume.size) return {};
+  const auto used = used_of(device, volume.open);
+  if (used && *used <= volume.size) return {};
   return Error(
       ErrorCode::kCorrupt,
-      concat("the file system on ", device, " has ", to_string(used), ", and logical volume ",
+      concat("device ", device, " has ", to_string((*state)->size), ", its file system ",
+             used ? to_string(*used) : "as much, for what is known", ", and logical volume ",
              volume.group, '/', volume.name, " only ", to_string(volume.size),
              ": LVM's metadata are older than the volume; nothing is changed, bring newer "
              "ones back (`vgcfgrestore --list ",
              volume.group, "`)"));
 }
 
+// How much of the device its file system uses. Nothing here may wait for the device: a device below
+// it may be suspended, and the lock of its group is held.
+Result<Bytes> Resumer::used_of(const std::string& device, bool open) const {
+  const auto table = parts_.mounter.table();
+  if (!table) return table.error();
+  for (const MountEntry& entry : *table) {
+    if (entry.source != device) continue;
+    // The XFS's own word: on the disk it may stand somewhat later. Any mount of it knows.
+    if (entry.fs_type == "xfs") return parts_.devices.xfs_size(entry.mount_point);
+    open = false;
+  }
+  // Of a mount that is not seen here nobody knows what the disk has yet.
+  if (open) return Error(ErrorCode::kUnavailable, "it is open, and mounted where that is not seen");
+  const auto devices = parts_.devices.mapper_devices();
+  if (!devices) return devices.error();
+  const bool at_rest = std::none_of(devices->begin(), devices->end(),
+                                    [](const MapperDevice& any) { return any.suspended; });
+  if (at_rest) {
+    const auto start = parts_.devices.read(device, Bytes(0), kSuperblockBytes);
+    return start ? Result<Bytes>(file_system_size(*start)) : start.error();
+  }
+  // What a mounted ext4 has read of its superblock: with blocks of 1 KiB no more than these bytes.
+  const auto start = parts_.devices.read_cached(device, Bytes(kExtAt), kSuperblockBytes - kExtAt);
+  if (!start) return start.error();
+  return file_system_size(concat(std::string(kExtAt, '\0'), *start));
+}
+
 // A pool comes first: to refresh a volume on a pool that is suspended waits for the pool.
 Status Resumer::finish_found(const LogicalVolume& volume) {
   const std::string what = concat("logical volume ", volume.group, '/', volume.name);
-  if (auto whole = check_not_cut(volume); !whole) return whole;
   if (auto pool = finish_pool_locked(volume.group, volume.thin_pool); !pool) return pool;
+  if (auto whole = check_not_cut(volume); !whole) return whole;
   if (auto refreshed = parts_.lvm.refresh(volume); !refreshed)
     return refreshed.error().context(concat("finishing what a killed command left of ", what));
   // A killed lvextend may have committed what it had not done, so the size is asked for again.

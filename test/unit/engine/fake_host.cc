@@ -104,7 +104,9 @@ Result<MapperState> FakeHost::mapper_state(const std::string& path) {
 Result<std::vector<MapperDevice>> FakeHost::mapper_devices() {
   std::vector<MapperDevice> devices;
   for (const auto& [key, volume] : volumes)
-    if (volume.active) devices.push_back({fake_mapper_name(key), volume.suspended});
+    if (volume.active)
+      devices.push_back({fake_mapper_name(key), volume.suspended, concat("LVM-vg", volume.uuid),
+                         Bytes(volume.device_size != 0 ? volume.device_size : volume.size)});
   for (const auto& [pool, suspended] : thin_pools)
     devices.push_back({fake_pool_device(pool), suspended});
   return devices;

@@ -29,6 +29,7 @@ struct FakeVolume {
   bool open = false;
   bool active = true;
   bool suspended = false;
+  bool unknown = false;             // to LVM, whose metadata are older
   std::uint64_t device_size = 0;    // what the kernel has; 0: what LVM's metadata say
   std::uint64_t inactive_size = 0;  // of a table that was loaded and not taken up; 0: there is none
   std::string thin_pool = {};
@@ -52,8 +53,9 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   Result<MapperState> mapper_state(const std::string& path) override;
   Result<std::vector<MapperDevice>> mapper_devices() override;
   Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) override;
-  Result<std::string> read_cached(const std::string& path, std::size_t bytes) override {
-    return read(path, Bytes(0), bytes);
+  Result<std::string> read_cached(const std::string& path, Bytes offset,
+                                  std::size_t bytes) override {
+    return read(path, offset, bytes);
   }
   Result<std::string> disk_number(const std::string& path) override;
   Status resize_ext4(const std::string& mount_point, Bytes size) override;
@@ -100,7 +102,7 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   int mount_error = 0;         // the errno of each mount; 0: it is mounted
   std::string other_device;    // what device nodes lead to, when they lead astray
   bool discards_clear = true;  // a discarded device reads as zeros
-  Bytes left_by_growth;            // what a grown file system leaves of its device
+  Bytes left_by_growth;        // what a grown file system leaves of its device
   // A program that runs into its deadline, before its effect or after it; one that says that all
   // went well and does nothing; what a failing one writes to stderr.
   std::string hanging;

@@ -42,9 +42,10 @@ bool pins_report(const Command& command) {
 
 CommandOutput failed(std::string_view why) { return {5, {}, std::string(why)}; }
 
-// As mkfs.ext4 and resize2fs write it, in blocks of 4 KiB.
+// As mkfs.ext4 and resize2fs write it, in blocks of 4 KiB and groups of 128 MiB.
 void put_ext4_size(std::string& start, std::uint64_t size) {
   start[1024 + 24] = 2;
+  start[1024 + 33] = '\x80';
   for (std::size_t i = 0; i < 4; ++i)
     start[1024 + 4 + i] = static_cast<char>(size / 4096 >> 8 * i & 0xff);
 }
@@ -146,6 +147,7 @@ CommandOutput FakeHost::lvs(const Command& command, std::string_view table) cons
   json.begin_object().key("report").begin_array().begin_object().key(table).begin_array();
   for (const auto& [key, volume] : volumes) {
     if (!only.empty() && key.substr(5) != only && volume.uuid != only) continue;
+    if (volume.unknown) continue;
     json.begin_object()
         .member("vg_name", "data")
         .member("vg_uuid", "vg-")

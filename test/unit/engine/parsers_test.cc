@@ -89,6 +89,7 @@ TEST_CASE("lvs: a snapshot's origin, and a cache that keeps nothing back") {
     return all->at(0);
   };
   CHECK(volume("linear", "public,origin,thickorigin").has_snapshots);
+  CHECK(volume("linear", "public,origin,extthinorigin").has_snapshots);
   CHECK_FALSE(volume("thin,sparse", "public,origin,thinorigin").has_snapshots);
   CHECK_FALSE(volume("linear", "public").has_snapshots);
   CHECK(volume("cache", "public,cache").cached);
@@ -133,6 +134,20 @@ TEST_CASE("how large a file system is stands in its start") {
   CHECK(file_system_size(ext4) == Bytes(4096 * ((1ULL << 32U) + (1ULL << 17U))));
   CHECK(file_system_size(std::string(kSuperblockBytes, '\0')) == Bytes(0));
   CHECK(file_system_size("XFSB") == Bytes(0));
+}
+
+TEST_CASE("an ext4 ends with a block group or within one") {
+  std::string ext4(kSuperblockBytes, '\0');
+  CHECK_FALSE(ends_with_a_group(ext4));
+  ext4.replace(1080, 2, "\x53\xef");
+  CHECK_FALSE(ends_with_a_group(ext4));  // a damaged one, with groups of no blocks
+  ext4[1024 + 33] = '\x20';              // 8,192 blocks a group, as those of 1 KiB have
+  ext4[1024 + 20] = 1;                   // and the first block is none of a group
+  ext4.replace(1024 + 4, 4, std::string_view("\x01\0\x01\0", 4));
+  CHECK(ends_with_a_group(ext4));
+  ext4[1024 + 4] = 2;
+  CHECK_FALSE(ends_with_a_group(ext4));
+  CHECK_FALSE(ends_with_a_group("XFSB"));
 }
 
 TEST_CASE("lvs: a thin volume's pool; a cache's is none") {
