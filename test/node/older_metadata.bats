@@ -57,16 +57,17 @@ expect_data_whole() {
   [ "$(md5sum <"$data")" = "$sum" ] || fail "the data is not what was written"
 }
 
-# As a daemon's look and, with the device suspended by a killed LVM command, its next one.
+# As the daemon does: while a killed LVM command has left the device suspended, before anybody has
+# read of it, and once it is not.
 look_at_it() {
-  engine_call settle
-  has_sectors_of 640
   device_of "$name"
   dmsetup suspend "$device"
   in_time engine_call resume-suspended
   expect_failure "LVM's metadata are older than the volume"
   has_sectors_of 640
   dmsetup resume "$device"
+  engine_call settle
+  has_sectors_of 640
 }
 
 @test "a device is not cut off under a file system that has grown" {
