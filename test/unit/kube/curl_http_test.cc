@@ -27,7 +27,7 @@ std::unique_ptr<CurlHttp> connect(Lab& lab, const ScriptedServer& server) {
   return connect(lab, config);
 }
 
-HttpRequest get(std::string target, milliseconds deadline = milliseconds(1500)) {
+HttpRequest get(std::string target, milliseconds deadline = std::chrono::seconds(20)) {
   HttpRequest request;
   request.target = std::move(target);
   request.deadline = deadline;
@@ -126,7 +126,7 @@ TEST_CASE("a stream that falls silent is given up on long before its deadline") 
   ScriptedServer server(lab.io, [](const Seen&) { return stream({"x"}, Reply::End::kHang); });
   const auto http = connect(lab, server);
   HttpRequest request = get("/");
-  request.stall = milliseconds(30);
+  request.stall = milliseconds(500);
   KeepingSink sink;
   const auto answer = lab.wait_for(http->stream(request, sink));
   REQUIRE_FALSE(answer.ok());

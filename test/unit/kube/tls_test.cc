@@ -21,14 +21,14 @@ struct Fixture : Lab {
   Result<HttpResponse> get(Http& http) {
     HttpRequest request;
     request.target = "/";
-    request.deadline = std::chrono::milliseconds(1500);
+    request.deadline = std::chrono::seconds(20);
     return wait_for(http.send(request));
   }
   // As a watch is asked for.
   Result<HttpResponse> trickle(Http& http) {
     HttpRequest request;
     request.target = "/";
-    request.deadline = std::chrono::milliseconds(1500);
+    request.deadline = std::chrono::seconds(20);
     request.trickles = true;
     KeepingSink sink;
     return wait_for(http.stream(request, sink));

@@ -163,7 +163,7 @@ TEST_CASE_FIXTURE(Fixture, "a head that is too long is refused before it has end
 }
 
 TEST_CASE_FIXTURE(Fixture, "who says nothing, or reads nothing, is cut off after the deadline") {
-  options.deadline = milliseconds(50);
+  options.deadline = milliseconds(1000);
   open();
   Client silent(server->address());
   Client half(server->address());
@@ -181,7 +181,7 @@ TEST_CASE_FIXTURE(Fixture, "who says nothing, or reads nothing, is cut off after
 }
 
 TEST_CASE_FIXTURE(Fixture, "an answer that is not read is given up after the deadline") {
-  options.deadline = milliseconds(50);
+  options.deadline = milliseconds(1000);
   open();
   server->show(
       {.ready = [] { return Status(); }, .metrics = [] { return std::string(64U << 20U, 'x'); }});
