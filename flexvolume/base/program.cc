@@ -15,6 +15,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "flexvolume/base/child.h"
 #include "flexvolume/base/fd.h"
 #include "flexvolume/base/text.h"
 
@@ -28,17 +29,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::array<const char*, 3> kEnvironment = {
     "LC_ALL=C", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "LVM_SUPPRESS_FD_WARNINGS=1"};
-
-struct Pipe {
-  UniqueFd reading;
-  UniqueFd writing;
-};
-
-Result<Pipe> make_pipe() {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return Error::from_errno(errno, "making a pipe");
-  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
 
 // All that the child needs, made before vfork: until exec only async-signal-safe calls are allowed
 // (man signal-safety), and what they change is the parent's memory too.
@@ -59,31 +49,6 @@ void mark_close_on_exec(const std::vector<int>& keep) {
   ::close_range(3, ~0U, kCloseOnExec);
   for (const int fd : keep) ::fcntl(fd, F_SETFD, 0);
 }
-
-// The daemon blocks or handles signals; neither may be handed on through exec. Handlers go first:
-// until exec the child has its parent's memory, where a handler of the parent's would do harm.
-void unblock_signals() {
-  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-}
-
-// No signal reaches this thread, nor a child that it starts, while this lives.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_{};
-};
 
 [[noreturn]] void run_child(const Launch& launch) {
   ::setpgid(0, 0);
@@ -188,41 +153,6 @@ struct Stream {
     into->append(block, std::min(static_cast<std::size_t>(got), room));
     return true;
   }
-};
-
-// A child that is killed and reaped if it was not reaped before.
-class Child {
- public:
-  explicit Child(pid_t pid) : pid_(pid) {}
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-  ~Child() { kill_and_reap(); }
-
-  bool reap(int options) {
-    if (reaped_) return true;
-    pid_t got;
-    while ((got = ::waitpid(pid_, &status_, options)) < 0 && errno == EINTR) {
-    }
-    reaped_ = got != 0;
-    return reaped_;
-  }
-  // A process in uninterruptible sleep, on a dying disk say, does not even die of SIGKILL. It is
-  // waited for a little and then left to be reaped by process 1, not to hold its caller for ever.
-  void kill_and_reap() {
-    if (reaped_) return;
-    ::kill(-pid_, SIGKILL);
-    ::kill(pid_, SIGKILL);  // in case it had no group of its own yet
-    constexpr int kMostMillis = 5000;
-    for (int millis = 0; millis < kMostMillis && !reap(WNOHANG); ++millis) ::poll(nullptr, 0, 1);
-    reaped_ = true;
-  }
-  pid_t pid() const { return pid_; }
-  int status() const { return status_; }
-
- private:
-  pid_t pid_;
-  bool reaped_ = false;
-  int status_ = 0;
 };
 
 // Readable once the process has ended; invalid on a kernel older than 5.3.

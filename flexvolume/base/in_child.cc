@@ -1,0 +1,88 @@
+#include "flexvolume/base/in_child.h"
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <filesystem>
+#include <vector>
+
+#include "flexvolume/base/child.h"
+#include "flexvolume/base/text.h"
+
+namespace flexlocal {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// All above `last`. Kernels before 5.9 have no call for it.
+void close_above(int last) {
+  if (::syscall(SYS_close_range, last + 1, UINT_MAX, 0) == 0) return;
+  std::vector<int> open;
+  std::error_code failed;
+  for (std::filesystem::directory_iterator entry("/proc/self/fd", failed), end;
+       !failed && entry != end; entry.increment(failed)) {
+    unsigned long long fd = 0;
+    if (parse_number(entry->path().filename().string(), INT_MAX, fd) && static_cast<int>(fd) > last)
+      open.push_back(static_cast<int>(fd));
+  }
+  for (const int fd : open) ::close(fd);
+}
+
+[[noreturn]] void run_child(const std::function<std::string()>& work, int writing) {
+  ::setpgid(0, 0);
+  unblock_signals();
+  if (::dup2(writing, STDIN_FILENO) != STDIN_FILENO) ::_exit(1);
+  close_above(STDIN_FILENO);
+  const std::string answer = work();
+  for (std::string_view left = answer; !left.empty();) {
+    const ssize_t written = ::write(STDIN_FILENO, left.data(), left.size());
+    if (written < 0 && errno != EINTR) ::_exit(1);
+    if (written > 0) left.remove_prefix(static_cast<std::size_t>(written));
+  }
+  ::_exit(0);
+}
+
+// Until the other end is closed.
+Status read_all(int fd, Clock::time_point end, std::string& into) {
+  for (;;) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+    if (left <= 0) return Error(ErrorCode::kDeadline, "it did not end within its time");
+    pollfd polled{fd, POLLIN, 0};
+    ::poll(&polled, 1, static_cast<int>(std::min<long>(left, INT_MAX)));
+    if (polled.revents == 0) continue;
+    char block[4096];
+    const ssize_t got = ::read(fd, block, sizeof block);
+    if (got < 0 && errno != EINTR) return Error::from_errno(errno, "reading from a child");
+    if (got == 0) return {};
+    if (got > 0) into.append(block, static_cast<std::size_t>(got));
+  }
+}
+
+}  // namespace
+
+Result<std::string> in_child(const std::function<std::string()>& work,
+                             std::chrono::milliseconds deadline) {
+  auto pipe = make_pipe();
+  if (!pipe) return pipe.error();
+  const auto end = Clock::now() + deadline;
+  pid_t pid = 0;
+  {
+    const SignalsBlocked blocked;
+    pid = ::fork();
+    if (pid == 0) run_child(work, pipe->writing.get());
+  }
+  if (pid < 0) return Error::from_errno(errno, "starting a child");
+  Child child(pid);
+  pipe->writing.reset();
+  std::string answer;
+  if (auto read = read_all(pipe->reading.get(), end, answer); !read) return read.error();
+  child.reap(0);
+  if (child.status() != 0) return Error(ErrorCode::kFailed, "the child crashed");
+  return answer;
+}
+
+}  // namespace flexlocal
