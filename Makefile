@@ -245,7 +245,7 @@ conformance: all $(BUILD)/image.tar $(BUILD)/setup-lab $(BUILD)/setup-conformanc
 	test/conformance/run $(OUT)
 
 .PHONY: bench
-bench: all $(OUT)/watch-decode $(OUT)/node-simulator $(BUILD)/setup-lab  ## measure; results in build/bench/*.json
+bench: all $(OUT)/engine-call $(OUT)/watch-decode $(OUT)/node-simulator $(BUILD)/setup-lab  ## measure; results in build/bench/*.json
 	test/bench/run $(OUT)
 
 .PHONY: demo demo-down

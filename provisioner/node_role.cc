@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "flexvolume/base/text.h"
-#include "provisioner/lasting_trouble.h"
 #include "provisioner/priority.h"
 
 namespace flexlocal::provisioner {
@@ -65,6 +64,13 @@ bool has_growth_to_complete(const engine::Inventory& inventory) {
                      [&](const engine::LogicalVolume& volume) {
                        return volume.open && inventory.behind.contains(volume.name);
                      });
+}
+
+// In which volume groups nothing is done, and why.
+Status outdated_groups(const engine::Inventory& inventory) {
+  std::string all;
+  for (const auto& [group, why] : inventory.outdated) all += concat(all.empty() ? "" : "; ", why);
+  return all.empty() ? Status() : Error(ErrorCode::kCorrupt, all);
 }
 
 }  // namespace
@@ -272,6 +278,8 @@ Task<Status> NodeRole::tidy() {
   auto refreshed = co_await ledger_.refresh(true);
   if (!refreshed) co_return refreshed;
   const engine::Inventory inventory = *ledger_.inventory();
+  outdated_groups_.look(outdated_groups(inventory), log_,
+                        "nothing is made, grown or removed in a volume group");
   auto settled = co_await parts_.storage.settle(inventory);
   if (!settled || !has_growth_to_complete(inventory)) co_return settled;
   // The claim of a growth that was completed is told now, and not by the next round.

@@ -10,6 +10,7 @@
 #include "provisioner/controller.h"
 #include "provisioner/growth_worker.h"
 #include "provisioner/immediate_plan.h"
+#include "provisioner/lasting_trouble.h"
 #include "provisioner/log_subject.h"
 #include "provisioner/membership.h"
 #include "provisioner/node_memory.h"
@@ -107,6 +108,7 @@ class NodeRole {
   Controller controller_;
   kube::WorkQueue& queue_;
   Ledger ledger_;
+  LastingTrouble outdated_groups_;
   GrantSigner grants_;
   NodeParts parts_;
   ClaimWorker claim_worker_;

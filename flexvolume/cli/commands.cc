@@ -38,6 +38,8 @@ class Onlooker {
   NodeView look() {
     NodeView view{read_records(), engine().inventory(), {}};
     if (!view.inventory) notices.push_back(view.inventory.error().message());
+    if (view.inventory)
+      for (const auto& [group, why] : view.inventory->outdated) notices.push_back(why);
     if (auto table = mounter_.table())
       view.mounts = std::move(*table);
     else

@@ -14,6 +14,7 @@
 #include "flexvolume/engine/host/node_config.h"
 #include "flexvolume/engine/limits/io_limiter.h"
 #include "flexvolume/engine/lvm/lv_backend.h"
+#include "flexvolume/engine/lvm/rollback_guard.h"
 #include "flexvolume/engine/quota/project_folders.h"
 #include "flexvolume/engine/quota/quota_backend.h"
 #include "flexvolume/engine/volume/durable_counter.h"
@@ -33,6 +34,7 @@ struct Host {
   std::string grant_key{kGrantKeyPath};
   std::string tool_root{};  // see Tools and BackendParts
   std::string counter_folder{kCounterFolder};
+  std::string group_folder{kGroupFolder};
   std::string proc = "/proc";  // where the host's processes are listed
 };
 

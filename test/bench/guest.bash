@@ -97,6 +97,11 @@ prepare_plugin_mount() {
   plugin_mount=("$plugin" mount "$folder" "$options")
 }
 
+# What was removed by hand since is no news to the plugin then, as on a node with a daemon.
+look_as_daemon() {
+  "${plugin%/*}/engine-call" inventory >/dev/null || fail "the daemon's look failed"
+}
+
 # time_side SIDE...: sets `took`.
 time_side() {
   took=$("$stopwatch" "$@") || fail "$1 could not be measured, see above"
@@ -105,6 +110,7 @@ time_side() {
 plugin_first() {
   volume_name "$1"
   prepare_plugin_mount
+  look_as_daemon
   time_side "${plugin_mount[@]}"
   ours=$took
   look_at_mount
@@ -221,6 +227,7 @@ count_programs() {
   prepare_bare_first
   others_are_counted "${bare_first[@]}"
   forget_volumes
+  look_as_daemon
   prepare_plugin_mount
   ours_are_counted "${plugin_mount[@]:1}"
   report_programs plugin.mount.first

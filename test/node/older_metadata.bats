@@ -15,6 +15,7 @@ setup() {
 
 teardown() {
   resume_by_hand
+  ! mountpoint -q /run/sub || umount /run/sub
   unmount_pods
   bring_newer_back
   rm -f /run/older
@@ -63,7 +64,8 @@ look_at_it() {
   device_of "$name"
   dmsetup suspend "$device"
   in_time engine_call resume-suspended
-  expect_failure "LVM's metadata are older than the volume"
+  # What is logged comes first.
+  [[ $status = 1 && $answer == *"LVM's metadata are older than its volumes"* ]] || fail "$answer"
   has_sectors_of 640
   dmsetup resume "$device"
   engine_call settle
@@ -83,7 +85,7 @@ look_at_it() {
     go_back
     look_at_it
     engine_call grow "$options" $((700 * mib))
-    expect_failure "LVM's metadata are older than the volume"
+    expect_failure "LVM's metadata are older than its volumes"
     has_sectors_of 640
     expect_data_whole
     bring_newer_back
@@ -116,20 +118,72 @@ look_at_it() {
   write_data "$folder" 500
   go_back
   engine_call grow "$other_options" $((640 * mib))
-  expect_failure "LVM's metadata are older than the volume"
+  expect_failure "LVM's metadata are older than its volumes"
+  volume_name 3 && mount_volume "$name" pod-3
+  expect_failure "LVM's metadata are older than its volumes"
+  [ -z "$(lv_of "$name")" ]
   engine_call inventory
   [[ $answer == *'"free":0,'* ]] || fail "it offers room: $answer"
-  volume_name 3 && mount_volume "$name" pod-3
-  expect_failure "LVM's metadata are older than the volume"
-  [ -z "$(lv_of "$name")" ]
   folder_for "$other" pod-2
   call unmount "$folder" && expect_success
   engine_call remove "$other_options"
-  expect_failure "LVM's metadata are older than the volume"
+  expect_failure "LVM's metadata are older than its volumes"
   [ -n "$(lv_of "$other")" ]
   expect_data_whole
   bring_newer_back
   mount_volume "$name" pod-3 && expect_success
+}
+
+@test "metadata that were put back while nothing ran are refused as well, across a reboot" {
+  volume_name 1 && mount_volume "$name" && expect_success
+  keep_metadata
+  engine_call grow "$options" $((640 * mib)) && expect_success
+  write_data "$folder" 500
+  call unmount "$folder" && expect_success
+  engine_call inventory && expect_success
+  vgchange -qq -an "$group"
+  go_back
+  # What a reboot takes away.
+  rm -rf /run/flexlocal
+  vgchange -qq -ay "$group"
+  engine_call inventory
+  [[ $answer == *'"free":0,'* ]] || fail "it offers room: $answer"
+  volume_name 2 && mount_volume "$name" pod-2
+  expect_failure "LVM's metadata are older than its volumes"
+  vgchange -qq -an "$group"
+  bring_newer_back
+  volume_name 1 && mount_volume "$name" && expect_success
+  expect_data_whole
+}
+
+@test "a volume that was moved to other extents stays there" {
+  volume_name 1 && mount_volume "$name" && expect_success
+  keep_metadata
+  pvmove -qq --alloc anywhere "$(pvs --noheadings -o pv_name --select "vg_name=$group" | xargs):$(lvs --noheadings -o seg_pe_ranges "$group/$name" | sed 's/.*://')"
+  engine_call inventory && expect_success
+  table=$(dmsetup table "$group-${name//-/--}")
+  write_data "$folder" 200
+  go_back
+  engine_call settle
+  device_of "$name"
+  dmsetup suspend "$device"
+  in_time engine_call resume-suspended
+  expect_none_suspended
+  [ "$(dmsetup table "$group-${name//-/--}")" = "$table" ] || fail "$(dmsetup table)"
+  expect_data_whole
+}
+
+@test "what is meant by the administrator is taken once they say so" {
+  keep_metadata
+  volume_name 1 && mount_volume "$name" && expect_success
+  call unmount "$folder" && expect_success
+  lvchange -qq -an "$group/$name"
+  go_back
+  rm /run/newer "$records/$name"
+  volume_name 2 && mount_volume "$name" pod-2
+  expect_failure "remove ${records%/*}/groups/$group"
+  rm "${records%/*}/groups/$group"
+  mount_volume "$name" pod-2 && expect_success
 }
 
 @test "a removed volume that older metadata bring back is not wiped: its extents are another's" {
@@ -145,7 +199,7 @@ look_at_it() {
   engine_call settle
   [ ! -e "$records/$removed" ] || fail "it has a record again"
   engine_call remove "$removed_options"
-  expect_failure "LVM's metadata are older than the volume"
+  expect_failure "LVM's metadata are older than its volumes"
   expect_data_whole
 }
 
@@ -158,7 +212,7 @@ look_at_it() {
   engine_call inventory
   [[ $answer == *'"free":0,'* ]] || fail "it offers room: $answer"
   engine_call remove "$options"
-  expect_failure "LVM's metadata are older than the volume"
+  expect_failure "LVM's metadata are older than its volumes"
   [ -e "$records/$name" ]
   dmsetup mknodes
 }
@@ -191,7 +245,7 @@ look_at_it() {
   [[ $answer == *'"free":0,'* ]] || fail "it offers room: $answer"
   for state in mounted unmounted; do
     engine_call remove "$options"
-    expect_failure "LVM's metadata are older than the volume"
+    expect_failure "LVM's metadata are older than its volumes"
     [ -e "$records/$name" ] || fail "$state: its record is gone"
     call unmount "$folder" && expect_success
   done
@@ -210,6 +264,30 @@ look_at_it() {
   go_back
   [[ $(lv_of "$name") != *retained* ]] || fail "the tag is still there: nothing is tested"
   "$plugin" list | grep -q "$name.*retained" || fail "$("$plugin" list)"
+  bring_newer_back
   engine_call take-up "$options" && expect_success
   ! "$plugin" list | grep -q "$name.*retained" || fail "$("$plugin" list)"
+}
+
+@test "a disk that does not answer holds up no call for ever" {
+  truncate -s 1G /run/disks/silent.img
+  loop=$(losetup --find --show /run/disks/silent.img)
+  # LVM finds no label on the loop device itself.
+  dmsetup create silent --table "0 $((900 * 2048)) linear $loop 2048"
+  vgcreate -qq silent /dev/mapper/silent
+  configure silent
+  volume_name 1 && mount_volume "$name" && expect_success
+  # So that its header is not read from memory.
+  echo 3 >/proc/sys/vm/drop_caches
+  dmsetup suspend --nolockfs silent
+  volume_name 2
+  in_time mount_volume "$name" pod-2
+  expect_failure "reading LVM's metadata on the disks of volume group"
+  dmsetup resume silent
+  mount_volume "$name" pod-2 && expect_success
+  forget_volumes
+  vgremove -qq -f silent
+  dmsetup remove silent
+  losetup -d "$loop"
+  rm /run/disks/silent.img
 }

@@ -11,6 +11,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <functional>
 
 #include "flexvolume/base/fd.h"
 #include "flexvolume/base/text.h"
@@ -97,6 +98,16 @@ std::uint64_t ext_blocks(std::string_view start) {
   return upper << 32U | little_endian(start, kExtAt + 4);
 }
 
+// The kernel's folder of each; it may be of another kind, or gone by now.
+Status for_each_disk(const std::function<void(const std::string&)>& look) {
+  std::error_code failed;
+  for (std::filesystem::directory_iterator disk(kDisks, failed), end; !failed && disk != end;
+       disk.increment(failed))
+    look(disk->path().native());
+  return failed ? Status(Error::from_errno(failed.value(), concat("looking at ", kDisks)))
+                : Status();
+}
+
 }  // namespace
 
 Content classify_superblock(std::string_view start, FsType type, std::string_view uuid) {
@@ -159,21 +170,25 @@ Result<MapperState> KernelDevices::mapper_state(const std::string& path) {
 
 Result<std::vector<MapperDevice>> KernelDevices::mapper_devices() {
   std::vector<MapperDevice> devices;
-  std::error_code failed;
-  for (std::filesystem::directory_iterator disk(kDisks, failed), end; !failed && disk != end;
-       disk.increment(failed)) {
-    const std::string folder = disk->path().native() + "/dm/";
-    const auto suspended = read_file(folder + "suspended", kKiB);
-    const auto name = suspended ? read_file(folder + "name", kKiB) : suspended;
-    const auto uuid = name ? read_file(folder + "uuid", kKiB) : name;
-    const auto size = uuid ? size_of(disk->path().native()) : Result<Bytes>(uuid.error());
-    // Another kind of disk, or one that is gone by now.
-    if (size)
-      devices.push_back(
-          {std::string(trim(*name)), trim(*suspended) != "0", std::string(trim(*uuid)), *size});
-  }
-  if (failed) return Error::from_errno(failed.value(), concat("looking at ", kDisks));
+  const auto looked = for_each_disk([&](const std::string& disk) {
+    const auto name = read_file(disk + "/dm/name", kKiB);
+    const auto uuid = name ? read_file(disk + "/dm/uuid", kKiB) : name;
+    const auto size = uuid ? size_of(disk) : Result<Bytes>(uuid.error());
+    if (size) devices.push_back({std::string(trim(*name)), std::string(trim(*uuid)), *size});
+  });
+  if (!looked) return looked.error();
   return devices;
+}
+
+Result<std::vector<std::string>> KernelDevices::suspended_devices() {
+  std::vector<std::string> names;
+  const auto looked = for_each_disk([&](const std::string& disk) {
+    const auto suspended = read_file(disk + "/dm/suspended", kKiB);
+    if (!suspended || trim(*suspended) == "0") return;
+    if (const auto name = read_file(disk + "/dm/name", kKiB)) names.emplace_back(trim(*name));
+  });
+  if (!looked) return looked.error();
+  return names;
 }
 
 Status KernelDevices::resize_ext4(const std::string& mount_point, Bytes size) {

@@ -43,7 +43,6 @@ struct MapperState {
 
 struct MapperDevice {
   std::string name;  // device-mapper's, such as "data-pvc--1"
-  bool suspended = false;
   std::string uuid{};
   Bytes size{};
 };
@@ -64,6 +63,8 @@ class Devices {
   virtual Result<MapperState> mapper_state(const std::string& path) = 0;
   // All of device-mapper's devices.
   virtual Result<std::vector<MapperDevice>> mapper_devices() = 0;
+  // The names of those that are suspended: looked for each second.
+  virtual Result<std::vector<std::string>> suspended_devices() = 0;
   // Fewer bytes than asked at the device's end, none behind it.
   virtual Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) = 0;
   // What the kernel has of it in memory, as it has the superblock of a mounted ext4: nothing waits,
@@ -88,6 +89,7 @@ class KernelDevices final : public Devices {
   Result<std::string> mapper_uuid(const std::string& path) override;
   Result<MapperState> mapper_state(const std::string& path) override;
   Result<std::vector<MapperDevice>> mapper_devices() override;
+  Result<std::vector<std::string>> suspended_devices() override;
   Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) override;
   Result<std::string> read_cached(const std::string& path, Bytes offset,
                                   std::size_t bytes) override;

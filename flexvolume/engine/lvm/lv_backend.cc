@@ -7,9 +7,10 @@
 #include "flexvolume/engine/lvm/lv_grower.h"
 #include "flexvolume/engine/lvm/lv_maker.h"
 #include "flexvolume/engine/lvm/lv_remover.h"
+#include "flexvolume/engine/lvm/mapper_name.h"
+#include "flexvolume/engine/lvm/rollback_guard.h"
 #include "flexvolume/engine/lvm/suspension.h"
 #include "flexvolume/engine/lvm/thin_room.h"
-#include "flexvolume/engine/lvm/unknown_devices.h"
 #include "flexvolume/engine/volume/volume_lock.h"
 
 namespace flexlocal::engine {
@@ -34,6 +35,27 @@ Error other_group(const VolumeSpec& spec, std::string_view configured, std::stri
 
 bool is_owned(const LogicalVolume& volume, const VolumeSpec& spec) {
   return volume.ownership && owns(*volume.ownership, spec);
+}
+
+bool is_in_pools(const NodeConfig& config, const std::string& group) {
+  return std::any_of(config.pools.begin(), config.pools.end(),
+                     [&](const auto& named) { return named.second.volume_group == group; });
+}
+
+bool has_volumes(const Inventory& inventory, const std::string& group) {
+  return std::any_of(inventory.volumes.begin(), inventory.volumes.end(),
+                     [&](const LogicalVolume& volume) { return volume.group == group; });
+}
+
+void withhold(Inventory& inventory, VolumeGroup& group) {
+  group.free = Bytes();
+  for (Space& space : inventory.spaces) {
+    if (space.id != concat("group:", group.name) &&
+        !space.id.starts_with(concat("thin:", group.name, '/')))
+      continue;
+    space.free = Bytes();
+    space.disks.assign(space.disks.size(), Bytes());
+  }
 }
 
 Error strangers(const LogicalVolume& volume, std::string_view what) {
@@ -103,7 +125,9 @@ Status LvBackend::set_retained(const VolumeSpec& spec, const Pool& pool, Retaine
     if (auto saved = parts_.records.save(**record); !saved) return saved;
   }
   if (volume.ownership->retained == wanted) return {};
-  return lvm_.tag_retained(volume, retained);
+  return RollbackGuard(lv_parts()).change(volume.group, [&] {
+    return lvm_.tag_retained(volume, retained);
+  });
 }
 
 // Nothing, once it is proven that there is nothing: the volume is not looked for on the one group
@@ -147,14 +171,13 @@ Status LvBackend::check_gone(const VolumeName& name, const std::string& group,
   const auto devices = parts_.devices.mapper_devices();
   if (!devices) return devices.error();
   for (const MapperDevice& device : *devices) {
-    const MapperName mapped = parse_mapper_name(device.name);
-    const bool named = mapped.group == group && mapped.volume == name.text();
+    const bool named = device.name == mapper_name(group, name.text());
     const bool recorded =
         record && !record->device_uuid.empty() && device.uuid.starts_with(record->device_uuid);
     if (named || recorded)
-      return Error(ErrorCode::kCorrupt,
-                   concat("LVM does not know logical volume ", group, '/', name.text(),
-                          ", and its device is there: ", kBringNewerBack, group, "`)"));
+      return older_metadata(concat("LVM does not know logical volume ", group, '/', name.text(),
+                                   ", and its device is there"),
+                            group);
   }
   return {};
 }
@@ -181,14 +204,12 @@ Result<Inventory> LvBackend::inventory(const NodeConfig& config) {
   const auto without = is_without_lvm(config);
   if (!without) return without.error();
   if (*without) return Inventory{};
-  const auto before = parts_.devices.mapper_devices();
-  if (!before) return before.error();
   auto inventory = lvm_.inventory();
   if (!inventory) return inventory;
   auto spaces = this->spaces(config, inventory->groups);
   if (!spaces) return spaces.error();
   inventory->spaces = std::move(*spaces);
-  if (auto withheld = withhold_room(*inventory, *before); !withheld) return withheld.error();
+  if (auto withheld = withhold_room(*inventory, config); !withheld) return withheld.error();
   for (const LogicalVolume& volume : inventory->volumes)
     inventory->holdings.push_back({volume.name,
                                    volume.thin_pool.empty()
@@ -199,26 +220,14 @@ Result<Inventory> LvBackend::inventory(const NodeConfig& config) {
 }
 
 // What is made next on such a group may get the extents of a volume that is in use.
-Status LvBackend::withhold_room(Inventory& inventory, const std::vector<MapperDevice>& before) {
-  auto groups = groups_behind_devices(lv_parts(), before, inventory);
-  if (!groups) return groups.error();
-  inventory.outdated = std::move(*groups);
+Status LvBackend::withhold_room(Inventory& inventory, const NodeConfig& config) {
   for (VolumeGroup& group : inventory.groups) {
-    const bool outdated = inventory.outdated.contains(group.name);
-    if (auto marked = mark_outdated(parts_.locks, group.name, outdated); !marked) return marked;
-    if (!outdated) continue;
-    group.free = Bytes();
-    parts_.log.error(
-        "LVM's metadata are older than a volume that is there; nothing is made, grown or removed "
-        "in its group until newer ones are back (vgcfgrestore --list)",
-        {{"group", group.name}});
-    for (Space& space : inventory.spaces) {
-      if (space.id != concat("group:", group.name) &&
-          !space.id.starts_with(concat("thin:", group.name, '/')))
-        continue;
-      space.free = Bytes();
-      space.disks.assign(space.disks.size(), Bytes());
-    }
+    if (!is_in_pools(config, group.name) && !has_volumes(inventory, group.name)) continue;
+    const auto checked = RollbackGuard(lv_parts()).look(group.name);
+    if (checked) continue;
+    if (checked.error().code() != ErrorCode::kCorrupt) return checked;
+    withhold(inventory, group);
+    inventory.outdated.emplace(group.name, checked.error().message());
   }
   return {};
 }
@@ -336,7 +345,7 @@ Status LvBackend::settle_volume(const LogicalVolume& volume) {
     case Settlement::kNone:
       return {};
     case Settlement::kTagReady:
-      return lvm_.tag_ready(volume);
+      return RollbackGuard(lv_parts()).change(volume.group, [&] { return lvm_.tag_ready(volume); });
     case Settlement::kRestoreRecord:
       break;
   }

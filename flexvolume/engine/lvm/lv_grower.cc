@@ -1,8 +1,8 @@
 #include "flexvolume/engine/lvm/lv_grower.h"
 
 #include "flexvolume/base/text.h"
+#include "flexvolume/engine/lvm/rollback_guard.h"
 #include "flexvolume/engine/lvm/suspension.h"
-#include "flexvolume/engine/lvm/unknown_devices.h"
 #include "flexvolume/engine/volume/volume_lock.h"
 
 namespace flexlocal::engine {
@@ -137,7 +137,8 @@ Status LvGrower::extend(const LogicalVolume& volume, Bytes size) {
   // Over a table that a killed lvextend left, the next one would take up that, and say nothing.
   if (auto finished = resumer.finish(volume); !finished) return finished;
   if (volume.size >= size) return {};
-  if (auto current = check_group(parts_, volume.group); !current) return current;
+  RollbackGuard guard(parts_);
+  if (auto current = guard.check(volume.group); !current) return current;
   const std::string doing = concat("cannot grow volume ", volume.name, " to ", to_string(size));
   if (spec_.backend == Backend::kThin) {
     auto room = check_thin_room(parts_.lvm, spec_.pool, pool_, size - volume.size);
@@ -150,6 +151,7 @@ Status LvGrower::extend(const LogicalVolume& volume, Bytes size) {
     return explain_lack(parts_.lvm, spec_.pool, pool_, size, volume.size, extended.error())
         .context(doing);
   }
+  guard.note(volume.group);
   if (auto has = check_extended(size); !has) return has.error().context(doing);
   parts_.log.info("logical volume extended", {{"volume", volume.name}, {"size", to_string(size)}});
   return {};

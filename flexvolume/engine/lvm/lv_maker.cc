@@ -7,8 +7,9 @@
 #include "flexvolume/base/hex.h"
 #include "flexvolume/base/lock.h"
 #include "flexvolume/base/text.h"
+#include "flexvolume/engine/lvm/mapper_name.h"
+#include "flexvolume/engine/lvm/rollback_guard.h"
 #include "flexvolume/engine/lvm/suspension.h"
-#include "flexvolume/engine/lvm/unknown_devices.h"
 #include "flexvolume/engine/volume/volume_lock.h"
 
 namespace flexlocal::engine {
@@ -133,7 +134,6 @@ Status LvMaker::load_record() {
 
 Status LvMaker::create() {
   if (auto sized = check_size(spec_.backend, spec_.fs_type, spec_.size); !sized) return sized;
-  if (auto current = check_not_outdated(parts_.locks, group_); !current) return current;
   if (auto nowhere = check_nowhere_else(); !nowhere) return nowhere;
   auto attempt = random_attempt();
   if (!attempt) return attempt.error();
@@ -178,7 +178,11 @@ Status LvMaker::create_in_group() {
     auto room = check_thin_room(parts_.lvm, spec_.pool, pool_, spec_.size);
     if (!room) return room;
   }
-  return parts_.lvm.create(pool_, spec_, record_.attempt);
+  RollbackGuard guard(parts_);
+  if (auto current = guard.check(group_); !current) return current;
+  auto created = parts_.lvm.create(pool_, spec_, record_.attempt);
+  guard.note(group_);
+  return created;
 }
 
 // lvcreate's text is for people; what happened is asked of LVM itself.
@@ -239,6 +243,7 @@ Status LvMaker::check_node() {
 Status LvMaker::activate() {
   now_.activated = true;
   now_.node = NodeState::kUnknown;
+  if (auto current = RollbackGuard(parts_).check_locked(group_); !current) return current;
   // An LV that is known only by its record is looked up before this step, so it is here.
   auto activated = activate_with_node(parts_, *found_);
   if (activated && !now_.tagged_ready) return check_half_made();
@@ -314,10 +319,12 @@ Status LvMaker::mark_ready() {
   return {};
 }
 
+Status LvMaker::remove_found() {
+  return RollbackGuard(parts_).change(group_, [&] { return parts_.lvm.remove(*found_); });
+}
+
 Status LvMaker::remove_own() {
-  const auto lock = lock_volume_group(parts_.locks, group_);
-  if (!lock) return lock.error();
-  if (auto removed = parts_.lvm.remove(*found_); !removed) return removed;
+  if (auto removed = remove_found(); !removed) return removed;
   parts_.log.info("removed what a killed call left",
                   {{"volume", spec_.name.text()}, {"uuid", found_->uuid}});
   now_ = Situation{.record = RecordState::kIntent, .lv = LvState::kAbsent};
@@ -370,11 +377,8 @@ void LvMaker::undo() {
     const bool made_here =
         now_.lv == LvState::kOurs && found_->ownership->attempt == attempt_made_here_;
     if (now_.lv == LvState::kOurs && !made_here) return {};  // its record was written by confirm()
-    if (made_here) {
-      const auto lock = lock_volume_group(parts_.locks, group_);
-      if (!lock) return lock.error();
-      if (auto removed = parts_.lvm.remove(*found_); !removed) return removed;
-    }
+    if (made_here)
+      if (auto removed = remove_found(); !removed) return removed;
     return parts_.records.save(promised_record(spec_, record_.access));
   }();
   if (!undone)

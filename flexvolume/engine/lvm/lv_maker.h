@@ -43,6 +43,7 @@ class LvMaker {
   Status confirm();
   Status format();
   Status mark_ready();
+  Status remove_found();
   Status remove_own();
   Status save(RecordState state);
   Error refusal(Step step) const;

@@ -4,8 +4,8 @@
 
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/host/run_tool.h"
+#include "flexvolume/engine/lvm/rollback_guard.h"
 #include "flexvolume/engine/lvm/suspension.h"
-#include "flexvolume/engine/lvm/unknown_devices.h"
 #include "flexvolume/engine/volume/volume_lock.h"
 
 namespace flexlocal::engine {
@@ -65,7 +65,8 @@ Result<Removal> LvRemover::run(const VolumeSpec& spec, const LogicalVolume& volu
   // What is at the device's path is of no account where nothing is wiped: LVM is told the LV's
   // uuid.
   if (!mended && (wipes || mended.error().code() != ErrorCode::kDenied)) return mended.error();
-  if (auto current = check_group_locked(parts_, volume.group); !current) return current.error();
+  if (auto current = RollbackGuard(parts_).check_locked(volume.group); !current)
+    return current.error();
   if (wipes) {
     auto record = announce(spec, volume);
     if (!record) return record.error();
@@ -93,7 +94,10 @@ Result<Record> LvRemover::announce(const VolumeSpec& spec, const LogicalVolume& 
                 .size = volume.ownership->size,
                 .backend = spec.backend};
   if (auto saved = parts_.records.save(record); !saved) return saved.error();
-  if (auto tagged = parts_.lvm.tag_wiping(volume); !tagged) return tagged.error();
+  if (auto tagged =
+          RollbackGuard(parts_).change(volume.group, [&] { return parts_.lvm.tag_wiping(volume); });
+      !tagged)
+    return tagged.error();
   return record;
 }
 
@@ -203,9 +207,9 @@ Result<Removal> LvRemover::zero(Record record, const std::string& device, Bytes 
 }
 
 Status LvRemover::remove(const VolumeSpec& spec, const LogicalVolume& volume) {
-  const auto lock = lock_volume_group(parts_.locks, volume.group);
-  if (!lock) return lock.error();
-  if (auto removed = parts_.lvm.remove(volume); !removed)
+  if (auto removed =
+          RollbackGuard(parts_).change(volume.group, [&] { return parts_.lvm.remove(volume); });
+      !removed)
     return removed.error().context(concat("removing ", volume.group, '/', volume.name));
   parts_.log.info("logical volume removed", {{"volume", spec.name.text()}, {"uuid", volume.uuid}});
   return parts_.records.remove(spec.name);

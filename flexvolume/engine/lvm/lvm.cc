@@ -4,6 +4,7 @@
 
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/host/run_tool.h"
+#include "flexvolume/engine/lvm/lvm_rows.h"
 
 namespace flexlocal::engine {
 namespace {
@@ -167,6 +168,15 @@ Result<std::vector<Bytes>> Lvm::disks(std::string_view group) {
   return parse_disks(*report);
 }
 
+Result<std::vector<std::string>> Lvm::disk_names(std::string_view group) {
+  const auto report =
+      this->report("vgs", "vg_name,pv_name", {"--", std::string(group)}, kPassOverSuspended);
+  if (!report) return report.error();
+  return parse_rows<std::string>(*report, "vg", [](JsonView row) {
+    return Result<std::string>(std::string(row["pv_name"].text()));
+  });
+}
+
 Result<ThinPool> Lvm::thin_pool(std::string_view group, std::string_view name) {
   const auto report = this->report("lvs", kThinPoolColumns,
                                    {"--select", concat("vg_name=\"", group, "\" && (lv_name=\"",
@@ -236,6 +246,13 @@ Status Lvm::refresh_twice(const std::vector<std::string>& arguments) {
   if (!first && first.error().code() == ErrorCode::kDeadline) return first.error();
   const auto second = run("lvchange", all, kChangeDeadline, kPassOverSuspended);
   return second ? Status() : second.error();
+}
+
+Status Lvm::keep_table(const std::string& mapper_name) {
+  for (const char* verb : {"clear", "resume"})
+    if (auto done = start("dmsetup", {verb, mapper_name}, kChangeDeadline); !done)
+      return done.error();
+  return {};
 }
 
 Status Lvm::remove(const LogicalVolume& volume) {

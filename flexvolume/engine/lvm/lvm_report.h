@@ -109,8 +109,8 @@ struct Inventory {
   std::vector<OwnedFolder> folders{};
   std::vector<LogicalVolume> shared{};  // of pools' shared file systems
   std::vector<std::string> unseen{};    // pools with quota-size that cannot be seen now
-  std::set<std::string>
-      outdated{};  // groups whose metadata are older than what runs, see check_group
+  // Groups whose metadata somebody put back to older ones, and the sentence of it: RollbackGuard.
+  std::map<std::string, std::string> outdated{};
   std::set<std::string> behind{};  // volumes whose file system has not grown with them yet
 
   bool is_retained(std::string_view volume) const;

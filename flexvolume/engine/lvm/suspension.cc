@@ -5,25 +5,14 @@
 
 #include "flexvolume/base/first_failure.h"
 #include "flexvolume/base/text.h"
+#include "flexvolume/engine/lvm/mapper_name.h"
+#include "flexvolume/engine/lvm/rollback_guard.h"
 #include "flexvolume/engine/volume/volume_lock.h"
 
 namespace flexlocal::engine {
 namespace {
 
 using Rows = std::vector<MapperRow>;
-
-// As device-mapper calls an LV.
-std::string mapper_name(const std::string& group, const std::string& name) {
-  const std::string path = device_path(group, name);
-  return path.substr(path.rfind('/') + 1);
-}
-
-// Whether device-mapper's name is that of an LV of the group, or of a part of one.
-bool is_in_group(const std::string& name, const std::string& group) {
-  const std::string start = mapper_name(group, "");
-  // Two hyphens are one in the group's own name.
-  return name.starts_with(start) && name.substr(start.size(), 1) != "-";
-}
 
 // The devices that a thin pool's volumes stand on.
 bool is_below_pool(const std::string& name, const std::string& group, const std::string& pool) {
@@ -111,10 +100,10 @@ Result<bool> Resumer::is_suspended(const std::string& group, const std::string& 
   if (!pool) return pool.error();
   if (*pool) return (*pool)->suspended;
   // A killed command may have left it without its node in /dev.
-  const auto devices = parts_.devices.mapper_devices();
-  if (!devices) return devices.error();
-  return std::any_of(devices->begin(), devices->end(), [&](const MapperDevice& device) {
-    return device.suspended && is_below_pool(device.name, group, thin_pool);
+  const auto all = parts_.devices.suspended_devices();
+  if (!all) return all.error();
+  return std::any_of(all->begin(), all->end(), [&](const std::string& device) {
+    return is_below_pool(device, group, thin_pool);
   });
 }
 
@@ -125,6 +114,11 @@ Status Resumer::resume(const std::string& group, const VolumeName& name,
   if (!*suspended) return {};
   const auto finished = finish_if(
       group, name, [&](const LogicalVolume& volume) { return volume.device_uuid == device_uuid; });
+  // By older metadata than what runs, it runs on as it did: see let_run().
+  if (!finished && finished.error().code() == ErrorCode::kCorrupt) {
+    const auto still = is_suspended(group, name.text(), thin_pool);
+    if (still && !*still) return {};
+  }
   if (!finished) return finished.error();
   if (*finished) return {};
   return Error(ErrorCode::kDenied,
@@ -167,14 +161,11 @@ Status Resumer::check_not_cut(const LogicalVolume& volume) {
   if (!*state || (*state)->size <= volume.size) return {};
   const auto used = used_of(device, volume.open);
   if (used && *used <= volume.size) return {};
-  return Error(
-      ErrorCode::kCorrupt,
+  return older_metadata(
       concat("device ", device, " has ", to_string((*state)->size), ", its file system ",
              used ? to_string(*used) : "as much, for what is known", ", and logical volume ",
-             volume.group, '/', volume.name, " only ", to_string(volume.size),
-             ": LVM's metadata are older than the volume; nothing is changed, bring newer "
-             "ones back (`vgcfgrestore --list ",
-             volume.group, "`)"));
+             volume.group, '/', volume.name, " only ", to_string(volume.size)),
+      volume.group);
 }
 
 // How much of the device its file system uses. Nothing here may wait for the device: a device below
@@ -190,11 +181,9 @@ Result<Bytes> Resumer::used_of(const std::string& device, bool open) const {
   }
   // Of a mount that is not seen here nobody knows what the disk has yet.
   if (open) return Error(ErrorCode::kUnavailable, "it is open, and mounted where that is not seen");
-  const auto devices = parts_.devices.mapper_devices();
-  if (!devices) return devices.error();
-  const bool at_rest = std::none_of(devices->begin(), devices->end(),
-                                    [](const MapperDevice& any) { return any.suspended; });
-  if (at_rest) {
+  const auto suspended = parts_.devices.suspended_devices();
+  if (!suspended) return suspended.error();
+  if (suspended->empty()) {
     const auto start = parts_.devices.read(device, Bytes(0), kSuperblockBytes);
     return start ? Result<Bytes>(file_system_size(*start)) : start.error();
   }
@@ -204,9 +193,28 @@ Result<Bytes> Resumer::used_of(const std::string& device, bool open) const {
   return file_system_size(concat(std::string(kExtAt, '\0'), *start));
 }
 
+// Where LVM's metadata are older than what runs, no table of theirs is loaded; but nobody waits for
+// a device that they have left suspended. Returns `why`, or why not even that was done.
+Status Resumer::let_run(const Error& why, const std::function<bool(const MapperRow&)>& is_meant) {
+  const auto rows = parts_.lvm.mapper_rows();
+  if (!rows) return rows.error();
+  for (const MapperRow& row : *rows) {
+    if (!row.unfinished() || !is_meant(row)) continue;
+    if (auto kept = parts_.lvm.keep_table(row.name); !kept)
+      return kept.error().context(why.message());
+    parts_.log.warning("let a device run on with its table, as LVM's metadata are older",
+                       {{"device", row.name}});
+  }
+  return why;
+}
+
 // A pool comes first: to refresh a volume on a pool that is suspended waits for the pool.
 Status Resumer::finish_found(const LogicalVolume& volume) {
   const std::string what = concat("logical volume ", volume.group, '/', volume.name);
+  if (auto current = RollbackGuard(parts_).check(volume.group, volume.name); !current)
+    return let_run(current.error(), [&](const MapperRow& row) {
+      return is_of_volume(row.name, volume) || is_of_pool(row.name, volume.group, volume.thin_pool);
+    });
   if (auto pool = finish_pool_locked(volume.group, volume.thin_pool); !pool) return pool;
   if (auto whole = check_not_cut(volume); !whole) return whole;
   if (auto refreshed = parts_.lvm.refresh(volume); !refreshed)
@@ -237,10 +245,10 @@ Status Resumer::mend_size(const LogicalVolume& seen) {
 }
 
 Status Resumer::resume_all(const NodeConfig& config) {
-  const auto devices = parts_.devices.mapper_devices();
-  if (!devices) return devices.error();
-  const bool any = std::any_of(devices->begin(), devices->end(), [&](const MapperDevice& device) {
-    return device.suspended && is_in_pools(config, device.name);
+  const auto all = parts_.devices.suspended_devices();
+  if (!all) return all.error();
+  const bool any = std::any_of(all->begin(), all->end(), [&](const std::string& device) {
+    return is_in_pools(config, device);
   });
   return any ? finish_all(config) : Status();
 }
@@ -285,6 +293,9 @@ Status Resumer::finish_pool_locked(const std::string& group, const std::string& 
   const auto before = parts_.lvm.mapper_rows();
   if (!before) return before.error();
   if (!is_pool_suspended(*before, group, pool)) return {};
+  if (auto current = RollbackGuard(parts_).check(group); !current)
+    return let_run(current.error(),
+                   [&](const MapperRow& row) { return is_of_pool(row.name, group, pool); });
   const std::string what = concat("thin pool ", group, '/', pool);
   if (auto refreshed = parts_.lvm.refresh_thin_pool(group, pool); !refreshed)
     return refreshed.error().context(concat("finishing what a killed command left of ", what));

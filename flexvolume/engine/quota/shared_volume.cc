@@ -6,6 +6,7 @@
 #include "flexvolume/engine/host/run_tool.h"
 #include "flexvolume/engine/lvm/lv_grower.h"
 #include "flexvolume/engine/lvm/lv_maker.h"
+#include "flexvolume/engine/lvm/rollback_guard.h"
 #include "flexvolume/engine/lvm/suspension.h"
 #include "flexvolume/engine/volume/volume_lock.h"
 
@@ -20,8 +21,8 @@ constexpr auto kMountDeadline = std::chrono::minutes(10);
 SharedVolume::SharedVolume(const BackendParts& parts, const std::string& pool_name,
                            const Pool& pool)
     : records_(parts.records.of_pools()),
-      parts_{parts.runner, parts.tools, parts.devices, parts.mounter,
-             records_,     parts.locks, parts.log,     parts.root},
+      parts_{parts.runner, parts.tools,  parts.devices, parts.mounter, records_,
+             parts.locks,  parts.groups, parts.log,     parts.root},
       pool_name_(pool_name),
       pool_(pool),
       name_(VolumeName::of_pool(pool_name)),
@@ -126,7 +127,7 @@ void SharedVolume::tag_ready() {
 
 Status SharedVolume::tag_ready(const LogicalVolume& volume) {
   if (!volume.ownership || !volume.ownership->shared || volume.ownership->ready) return {};
-  return lvm_.tag_ready(volume);
+  return RollbackGuard(parts_, lvm_).change(volume.group, [&] { return lvm_.tag_ready(volume); });
 }
 
 // By the program, which runs in the host's mount namespace when a daemon in a pod does this. It

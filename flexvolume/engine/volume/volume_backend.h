@@ -12,7 +12,8 @@
 
 namespace flexlocal::engine {
 
-// What every backend works with. `locks`: the folder of the lock files.
+// What every backend works with. `locks`: the folder of the lock files; `groups`: of what is known
+// of volume groups, see rollback_guard.h.
 struct BackendParts {
   CommandRunner& runner;
   const Tools& tools;
@@ -20,6 +21,7 @@ struct BackendParts {
   Mounter& mounter;
   const RecordStore& records;
   std::string locks;
+  std::string groups;
   Log& log;
   std::string root{};  // where the host's file tree is seen; empty: this process sees it itself
 };

@@ -34,4 +34,8 @@ Result<FileLock> lock_volume_group(const std::string& folder, const std::string&
   return acquire(folder, concat("group-", group), kGroupDeadline);
 }
 
+Result<FileLock> try_lock_volume_group(const std::string& folder, const std::string& group) {
+  return acquire(folder, concat("group-", group), std::chrono::seconds(0));
+}
+
 }  // namespace flexlocal::engine

@@ -20,5 +20,7 @@ Result<FileLock> lock_pool(const std::string& folder, const std::string& pool);
 
 // Held while LVM changes a group, so that waiting has a deadline and a clear message.
 Result<FileLock> lock_volume_group(const std::string& folder, const std::string& group);
+// The same without waiting: kDeadline while somebody else holds it.
+Result<FileLock> try_lock_volume_group(const std::string& folder, const std::string& group);
 
 }  // namespace flexlocal::engine

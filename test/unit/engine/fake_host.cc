@@ -39,6 +39,9 @@ FakeHost::FakeHost() : folder(make_folder()) {
   if (!write_file_atomically(folder + "/grant.key", kTestKey, 0600))
     throw std::runtime_error("writing the grant key");
   std::filesystem::create_directory(folder + "/proc");
+  std::filesystem::create_directory(folder + "/groups");
+  std::ofstream(concat(folder, "/groups/", kFakeGroup))
+      << R"({"group_uuid":"vg","seqno":1,"checksum":1,"disks":["/dev/fake-disk"]})";
 }
 
 FakeHost::~FakeHost() {
@@ -56,6 +59,7 @@ Host FakeHost::host() {
               folder + "/grant.key",
               {},
               folder + "/counters",
+              folder + "/groups",
               folder + "/proc"};
 }
 
@@ -105,14 +109,23 @@ Result<std::vector<MapperDevice>> FakeHost::mapper_devices() {
   std::vector<MapperDevice> devices;
   for (const auto& [key, volume] : volumes)
     if (volume.active)
-      devices.push_back({fake_mapper_name(key), volume.suspended, concat("LVM-vg", volume.uuid),
+      devices.push_back({fake_mapper_name(key), concat("LVM-vg", volume.uuid),
                          Bytes(volume.device_size != 0 ? volume.device_size : volume.size)});
-  for (const auto& [pool, suspended] : thin_pools)
-    devices.push_back({fake_pool_device(pool), suspended});
+  for (const auto& [pool, suspended] : thin_pools) devices.push_back({fake_pool_device(pool)});
   return devices;
 }
 
+Result<std::vector<std::string>> FakeHost::suspended_devices() {
+  std::vector<std::string> names;
+  for (const auto& [key, volume] : volumes)
+    if (volume.active && volume.suspended) names.push_back(fake_mapper_name(key));
+  for (const auto& [pool, suspended] : thin_pools)
+    if (suspended) names.push_back(fake_pool_device(pool));
+  return names;
+}
+
 Result<std::string> FakeHost::read(const std::string& path, Bytes offset, std::size_t bytes) {
+  if (path == "/dev/fake-disk") return disk.bytes().substr(offset.count(), bytes);
   const FakeVolume* volume = at_device(path);
   if (volume == nullptr) return Error(ErrorCode::kNotFound, "no such device");
   std::string content = offset.count() < volume->start.size()

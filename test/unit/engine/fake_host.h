@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "flexvolume/engine/engine.h"
+#include "test/unit/engine/fake_disk.h"
 
 namespace flexlocal::engine {
 
@@ -52,9 +53,12 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   Result<std::string> mapper_uuid(const std::string& path) override;
   Result<MapperState> mapper_state(const std::string& path) override;
   Result<std::vector<MapperDevice>> mapper_devices() override;
+  Result<std::vector<std::string>> suspended_devices() override;
   Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) override;
   Result<std::string> read_cached(const std::string& path, Bytes offset,
                                   std::size_t bytes) override {
+    if (path == "/dev/fake-disk" && !disk_in_memory)
+      return Error(ErrorCode::kUnavailable, "not in memory");
     return read(path, offset, bytes);
   }
   Result<std::string> disk_number(const std::string& path) override;
@@ -97,7 +101,10 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   int kill_after = 0;
   std::string unwiped_start;
   std::string failing;
-  int failures = 1000000;      // how many of its calls fail
+  int failures = 1000000;  // how many of its calls fail
+  // The group's one disk, "/dev/fake-disk". Each change counts on; the daemon has seen the first.
+  FakeDisk disk{.head = {std::string(kFakeGroup), "vg", 1, 1}};
+  bool disk_in_memory = true;  // what was read of it once
   bool is_mapped = true;       // whether a volume's path leads to a device of device-mapper
   int mount_error = 0;         // the errno of each mount; 0: it is mounted
   std::string other_device;    // what device nodes lead to, when they lead astray
@@ -114,13 +121,14 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   std::string words = "fault asked for by the test";
 
  private:
+  void commit();
   CommandOutput carry_out(const Command& command);
   CommandOutput lvcreate(const Command& command);
   CommandOutput lvs(const Command& command, std::string_view table) const;
   CommandOutput lvremove(const Command& command);
   CommandOutput lvchange(const Command& command);
   CommandOutput lvextend(const Command& command);
-  CommandOutput dmsetup() const;
+  CommandOutput dmsetup(const Command& command);
   static void refresh(FakeVolume& volume);
   CommandOutput mkfs(const Command& command);
   CommandOutput resize2fs(const std::string& device);

@@ -96,8 +96,15 @@ Result<CommandOutput> FakeHost::run(const Command& command) {
   return output;
 }
 
+void FakeHost::commit() {
+  ++disk.head.seqno;
+  disk.head.checksum = static_cast<std::uint32_t>(disk.head.seqno);
+}
+
 CommandOutput FakeHost::carry_out(const Command& command) {
   const std::string& name = started.back();
+  if (name == "vgs" && operand_after(command, "-o") == "vg_name,pv_name")
+    return {0, R"({"report":[{"vg":[{"vg_name":"data","pv_name":"/dev/fake-disk"}]}]})", {}};
   if (name == "lvcreate") return lvcreate(command);
   if (name == "lvs") return lvs(command, "lv");
   const bool joined = operand_after(command, "-o").find("lv_name") != std::string::npos;
@@ -106,7 +113,7 @@ CommandOutput FakeHost::carry_out(const Command& command) {
   if (name == "lvchange") return lvchange(command);
   if (name == "mkfs.xfs" || name == "mkfs.ext4") return mkfs(command);
   if (name == "lvextend") return lvextend(command);
-  if (name == "dmsetup") return dmsetup();
+  if (name == "dmsetup") return dmsetup(command);
   if (name == "blkdiscard") return blkdiscard(command);
   if (name == "resize2fs") return resize2fs(command.arguments.back());
   if (name == "xfs_growfs") return {};
@@ -138,6 +145,7 @@ CommandOutput FakeHost::lvcreate(const Command& command) {
   if (!unwiped_start.empty()) volume.start = unwiped_start;
   group_free -= volume.size;
   volumes[key] = volume;
+  commit();
   return {};
 }
 
@@ -174,6 +182,7 @@ CommandOutput FakeHost::lvremove(const Command& command) {
     if (it->second.open) return failed("in use");
     group_free += it->second.size;
     volumes.erase(it);
+    commit();
     break;
   }
   return {};
@@ -197,6 +206,7 @@ CommandOutput FakeHost::lvchange(const Command& command) {
       if (command.arguments[i] == "--deltag") std::erase(volume.tags, command.arguments[i + 1]);
     std::erase(volume.tags, tag);
     if (!tag.empty()) volume.tags.push_back(tag);
+    if (!tag.empty()) commit();
   }
   return {};
 }
@@ -207,7 +217,13 @@ void FakeHost::refresh(FakeVolume& volume) {
   volume.device_size = std::exchange(volume.inactive_size, 0);
 }
 
-CommandOutput FakeHost::dmsetup() const {
+CommandOutput FakeHost::dmsetup(const Command& command) {
+  const std::string& verb = command.arguments.front();
+  for (auto& [key, volume] : volumes) {
+    if (fake_mapper_name(key) != command.arguments.back()) continue;
+    if (verb == "clear") volume.inactive_size = 0;
+    if (verb == "resume") volume.suspended = false;
+  }
   std::string out;
   for (const auto& [key, volume] : volumes)
     if (volume.active)
@@ -227,6 +243,7 @@ CommandOutput FakeHost::lvextend(const Command& command) {
   if (more > group_free) return failed("insufficient free space");
   group_free -= more;
   found->second.size = size;
+  commit();
   return {};
 }
 

@@ -41,8 +41,8 @@ TEST_CASE_FIXTURE(Fixture, "a mounted volume grows: first the device, then the f
   REQUIRE(mount().ok());
   fake.started.clear();
   REQUIRE(grow().ok());
-  CHECK(fake.started == std::vector<std::string>{"lvs", "dmsetup", "lvs", "lvextend", "lvs",
-                                                 "dmsetup", "xfs_growfs"});
+  CHECK(fake.started ==
+        std::vector<std::string>{"lvs", "dmsetup", "lvextend", "lvs", "dmsetup", "xfs_growfs"});
   CHECK(fake.volumes[key].size == kLarger.count());
 }
 

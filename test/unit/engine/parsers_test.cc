@@ -7,7 +7,7 @@
 #include "flexvolume/engine/host/mount_table.h"
 #include "flexvolume/engine/host/node_config.h"
 #include "flexvolume/engine/lvm/lvm.h"
-#include "flexvolume/engine/lvm/unknown_devices.h"
+#include "flexvolume/engine/lvm/mapper_name.h"
 #include "flexvolume/engine/volume/record.h"
 #include "test/unit/engine/fake_host.h"
 

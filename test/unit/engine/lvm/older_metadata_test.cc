@@ -2,7 +2,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <filesystem>
 
+#include "flexvolume/base/lock.h"
+#include "flexvolume/base/text.h"
 #include "flexvolume/engine/engine.h"
 #include "test/unit/engine/fake_host.h"
 
@@ -32,8 +36,18 @@ struct Fixture {
   Status mount(const VolumeSpec& of) {
     return engine.mount({of, grant_for(of), fake.volume_folder(of.name), "shop", "4f0e", false});
   }
-  // As after a growth that LVM's metadata do not have any more.
-  void run_larger() { fake.volumes[key].device_size = kLarger.count(); }
+  // A growth of the first volume that LVM's metadata do not have any more: their number is what it
+  // was before the restore, and not their text.
+  void go_back() {
+    fake.volumes[key].device_size = kLarger.count();
+    ++fake.disk.head.checksum;
+  }
+  void bring_newer_back() {
+    fake.volumes[key].device_size = 0;
+    ++fake.disk.head.seqno;
+    REQUIRE(engine.inventory()->outdated.empty());
+  }
+  void forget_group() { std::filesystem::remove(concat(fake.folder, "/groups/data")); }
   static bool is_refusal(const Status& status) {
     return !status.ok() && status.error().code() == ErrorCode::kCorrupt &&
            status.error().message().find("vgcfgrestore --list data") != std::string::npos;
@@ -47,7 +61,7 @@ TEST_CASE_FIXTURE(Fixture, "the group of a volume that runs larger than LVM says
   auto inventory = engine.inventory();
   REQUIRE(inventory.ok());
   CHECK(inventory->outdated.empty());
-  run_larger();
+  go_back();
   inventory = engine.inventory();
   REQUIRE(inventory.ok());
   CHECK(inventory->outdated.contains("data"));
@@ -56,20 +70,63 @@ TEST_CASE_FIXTURE(Fixture, "the group of a volume that runs larger than LVM says
   CHECK(inventory->groups[0].free == Bytes());
 }
 
-TEST_CASE_FIXTURE(Fixture, "once the daemon has seen that, no volume is made in the group") {
-  run_larger();
+TEST_CASE_FIXTURE(Fixture, "a look waits for nobody who changes the group") {
+  go_back();
+  const auto lock = FileLock::acquire(fake.folder + "/locks/group-data", std::chrono::seconds(20));
+  REQUIRE(lock.ok());
+  const auto start = std::chrono::steady_clock::now();
+  CHECK(engine.inventory()->outdated.empty());
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(60));
+}
+
+TEST_CASE_FIXTURE(Fixture, "no volume is made in it, whether its volumes run or not") {
+  for (const bool active : {true, false}) {
+    go_back();
+    fake.disk_in_memory = active;  // a child reads it where it is not
+    fake.volumes[key].active = active;
+    fake.started.clear();
+    CHECK(is_refusal(mount(other)));
+    CHECK(count("lvcreate") == 0);
+    bring_newer_back();
+  }
+  CHECK(mount(other).ok());
+}
+
+TEST_CASE_FIXTURE(Fixture, "where no memory of the group is left, what runs says it") {
+  go_back();
+  forget_group();
+  CHECK(is_refusal(mount(other)));
+  CHECK(count("lvcreate") == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "no program looks at metadata that were seen before") {
+  fake.started.clear();
+  REQUIRE(mount(other).ok());
+  CHECK(fake.started == std::vector<std::string>{"lvcreate", "mkfs.xfs"});
+  forget_group();
+  VolumeSpec third = another_spec();
+  third.name = *VolumeName::of_claim("77777777-2222-4333-8444-555555555555");
+  REQUIRE(engine.promise(third).ok());
+  fake.started.clear();
+  REQUIRE(mount(third).ok());
+  CHECK(fake.started == std::vector<std::string>{"vgs", "lvs", "lvcreate", "mkfs.xfs"});
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "an administrator's changes are seen once, and a new group of the name") {
+  fake.disk.head.seqno += 3;
+  fake.disk.head.checksum = 17;
   REQUIRE(engine.inventory().ok());
   fake.started.clear();
-  CHECK(is_refusal(mount(other)));
-  CHECK(count("lvcreate") == 0);
-  fake.volumes[key].device_size = 0;
-  REQUIRE(engine.inventory().ok());
-  CHECK(mount(other).ok());
+  REQUIRE(mount(other).ok());
+  CHECK(count("vgs") == 0);
+  fake.disk.head = {"data", "another", 1, 99};
+  CHECK(engine.inventory()->outdated.empty());
 }
 
 TEST_CASE_FIXTURE(Fixture, "no volume is grown or removed in it, seen or not") {
   REQUIRE(mount(other).ok());
-  run_larger();
+  go_back();
   CHECK(is_refusal(engine.grow(other, kLarger)));
   CHECK(count("lvextend") == 0);
   fake.mounts.clear();
@@ -85,16 +142,18 @@ TEST_CASE_FIXTURE(Fixture, "a record is not made of what only older metadata bri
   REQUIRE(engine.settle(*engine.inventory()).ok());
   RecordStore records(fake.folder + "/records");
   REQUIRE(records.remove(other.name).ok());
-  run_larger();
+  go_back();
   (void)engine.settle(*engine.inventory());
   CHECK_FALSE(records.load(other.name)->has_value());
-  fake.volumes[key].device_size = 0;
+  bring_newer_back();
   REQUIRE(engine.settle(*engine.inventory()).ok());
   CHECK(records.load(other.name)->has_value());
 }
 
 TEST_CASE_FIXTURE(Fixture, "where nobody can tell how much of a larger device is used, it stays") {
-  run_larger();
+  REQUIRE(engine.settle(*engine.inventory()).ok());
+  fake.started.clear();
+  fake.volumes[key].device_size = kLarger.count();  // of an administrator's lvreduce, killed
   fake.mounts.clear();
   fake.volumes[key].open = true;
   REQUIRE(engine.settle(*engine.inventory()).ok());
@@ -103,6 +162,19 @@ TEST_CASE_FIXTURE(Fixture, "where nobody can tell how much of a larger device is
   fake.volumes[key].open = false;
   REQUIRE(engine.settle(*engine.inventory()).ok());
   CHECK(fake.volumes[key].device_size == 0);
+}
+
+TEST_CASE_FIXTURE(Fixture, "what is suspended meanwhile runs on with the table that it has") {
+  go_back();
+  fake.volumes[key].suspended = true;
+  fake.volumes[key].inactive_size = 512 * kMiB.count();
+  CHECK(is_refusal(engine.resume_suspended()));
+  CHECK_FALSE(fake.volumes[key].suspended);
+  CHECK(fake.volumes[key].inactive_size == 0);
+  CHECK(fake.volumes[key].device_size == kLarger.count());
+  CHECK(count("lvchange") == 0);
+  fake.volumes[key].suspended = true;
+  CHECK(engine.unmount(fake.volume_folder(spec.name)).ok());
 }
 
 TEST_CASE_FIXTURE(Fixture, "a volume whose device LVM does not know is not taken for gone") {

@@ -124,10 +124,10 @@ struct Fixture {
   FakeQuotas quotas{fake.folder};
   Tools tools{fake.config().tools};
   RecordStore records{fake.folder + "/records"};
-  QuotaBackend backend{
-      {quotas, tools, fake, fake, records, fake.folder + "/locks", fake, fake.folder},
-      quotas,
-      {.proc = fake.folder + "/proc"}};
+  QuotaBackend backend{{quotas, tools, fake, fake, records, fake.folder + "/locks",
+                        fake.folder + "/groups", fake, fake.folder},
+                       quotas,
+                       {.proc = fake.folder + "/proc"}};
   VolumeSpec spec = example_spec();
   Pool pool;
 };

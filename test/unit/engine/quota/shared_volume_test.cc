@@ -33,7 +33,15 @@ struct Fixture {
     return SharedVolume(parts(), pool_name, pool).ensure(make);
   }
   BackendParts parts() {
-    return {fake, tools, fake, fake, volume_records, fake.folder + "/locks", fake, fake.folder};
+    return {fake,
+            tools,
+            fake,
+            fake,
+            volume_records,
+            fake.folder + "/locks",
+            fake.folder + "/groups",
+            fake,
+            fake.folder};
   }
   Status settle() {
     const auto inventory = Lvm(fake, tools).inventory();

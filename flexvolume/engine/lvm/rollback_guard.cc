@@ -1,0 +1,208 @@
+#include "flexvolume/engine/lvm/rollback_guard.h"
+
+#include <algorithm>
+
+#include "flexvolume/base/fd.h"
+#include "flexvolume/base/in_child.h"
+#include "flexvolume/base/json.h"
+#include "flexvolume/base/text.h"
+#include "flexvolume/engine/lvm/mapper_name.h"
+#include "flexvolume/engine/volume/volume_lock.h"
+
+namespace flexlocal::engine {
+namespace {
+
+// More than a disk takes that answers at all.
+constexpr auto kReadDeadline = std::chrono::seconds(30);
+
+void add_head(JsonWriter& json, const MetadataHead& head) {
+  json.member("group_uuid", head.group_uuid);
+  json.key("seqno").integer(static_cast<std::int64_t>(head.seqno));
+  json.key("checksum").integer(head.checksum);
+}
+
+std::optional<MetadataHead> head_in(JsonView object, const std::string& group) {
+  const auto seqno = object["seqno"].integer();
+  const auto checksum = object["checksum"].integer();
+  if (!seqno || !checksum) return std::nullopt;
+  return MetadataHead{group, std::string(object["group_uuid"].text()),
+                      static_cast<std::uint64_t>(*seqno), static_cast<std::uint32_t>(*checksum)};
+}
+
+Error older_than_seen(const MetadataHead& now, const MetadataHead& seen, const std::string& file) {
+  const Error error =
+      older_metadata(concat("volume group \"", now.group, "\" has metadata number ", now.seqno,
+                            " now, and had others of number ", seen.seqno, " before"),
+                     now.group);
+  return Error(error.code(),
+               concat(error.message(),
+                      ", or, if nobody needs what the older ones do not have, remove ", file));
+}
+
+// Unless another group has the name now.
+bool is_older(const MetadataHead& now, const MetadataHead& seen) {
+  return now.group_uuid == seen.group_uuid && now.seqno <= seen.seqno && now != seen;
+}
+
+}  // namespace
+
+Error older_metadata(std::string_view shown, const std::string& group) {
+  return Error(ErrorCode::kCorrupt,
+               concat(shown,
+                      ": LVM's metadata are older than its volumes; bring newer ones back "
+                      "(`vgcfgrestore --list ",
+                      group, "`)"));
+}
+
+std::string RollbackGuard::file_of(const std::string& group) const {
+  return concat(parts_.groups, '/', group);
+}
+
+// A damaged file is as one that is not there: the next check writes it anew.
+std::optional<RollbackGuard::Memory> RollbackGuard::recall(const std::string& group) const {
+  const auto text = read_file(file_of(group), Bytes(64 * kKiB.count()));
+  if (!text) return std::nullopt;
+  const auto document = JsonDocument::parse(*text);
+  if (!document) return std::nullopt;
+  const JsonView root = document->root();
+  auto head = head_in(root, group);
+  if (!head) return std::nullopt;
+  Memory memory{std::move(*head), {}};
+  for (std::size_t i = 0; i < root["disks"].size(); ++i)
+    memory.disks.emplace_back(root["disks"].at(i).text());
+  return memory;
+}
+
+Status RollbackGuard::remember(const Memory& memory) {
+  JsonWriter json;
+  json.begin_object();
+  add_head(json, memory.head);
+  json.key("disks").begin_array();
+  for (const std::string& disk : memory.disks) json.string(disk);
+  json.end_array().end_object();
+  if (auto made = make_folders(parts_.groups); !made) return made;
+  return write_file_atomically(file_of(memory.head.group), concat(json.take(), '\n'), 0600);
+}
+
+// A disk that cannot be read, or is another group's by now, says nothing; one that was away may
+// have older metadata than the others. kUnavailable where `read` would have to wait.
+Result<std::optional<MetadataHead>> RollbackGuard::newest_by(
+    DeviceRead read, const std::string& group, const std::vector<std::string>& disks) const {
+  std::optional<MetadataHead> newest;
+  for (const std::string& disk : disks) {
+    const auto head = read_metadata_head(parts_.devices, disk, read);
+    if (!head && head.error().code() == ErrorCode::kUnavailable) return head.error();
+    if (!head || !*head || (*head)->group != group) continue;
+    if (!newest || newest->seqno < (*head)->seqno) newest = **head;
+  }
+  return newest;
+}
+
+// From the kernel's memory, which a disk's writer keeps right, and else by a child: a disk that
+// does not answer holds nobody up for ever.
+Result<std::optional<MetadataHead>> RollbackGuard::newest(
+    const std::string& group, const std::vector<std::string>& disks) const {
+  if (auto known = newest_by(&Devices::read_cached, group, disks)) return known;
+  const auto told = in_child(
+      [&] {
+        const auto read = newest_by(&Devices::read, group, disks);
+        JsonWriter json;
+        json.begin_object();
+        if (read && *read) add_head(json, **read);
+        json.end_object();
+        return json.take();
+      },
+      kReadDeadline);
+  if (!told)
+    return told.error().context(concat("reading LVM's metadata on the disks of volume group \"",
+                                       group, "\", one of which may not answer"));
+  const auto document = JsonDocument::parse(*told);
+  if (!document) return document.error();
+  return head_in(document->root(), group);
+}
+
+Status RollbackGuard::check_devices(const std::string& group, std::string_view mended) {
+  const auto all = parts_.devices.mapper_devices();
+  if (!all) return all.error();
+  std::vector<std::pair<std::string, Bytes>> ours;
+  for (const MapperDevice& device : *all) {
+    MapperName mapped = parse_mapper_name(device.name);
+    if (mapped.group == group && mapped.volume != mended && VolumeName::parse_any(mapped.volume))
+      ours.emplace_back(std::move(mapped.volume), device.size);
+  }
+  if (ours.empty()) return {};
+  const auto known = lvm_.volumes_on(group);
+  if (!known) return known.error();
+  for (const auto& [name, size] : ours) {
+    const auto found = std::find_if(known->begin(), known->end(),
+                                    [&name = name](const auto& lv) { return lv.name == name; });
+    const std::string volume = concat("logical volume ", group, '/', name);
+    if (found == known->end())
+      return older_metadata(concat("LVM does not know ", volume, ", and its device is there"),
+                            group);
+    if (found->size < size)
+      return older_metadata(
+          concat(volume, " runs with ", to_string(size), ", and LVM says ", to_string(found->size)),
+          group);
+  }
+  return {};
+}
+
+Status RollbackGuard::check(const std::string& group, std::string_view mended) {
+  const auto seen = recall(group);
+  if (seen) {
+    const auto now = newest(group, seen->disks);
+    if (!now) return now.error();
+    if (*now == seen->head) return {};
+  }
+  auto disks = lvm_.disk_names(group);
+  if (!disks) return disks.error();
+  const auto now = newest(group, *disks);
+  if (!now) return now.error();
+  if (*now && seen && is_older(**now, seen->head))
+    return older_than_seen(**now, seen->head, file_of(group));
+  if (auto current = check_devices(group, mended); !current) return current;
+  // Where no disk's metadata can be read from here, what runs is all that is known. What was not
+  // looked at may contradict them.
+  return *now && mended.empty() ? remember({**now, std::move(*disks)}) : Status();
+}
+
+Status RollbackGuard::check_locked(const std::string& group) {
+  const auto lock = lock_volume_group(parts_.locks, group);
+  return lock ? check(group) : Status(lock.error());
+}
+
+Status RollbackGuard::look(const std::string& group) {
+  const auto lock = try_lock_volume_group(parts_.locks, group);
+  if (lock) return check(group);
+  return lock.error().code() == ErrorCode::kDeadline ? Status() : Status(lock.error());
+}
+
+Status RollbackGuard::change(const std::string& group, const std::function<Status()>& make) {
+  const auto lock = lock_volume_group(parts_.locks, group);
+  if (!lock) return lock.error();
+  if (auto current = check(group); !current) return current;
+  auto made = make();
+  note(group);
+  return made;
+}
+
+// LVM has just written to these disks, so that they are not asked by a child: that costs a tenth of
+// a first mount.
+void RollbackGuard::note(const std::string& group) {
+  auto seen = recall(group);
+  if (!seen) return;
+  const auto noted = [&]() -> Status {
+    const auto now = newest_by(&Devices::read, group, seen->disks);
+    if (!now) return now.error();
+    if (!*now || (*now)->group_uuid != seen->head.group_uuid || (*now)->seqno <= seen->head.seqno)
+      return {};
+    seen->head = **now;
+    return remember(*seen);
+  }();
+  if (!noted)
+    parts_.log.warning("what LVM's metadata are now could not be noted",
+                       {{"group", group}, {"error", noted.error().message()}});
+}
+
+}  // namespace flexlocal::engine

@@ -1,0 +1,67 @@
+// Notices LVM metadata that somebody put back to what they were (vgcfgrestore): what is made,
+// grown, wiped or activated by them may be the extents of a volume that they do not have.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "flexvolume/engine/lvm/lv_parts.h"
+#include "flexvolume/engine/lvm/metadata_head.h"
+
+namespace flexlocal::engine {
+
+// kCorrupt: what shows that a group's metadata are older, and what is to be done about it.
+Error older_metadata(std::string_view shown, const std::string& group);
+
+inline constexpr std::string_view kGroupFolder = "/var/lib/flexlocal/groups";
+
+// The host's memory of a group is a file: which metadata were seen last, and on which disks they
+// stand. Each commit of LVM's raises their number, and a restore gives the number of the restored
+// ones and one more, so that a number that is not larger with another text is an older one.
+class RollbackGuard {
+ public:
+  RollbackGuard(const BackendParts& parts, Lvm& lvm) : parts_(parts), lvm_(lvm) {}
+  explicit RollbackGuard(const LvParts& parts) : RollbackGuard(parts, parts.lvm) {}
+
+  // Before extents of the group are taken or given away. kCorrupt where its metadata are older than
+  // those that were seen, or than what runs: the kernel has a device of a volume of ours that LVM
+  // does not know, or knows as a smaller one. No program is started while they are the very ones
+  // that were seen last. `mended`: a volume whose device is made what its metadata say just now,
+  // and not looked at. The lock of the group is held.
+  Status check(const std::string& group, std::string_view mended = {});
+  // The same, and takes that lock.
+  Status check_locked(const std::string& group);
+  // The same for a look, which waits for nobody: while the group is being changed there is nothing
+  // to say of it, and whoever changes it has checked it.
+  Status look(const std::string& group);
+
+  // After a change of ours that came after a check, whose success does not depend on it: a later
+  // check asks LVM where nothing was noted. The lock of the group is held.
+  void note(const std::string& group);
+
+  // Takes that lock, checks, makes the change and notes it. A change without a check before it
+  // would make older metadata look newer than those that were seen.
+  Status change(const std::string& group, const std::function<Status()>& make);
+
+ private:
+  struct Memory {
+    MetadataHead head;
+    std::vector<std::string> disks;
+  };
+  std::string file_of(const std::string& group) const;
+  std::optional<Memory> recall(const std::string& group) const;
+  Status remember(const Memory& memory);
+  Status check_devices(const std::string& group, std::string_view mended);
+  Result<std::optional<MetadataHead>> newest_by(DeviceRead read, const std::string& group,
+                                                const std::vector<std::string>& disks) const;
+  Result<std::optional<MetadataHead>> newest(const std::string& group,
+                                             const std::vector<std::string>& disks) const;
+
+  BackendParts parts_;
+  Lvm& lvm_;
+};
+
+}  // namespace flexlocal::engine
