@@ -89,7 +89,8 @@ class NodeDaemon {
             options_.lock_dir,
             options_.host_grant_key,
             root,
-            counters()};
+            counters(),
+            options_.state_dir + "/groups"};
   }
 
   NodeRoleOptions role_options() const {

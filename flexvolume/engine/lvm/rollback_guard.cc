@@ -73,15 +73,20 @@ std::optional<RollbackGuard::Memory> RollbackGuard::recall(const std::string& gr
   return memory;
 }
 
-Status RollbackGuard::remember(const Memory& memory) {
+// Nothing waits for its success: with an older memory, or none, the next check asks LVM.
+void RollbackGuard::remember(const Memory& memory) {
   JsonWriter json;
   json.begin_object();
   add_head(json, memory.head);
   json.key("disks").begin_array();
   for (const std::string& disk : memory.disks) json.string(disk);
   json.end_array().end_object();
-  if (auto made = make_folders(parts_.groups); !made) return made;
-  return write_file_atomically(file_of(memory.head.group), concat(json.take(), '\n'), 0600);
+  auto kept = make_folders(parts_.groups);
+  if (kept)
+    kept = write_file_atomically(file_of(memory.head.group), concat(json.take(), '\n'), 0600);
+  if (!kept)
+    parts_.log.warning("what LVM's metadata are now could not be noted",
+                       {{"group", memory.head.group}, {"error", kept.error().message()}});
 }
 
 // A disk that cannot be read, or is another group's by now, says nothing; one that was away may
@@ -164,7 +169,8 @@ Status RollbackGuard::check(const std::string& group, std::string_view mended) {
   if (auto current = check_devices(group, mended); !current) return current;
   // Where no disk's metadata can be read from here, what runs is all that is known. What was not
   // looked at may contradict them.
-  return *now && mended.empty() ? remember({**now, std::move(*disks)}) : Status();
+  if (*now && mended.empty()) remember({**now, std::move(*disks)});
+  return {};
 }
 
 Status RollbackGuard::check_locked(const std::string& group) {
@@ -192,17 +198,12 @@ Status RollbackGuard::change(const std::string& group, const std::function<Statu
 void RollbackGuard::note(const std::string& group) {
   auto seen = recall(group);
   if (!seen) return;
-  const auto noted = [&]() -> Status {
-    const auto now = newest_by(&Devices::read, group, seen->disks);
-    if (!now) return now.error();
-    if (!*now || (*now)->group_uuid != seen->head.group_uuid || (*now)->seqno <= seen->head.seqno)
-      return {};
-    seen->head = **now;
-    return remember(*seen);
-  }();
-  if (!noted)
-    parts_.log.warning("what LVM's metadata are now could not be noted",
-                       {{"group", group}, {"error", noted.error().message()}});
+  const auto now = newest_by(&Devices::read, group, seen->disks);
+  if (!now || !*now || (*now)->group_uuid != seen->head.group_uuid ||
+      (*now)->seqno <= seen->head.seqno)
+    return;
+  seen->head = **now;
+  remember(*seen);
 }
 
 }  // namespace flexlocal::engine

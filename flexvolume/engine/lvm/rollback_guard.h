@@ -53,7 +53,7 @@ class RollbackGuard {
   };
   std::string file_of(const std::string& group) const;
   std::optional<Memory> recall(const std::string& group) const;
-  Status remember(const Memory& memory);
+  void remember(const Memory& memory);
   Status check_devices(const std::string& group, std::string_view mended);
   Result<std::optional<MetadataHead>> newest_by(DeviceRead read, const std::string& group,
                                                 const std::vector<std::string>& disks) const;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 
 #include "flexvolume/base/lock.h"
 #include "flexvolume/base/text.h"
@@ -110,6 +111,14 @@ TEST_CASE_FIXTURE(Fixture, "no program looks at metadata that were seen before")
   fake.started.clear();
   REQUIRE(mount(third).ok());
   CHECK(fake.started == std::vector<std::string>{"vgs", "lvs", "lvcreate", "mkfs.xfs"});
+}
+
+TEST_CASE_FIXTURE(Fixture, "metadata that cannot be noted keep nobody from a volume") {
+  forget_group();
+  std::filesystem::remove_all(fake.folder + "/groups");
+  std::ofstream(fake.folder + "/groups") << "no folder";
+  CHECK(mount(other).ok());
+  CHECK(fake.logged("what LVM's metadata are now could not be noted"));
 }
 
 TEST_CASE_FIXTURE(Fixture,
