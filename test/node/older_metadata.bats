@@ -181,8 +181,8 @@ look_at_it() {
   go_back
   rm /run/newer "$records/$name"
   volume_name 2 && mount_volume "$name" pod-2
-  expect_failure "remove ${records%/*}/groups/$group"
-  rm "${records%/*}/groups/$group"
+  expect_failure "remove ${records%/*}/groups/$group.json"
+  rm "${records%/*}/groups/$group.json"
   mount_volume "$name" pod-2 && expect_success
 }
 

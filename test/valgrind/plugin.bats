@@ -130,6 +130,10 @@ C
 @test "tools that fail, flood, die, and are missing" {
   tool lvs 'exit 1'
   tool vgs 'exit 1'
+  mount_first
+  expect_failure "vgs failed (exit code 1)"
+  expect_clean
+  tool vgs "echo '{\"report\":[{\"vg\":[]}]}'"
   tool lvcreate 'echo no >&2; exit 5'
   mount_first
   expect_failure "lvcreate failed (exit code 5): no"

@@ -151,6 +151,10 @@ Result<std::optional<LogicalVolume>> LvBackend::find_or_prove_gone(const VolumeS
                  concat("cannot tell whether ", group, '/', spec.name.text(),
                         " is gone: ", seen.error().message()));
   if (auto gone = check_gone(spec.name, group, *record); !gone) return gone.error();
+  // Of what was there once, newer metadata than LVM's may still know.
+  if (on_lvm)
+    if (auto current = RollbackGuard(lv_parts()).check_locked(group); !current)
+      return current.error();
   return std::optional<LogicalVolume>();
 }
 
@@ -209,7 +213,7 @@ Result<Inventory> LvBackend::inventory(const NodeConfig& config) {
   auto spaces = this->spaces(config, inventory->groups);
   if (!spaces) return spaces.error();
   inventory->spaces = std::move(*spaces);
-  if (auto withheld = withhold_room(*inventory, config); !withheld) return withheld.error();
+  withhold_room(*inventory, config);
   for (const LogicalVolume& volume : inventory->volumes)
     inventory->holdings.push_back({volume.name,
                                    volume.thin_pool.empty()
@@ -220,16 +224,14 @@ Result<Inventory> LvBackend::inventory(const NodeConfig& config) {
 }
 
 // What is made next on such a group may get the extents of a volume that is in use.
-Status LvBackend::withhold_room(Inventory& inventory, const NodeConfig& config) {
+void LvBackend::withhold_room(Inventory& inventory, const NodeConfig& config) {
   for (VolumeGroup& group : inventory.groups) {
     if (!is_in_pools(config, group.name) && !has_volumes(inventory, group.name)) continue;
     const auto checked = RollbackGuard(lv_parts()).look(group.name);
     if (checked) continue;
-    if (checked.error().code() != ErrorCode::kCorrupt) return checked;
     withhold(inventory, group);
     inventory.outdated.emplace(group.name, checked.error().message());
   }
-  return {};
 }
 
 // A node that has only quota folders, on a file system of its administrator's, needs no LVM.
@@ -349,6 +351,8 @@ Status LvBackend::settle_volume(const LogicalVolume& volume) {
     case Settlement::kRestoreRecord:
       break;
   }
+  // Nothing is known of a group that somebody was changing when the inventory was taken.
+  if (auto current = RollbackGuard(lv_parts()).check_locked(volume.group); !current) return current;
   // The inventory may be older than a removal: a record of what is gone would stay for ever.
   const auto now = lvm_.find(volume.group, *name);
   if (!now) return now.error();

@@ -34,7 +34,7 @@ class LvBackend final : public VolumeBackend {
  private:
   LvParts lv_parts();
   Result<bool> is_without_lvm(const NodeConfig& config) const;
-  Status withhold_room(Inventory& inventory, const NodeConfig& config);
+  void withhold_room(Inventory& inventory, const NodeConfig& config);
   Result<std::vector<Space>> spaces(const NodeConfig& config,
                                     const std::vector<VolumeGroup>& groups);
   // Nothing when there is no such pool, or nobody knows how full it is.

@@ -144,14 +144,16 @@ Status LvGrower::extend(const LogicalVolume& volume, Bytes size) {
     auto room = check_thin_room(parts_.lvm, spec_.pool, pool_, size - volume.size);
     if (!room) return room.error().context(doing);
   }
-  if (auto extended = parts_.lvm.extend(volume, size); !extended) {
+  const auto extended = parts_.lvm.extend(volume, size);
+  const auto noted = guard.note(volume.group, extended);
+  if (!extended) {
     if (auto finished = resumer.finish(volume); !finished)
       return extended.error().context(finished.error().message()).context(doing);
     if (spec_.backend == Backend::kThin) return extended.error().context(doing);
     return explain_lack(parts_.lvm, spec_.pool, pool_, size, volume.size, extended.error())
         .context(doing);
   }
-  guard.note(volume.group);
+  if (!noted) return noted.error().context(doing);
   if (auto has = check_extended(size); !has) return has.error().context(doing);
   parts_.log.info("logical volume extended", {{"volume", volume.name}, {"size", to_string(size)}});
   return {};

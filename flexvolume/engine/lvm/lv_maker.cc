@@ -174,15 +174,16 @@ Status LvMaker::check_nowhere_else() {
 Status LvMaker::create_in_group() {
   const auto lock = lock_volume_group(parts_.locks, group_);
   if (!lock) return lock.error();
+  RollbackGuard guard(parts_);
+  if (auto current = guard.check(group_); !current) return current;
+  // It may make the pool active.
   if (spec_.backend == Backend::kThin) {
     auto room = check_thin_room(parts_.lvm, spec_.pool, pool_, spec_.size);
     if (!room) return room;
   }
-  RollbackGuard guard(parts_);
-  if (auto current = guard.check(group_); !current) return current;
-  auto created = parts_.lvm.create(pool_, spec_, record_.attempt);
-  guard.note(group_);
-  return created;
+  const auto created = parts_.lvm.create(pool_, spec_, record_.attempt);
+  const auto noted = guard.note(group_, created);
+  return created ? noted : created;
 }
 
 // lvcreate's text is for people; what happened is asked of LVM itself.

@@ -1,6 +1,10 @@
 #include "flexvolume/engine/lvm/rollback_guard.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
 
 #include "flexvolume/base/fd.h"
 #include "flexvolume/base/in_child.h"
@@ -13,7 +17,7 @@ namespace flexlocal::engine {
 namespace {
 
 // More than a disk takes that answers at all.
-constexpr auto kReadDeadline = std::chrono::seconds(30);
+constexpr auto kReadDeadline = std::chrono::seconds(10);
 
 void add_head(JsonWriter& json, const MetadataHead& head) {
   json.member("group_uuid", head.group_uuid);
@@ -21,12 +25,64 @@ void add_head(JsonWriter& json, const MetadataHead& head) {
   json.key("checksum").integer(head.checksum);
 }
 
+bool is_number(const std::optional<std::int64_t>& number) {
+  return number && *number >= 0 && *number <= UINT32_MAX;
+}
+
 std::optional<MetadataHead> head_in(JsonView object, const std::string& group) {
   const auto seqno = object["seqno"].integer();
   const auto checksum = object["checksum"].integer();
-  if (!seqno || !checksum) return std::nullopt;
+  if (!is_number(seqno) || !is_number(checksum)) return std::nullopt;
   return MetadataHead{group, std::string(object["group_uuid"].text()),
                       static_cast<std::uint64_t>(*seqno), static_cast<std::uint32_t>(*checksum)};
+}
+
+// What the disks of a group say. In doubt: one cannot be read, or is another group's.
+struct DiskHeads {
+  std::vector<MetadataHead> heads;
+  bool in_doubt = false;
+};
+
+// The kernel's pages of a disk may be older than what LVM has written to it: past them, or by
+// another path to the same disk.
+void drop_pages(const std::string& disk) {
+  if (const auto fd = open_file(disk, O_RDONLY))
+    ::posix_fadvise(fd->get(), 0, 0, POSIX_FADV_DONTNEED);
+}
+
+std::string read_heads(const BackendParts& parts, const std::string& group,
+                       const std::vector<std::string>& disks) {
+  JsonWriter json;
+  bool in_doubt = false;
+  json.begin_object().key("heads").begin_array();
+  for (const std::string& disk : disks) {
+    drop_pages(parts.root + disk);
+    const auto head = read_metadata_head(parts.devices, disk);
+    const bool ours = head && *head && (*head)->group == group;
+    in_doubt = in_doubt || !head || (*head && !ours);
+    if (!ours) continue;
+    json.begin_object();
+    add_head(json, **head);
+    json.end_object();
+  }
+  json.end_array().key("in_doubt").boolean(in_doubt).end_object();
+  return json.take();
+}
+
+// By a child: a disk that does not answer holds nobody up for ever.
+Result<DiskHeads> heads_of(const BackendParts& parts, const std::string& group,
+                           const std::vector<std::string>& disks) {
+  const auto told = in_child([&] { return read_heads(parts, group, disks); }, kReadDeadline);
+  if (!told)
+    return told.error().context(concat("reading LVM's metadata on the disks of volume group \"",
+                                       group, "\", one of which may not answer"));
+  const auto document = JsonDocument::parse(*told);
+  if (!document) return document.error();
+  const JsonView heads = document->root()["heads"];
+  DiskHeads all{{}, document->root()["in_doubt"].boolean().value_or(true)};
+  for (std::size_t i = 0; i < heads.size(); ++i)
+    if (auto head = head_in(heads.at(i), group)) all.heads.push_back(std::move(*head));
+  return all;
 }
 
 Error older_than_seen(const MetadataHead& now, const MetadataHead& seen, const std::string& file) {
@@ -55,7 +111,7 @@ Error older_metadata(std::string_view shown, const std::string& group) {
 }
 
 std::string RollbackGuard::file_of(const std::string& group) const {
-  return concat(parts_.groups, '/', group);
+  return concat(parts_.groups, '/', group, ".json");
 }
 
 // A damaged file is as one that is not there: the next check writes it anew.
@@ -89,50 +145,42 @@ void RollbackGuard::remember(const Memory& memory) {
                        {{"group", memory.head.group}, {"error", kept.error().message()}});
 }
 
-// A disk that cannot be read, or is another group's by now, says nothing; one that was away may
-// have older metadata than the others. kUnavailable where `read` would have to wait.
-Result<std::optional<MetadataHead>> RollbackGuard::newest_by(
-    DeviceRead read, const std::string& group, const std::vector<std::string>& disks) const {
-  std::optional<MetadataHead> newest;
-  for (const std::string& disk : disks) {
-    const auto head = read_metadata_head(parts_.devices, disk, read);
-    if (!head && head.error().code() == ErrorCode::kUnavailable) return head.error();
-    if (!head || !*head || (*head)->group != group) continue;
-    if (!newest || newest->seqno < (*head)->seqno) newest = **head;
-  }
-  return newest;
+// All disks say so: one that LVM uses no more may say what LVM's metadata were before.
+Result<bool> RollbackGuard::is_seen(const Memory& seen) const {
+  const auto now = heads_of(parts_, seen.head.group, seen.disks);
+  if (!now) return now.error();
+  return !now->in_doubt && !now->heads.empty() &&
+         std::all_of(now->heads.begin(), now->heads.end(),
+                     [&](const MetadataHead& head) { return head == seen.head; });
 }
 
-// From the kernel's memory, which a disk's writer keeps right, and else by a child: a disk that
-// does not answer holds nobody up for ever.
+// One that was away may have older metadata than the others.
 Result<std::optional<MetadataHead>> RollbackGuard::newest(
     const std::string& group, const std::vector<std::string>& disks) const {
-  if (auto known = newest_by(&Devices::read_cached, group, disks)) return known;
-  const auto told = in_child(
-      [&] {
-        const auto read = newest_by(&Devices::read, group, disks);
-        JsonWriter json;
-        json.begin_object();
-        if (read && *read) add_head(json, **read);
-        json.end_object();
-        return json.take();
-      },
-      kReadDeadline);
-  if (!told)
-    return told.error().context(concat("reading LVM's metadata on the disks of volume group \"",
-                                       group, "\", one of which may not answer"));
-  const auto document = JsonDocument::parse(*told);
-  if (!document) return document.error();
-  return head_in(document->root(), group);
+  auto all = heads_of(parts_, group, disks);
+  if (!all) return all.error();
+  const auto found = std::max_element(
+      all->heads.begin(), all->heads.end(),
+      [](const MetadataHead& a, const MetadataHead& b) { return a.seqno < b.seqno; });
+  return found == all->heads.end() ? std::nullopt : std::optional(std::move(*found));
 }
 
-Status RollbackGuard::check_devices(const std::string& group, std::string_view mended) {
+// What is left of another group of that name is none of this one's: a device's uuid begins with its
+// group's.
+Status RollbackGuard::check_devices(const std::string& group,
+                                    const std::optional<MetadataHead>& now,
+                                    std::string_view mended) {
+  std::string uuid = "LVM-";
+  if (now)
+    std::copy_if(now->group_uuid.begin(), now->group_uuid.end(), std::back_inserter(uuid),
+                 [](char letter) { return letter != '-'; });
   const auto all = parts_.devices.mapper_devices();
   if (!all) return all.error();
   std::vector<std::pair<std::string, Bytes>> ours;
   for (const MapperDevice& device : *all) {
     MapperName mapped = parse_mapper_name(device.name);
-    if (mapped.group == group && mapped.volume != mended && VolumeName::parse_any(mapped.volume))
+    if (mapped.group == group && mapped.volume != mended && device.uuid.starts_with(uuid) &&
+        VolumeName::parse_any(mapped.volume))
       ours.emplace_back(std::move(mapped.volume), device.size);
   }
   if (ours.empty()) return {};
@@ -155,18 +203,20 @@ Status RollbackGuard::check_devices(const std::string& group, std::string_view m
 
 Status RollbackGuard::check(const std::string& group, std::string_view mended) {
   const auto seen = recall(group);
+  // A disk that does not answer may be none of the group's any more.
+  std::optional<Error> unread;
   if (seen) {
-    const auto now = newest(group, seen->disks);
-    if (!now) return now.error();
-    if (*now == seen->head) return {};
+    const auto same = is_seen(*seen);
+    if (same && *same) return {};
+    if (!same) unread = same.error();
   }
   auto disks = lvm_.disk_names(group);
-  if (!disks) return disks.error();
+  if (!disks) return unread ? *unread : disks.error();
   const auto now = newest(group, *disks);
   if (!now) return now.error();
   if (*now && seen && is_older(**now, seen->head))
     return older_than_seen(**now, seen->head, file_of(group));
-  if (auto current = check_devices(group, mended); !current) return current;
+  if (auto current = check_devices(group, *now, mended); !current) return current;
   // Where no disk's metadata can be read from here, what runs is all that is known. What was not
   // looked at may contradict them.
   if (*now && mended.empty()) remember({**now, std::move(*disks)});
@@ -188,22 +238,21 @@ Status RollbackGuard::change(const std::string& group, const std::function<Statu
   const auto lock = lock_volume_group(parts_.locks, group);
   if (!lock) return lock.error();
   if (auto current = check(group); !current) return current;
-  auto made = make();
-  note(group);
-  return made;
+  const auto made = make();
+  const auto noted = note(group, made);
+  return made ? noted : made;
 }
 
-// LVM has just written to these disks, so that they are not asked by a child: that costs a tenth of
-// a first mount.
-void RollbackGuard::note(const std::string& group) {
+Status RollbackGuard::note(const std::string& group, const Status& made) {
   auto seen = recall(group);
-  if (!seen) return;
-  const auto now = newest_by(&Devices::read, group, seen->disks);
-  if (!now || !*now || (*now)->group_uuid != seen->head.group_uuid ||
-      (*now)->seqno <= seen->head.seqno)
-    return;
-  seen->head = **now;
-  remember(*seen);
+  // Whatever keeps LVM keeps whoever reads these disks.
+  if (!seen || (!made && made.error().code() == ErrorCode::kDeadline)) return {};
+  const auto now = newest(group, seen->disks);
+  if (!now || !*now || (*now)->group_uuid != seen->head.group_uuid || **now == seen->head)
+    return {};
+  if (is_older(**now, seen->head)) return older_than_seen(**now, seen->head, file_of(group));
+  remember({**now, std::move(seen->disks)});
+  return {};
 }
 
 }  // namespace flexlocal::engine

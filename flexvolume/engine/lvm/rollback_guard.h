@@ -38,9 +38,10 @@ class RollbackGuard {
   // to say of it, and whoever changes it has checked it.
   Status look(const std::string& group);
 
-  // After a change of ours that came after a check, whose success does not depend on it: a later
-  // check asks LVM where nothing was noted. The lock of the group is held.
-  void note(const std::string& group);
+  // After a change of ours that came after a check; `made` is how it ended. kCorrupt where somebody
+  // put older metadata back meanwhile. The lock of the group is held. What could not be noted is
+  // asked of LVM by the next check.
+  Status note(const std::string& group, const Status& made);
 
   // Takes that lock, checks, makes the change and notes it. A change without a check before it
   // would make older metadata look newer than those that were seen.
@@ -54,9 +55,9 @@ class RollbackGuard {
   std::string file_of(const std::string& group) const;
   std::optional<Memory> recall(const std::string& group) const;
   void remember(const Memory& memory);
-  Status check_devices(const std::string& group, std::string_view mended);
-  Result<std::optional<MetadataHead>> newest_by(DeviceRead read, const std::string& group,
-                                                const std::vector<std::string>& disks) const;
+  Status check_devices(const std::string& group, const std::optional<MetadataHead>& now,
+                       std::string_view mended);
+  Result<bool> is_seen(const Memory& seen) const;
   Result<std::optional<MetadataHead>> newest(const std::string& group,
                                              const std::vector<std::string>& disks) const;
 

@@ -212,9 +212,12 @@ Status Resumer::let_run(const Error& why, const std::function<bool(const MapperR
 Status Resumer::finish_found(const LogicalVolume& volume) {
   const std::string what = concat("logical volume ", volume.group, '/', volume.name);
   if (auto current = RollbackGuard(parts_).check(volume.group, volume.name); !current)
-    return let_run(current.error(), [&](const MapperRow& row) {
-      return is_of_volume(row.name, volume) || is_of_pool(row.name, volume.group, volume.thin_pool);
-    });
+    return current.error().code() != ErrorCode::kCorrupt
+               ? current
+               : let_run(current.error(), [&](const MapperRow& row) {
+                   return is_of_volume(row.name, volume) ||
+                          is_of_pool(row.name, volume.group, volume.thin_pool);
+                 });
   if (auto pool = finish_pool_locked(volume.group, volume.thin_pool); !pool) return pool;
   if (auto whole = check_not_cut(volume); !whole) return whole;
   if (auto refreshed = parts_.lvm.refresh(volume); !refreshed)
@@ -294,8 +297,10 @@ Status Resumer::finish_pool_locked(const std::string& group, const std::string& 
   if (!before) return before.error();
   if (!is_pool_suspended(*before, group, pool)) return {};
   if (auto current = RollbackGuard(parts_).check(group); !current)
-    return let_run(current.error(),
-                   [&](const MapperRow& row) { return is_of_pool(row.name, group, pool); });
+    return current.error().code() != ErrorCode::kCorrupt
+               ? current
+               : let_run(current.error(),
+                         [&](const MapperRow& row) { return is_of_pool(row.name, group, pool); });
   const std::string what = concat("thin pool ", group, '/', pool);
   if (auto refreshed = parts_.lvm.refresh_thin_pool(group, pool); !refreshed)
     return refreshed.error().context(concat("finishing what a killed command left of ", what));

@@ -40,7 +40,7 @@ FakeHost::FakeHost() : folder(make_folder()) {
     throw std::runtime_error("writing the grant key");
   std::filesystem::create_directory(folder + "/proc");
   std::filesystem::create_directory(folder + "/groups");
-  std::ofstream(concat(folder, "/groups/", kFakeGroup))
+  std::ofstream(concat(folder, "/groups/", kFakeGroup, ".json"))
       << R"({"group_uuid":"vg","seqno":1,"checksum":1,"disks":["/dev/fake-disk"]})";
 }
 

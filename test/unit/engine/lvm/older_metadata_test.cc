@@ -48,7 +48,13 @@ struct Fixture {
     ++fake.disk.head.seqno;
     REQUIRE(engine.inventory()->outdated.empty());
   }
-  void forget_group() { std::filesystem::remove(concat(fake.folder, "/groups/data")); }
+  void forget_group() { std::filesystem::remove(concat(fake.folder, "/groups/data.json")); }
+  // What was noted of the group, with these disks.
+  void note(const std::string& disks) const {
+    std::ofstream(concat(fake.folder, "/groups/data.json"))
+        << concat(R"({"group_uuid":"vg","seqno":)", fake.disk.head.seqno, R"(,"checksum":)",
+                  fake.disk.head.checksum, R"(,"disks":[)", disks, "]}");
+  }
   static bool is_refusal(const Status& status) {
     return !status.ok() && status.error().code() == ErrorCode::kCorrupt &&
            status.error().message().find("vgcfgrestore --list data") != std::string::npos;
@@ -195,6 +201,70 @@ TEST_CASE_FIXTURE(Fixture, "a volume whose device LVM does not know is not taken
   CHECK(was_begun(fake, spec));
   fake.volumes[key].unknown = false;
   CHECK(engine.remove(spec).ok());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a disk that LVM uses no more does not speak for the others") {
+  fake.volumes["data/left"].size = kLarger.count();
+  fake.volumes["data/left"].start = fake.disk.bytes();
+  fake.volumes["data/left"].active = true;
+  note(R"("/dev/fake-disk","/dev/mapper/data-left")");
+  ++fake.disk.head.checksum;
+  CHECK(is_refusal(mount(other)));
+  CHECK(count("lvcreate") == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a disk that is gone keeps nobody from asking LVM which there are") {
+  note(R"("/dev/fake-disk","/dev/gone")");
+  fake.started.clear();
+  REQUIRE(mount(other).ok());
+  CHECK(count("vgs") == 1);
+  VolumeSpec third = another_spec();
+  third.name = *VolumeName::of_claim("77777777-2222-4333-8444-555555555555");
+  REQUIRE(engine.promise(third).ok());
+  fake.started.clear();
+  REQUIRE(mount(third).ok());
+  CHECK(count("vgs") == 0);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a note that cannot be is as none") {
+  fake.disk.head.seqno = static_cast<std::uint64_t>(-1);
+  note(R"("/dev/fake-disk")");
+  fake.disk.head.seqno = 7;
+  CHECK(mount(other).ok());
+}
+
+TEST_CASE_FIXTURE(Fixture, "what is left of another group of that name is none of this one's") {
+  fake.volumes[key].unknown = true;
+  fake.disk.head = {"data", "another", 1, 99};
+  CHECK(engine.inventory()->outdated.empty());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a volume that only newer metadata have is not taken for gone") {
+  fake.mounts.clear();
+  fake.volumes[key].active = false;
+  fake.volumes[key].unknown = true;
+  ++fake.disk.head.checksum;
+  const auto removal = engine.remove(spec);
+  REQUIRE_FALSE(removal.ok());
+  CHECK(is_refusal(removal.error()));
+  CHECK(was_begun(fake, spec));
+}
+
+TEST_CASE_FIXTURE(Fixture, "a look that could not tell leaves no record of what is older") {
+  REQUIRE(mount(other).ok());
+  REQUIRE(engine.settle(*engine.inventory()).ok());
+  RecordStore records(fake.folder + "/records");
+  REQUIRE(records.remove(other.name).ok());
+  go_back();
+  std::optional<Inventory> seen;
+  {
+    const auto lock =
+        FileLock::acquire(fake.folder + "/locks/group-data", std::chrono::seconds(20));
+    REQUIRE(lock.ok());
+    seen = *engine.inventory();
+  }
+  (void)engine.settle(*seen);
+  CHECK_FALSE(records.load(other.name)->has_value());
 }
 
 }  // namespace
