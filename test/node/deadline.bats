@@ -7,6 +7,10 @@ setup_file() {
   "$BATS_TEST_DIRNAME/../lab/guest-disk" free 1G >/dev/null
   . "$BATS_TEST_DIRNAME/volume.bash"
   mkdir -p /run/answers
+  # The daemon's look: then a first mount starts with lvcreate.
+  configure locked
+  engine_call inventory && expect_success
+  rm /run/flexlocal/group-locked
   run_into_lock 3>&- &
   until_there /run/flexlocal/group-locked # node.conf was read by then
   run_into_hang 3>&- &
