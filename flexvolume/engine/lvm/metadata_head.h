@@ -47,9 +47,7 @@ std::optional<MetadataText> metadata_text(std::string_view header);
 std::optional<MetadataHead> parse_metadata_head(std::string_view text);
 
 // What the disk says now; nothing where it keeps no metadata. kCorrupt where what should be
-// metadata is not. By `read`, and with its errors: Devices::read_cached never waits for the disk.
-using DeviceRead = Result<std::string> (Devices::*)(const std::string&, Bytes, std::size_t);
-Result<std::optional<MetadataHead>> read_metadata_head(Devices& devices, const std::string& disk,
-                                                       DeviceRead read = &Devices::read);
+// metadata is not.
+Result<std::optional<MetadataHead>> read_metadata_head(Devices& devices, const std::string& disk);
 
 }  // namespace flexlocal::engine

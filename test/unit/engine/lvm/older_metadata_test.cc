@@ -34,6 +34,12 @@ struct Fixture {
     another.name = *VolumeName::of_claim("99999999-2222-4333-8444-555555555555");
     return another;
   }
+  VolumeSpec promise_third() {
+    VolumeSpec third = example_spec();
+    third.name = *VolumeName::of_claim("77777777-2222-4333-8444-555555555555");
+    REQUIRE(engine.promise(third).ok());
+    return third;
+  }
   Status mount(const VolumeSpec& of) {
     return engine.mount({of, grant_for(of), fake.volume_folder(of.name), "shop", "4f0e", false});
   }
@@ -111,9 +117,7 @@ TEST_CASE_FIXTURE(Fixture, "no program looks at metadata that were seen before")
   REQUIRE(mount(other).ok());
   CHECK(fake.started == std::vector<std::string>{"lvcreate", "mkfs.xfs"});
   forget_group();
-  VolumeSpec third = another_spec();
-  third.name = *VolumeName::of_claim("77777777-2222-4333-8444-555555555555");
-  REQUIRE(engine.promise(third).ok());
+  const VolumeSpec third = promise_third();
   fake.started.clear();
   REQUIRE(mount(third).ok());
   CHECK(fake.started == std::vector<std::string>{"vgs", "lvs", "lvcreate", "mkfs.xfs"});
@@ -218,9 +222,7 @@ TEST_CASE_FIXTURE(Fixture, "a disk that is gone keeps nobody from asking LVM whi
   fake.started.clear();
   REQUIRE(mount(other).ok());
   CHECK(count("vgs") == 1);
-  VolumeSpec third = another_spec();
-  third.name = *VolumeName::of_claim("77777777-2222-4333-8444-555555555555");
-  REQUIRE(engine.promise(third).ok());
+  const VolumeSpec third = promise_third();
   fake.started.clear();
   REQUIRE(mount(third).ok());
   CHECK(count("vgs") == 0);
