@@ -6,8 +6,43 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
+#include <filesystem>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "flexvolume/base/text.h"
 
 namespace flexlocal {
+namespace {
+
+class LeftBehind {
+ public:
+  void add(pid_t pid) {
+    const std::lock_guard lock(mutex_);
+    pids_.insert(pid);
+  }
+  void reap() {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(pids_, [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
+  }
+  bool has(pid_t pid) {
+    const std::lock_guard lock(mutex_);
+    return pids_.contains(pid);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<pid_t> pids_;
+};
+
+LeftBehind& left_behind() {
+  static LeftBehind all;
+  return all;
+}
+
+}  // namespace
 
 Result<Pipe> make_pipe() {
   int ends[2];
@@ -39,13 +74,32 @@ bool Child::reap(int options) {
   return reaped_;
 }
 
-void Child::kill_and_reap() {
-  if (reaped_) return;
+bool Child::kill_and_reap(std::chrono::milliseconds most) {
+  if (reaped_) return true;
   ::kill(-pid_, SIGKILL);
   ::kill(pid_, SIGKILL);  // in case it had no group of its own yet
-  constexpr int kMostMillis = 5000;
-  for (int millis = 0; millis < kMostMillis && !reap(WNOHANG); ++millis) ::poll(nullptr, 0, 1);
-  reaped_ = true;
+  for (auto left = most; left.count() > 0 && !reap(WNOHANG); --left) ::poll(nullptr, 0, 1);
+  if (!reaped_) left_behind().add(pid_);
+  return std::exchange(reaped_, true);
+}
+
+void reap_left_behind() { left_behind().reap(); }
+
+bool is_left_behind(pid_t pid) {
+  reap_left_behind();
+  return left_behind().has(pid);
+}
+
+std::vector<int> descriptors_above(int last) {
+  std::vector<int> open;
+  std::error_code failed;
+  for (std::filesystem::directory_iterator entry("/proc/self/fd", failed), end;
+       !failed && entry != end; entry.increment(failed)) {
+    unsigned long long fd = 0;
+    if (parse_number(entry->path().filename().string(), INT_MAX, fd) && static_cast<int>(fd) > last)
+      open.push_back(static_cast<int>(fd));
+  }
+  return open;
 }
 
 }  // namespace flexlocal

@@ -4,31 +4,26 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <filesystem>
-#include <vector>
+#include <map>
+#include <mutex>
 
 #include "flexvolume/base/child.h"
-#include "flexvolume/base/text.h"
 
 namespace flexlocal {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// For a killed child to end, after all the time that it had.
+constexpr std::chrono::milliseconds kPatience(200);
+
 // All above `last`. Kernels before 5.9 have no call for it.
 void close_above(int last) {
   if (::syscall(SYS_close_range, last + 1, UINT_MAX, 0) == 0) return;
-  std::vector<int> open;
-  std::error_code failed;
-  for (std::filesystem::directory_iterator entry("/proc/self/fd", failed), end;
-       !failed && entry != end; entry.increment(failed)) {
-    unsigned long long fd = 0;
-    if (parse_number(entry->path().filename().string(), INT_MAX, fd) && static_cast<int>(fd) > last)
-      open.push_back(static_cast<int>(fd));
-  }
-  for (const int fd : open) ::close(fd);
+  for (const int fd : descriptors_above(last)) ::close(fd);
 }
 
 [[noreturn]] void run_child(const std::function<std::string()>& work, int writing) {
@@ -43,6 +38,32 @@ void close_above(int last) {
     if (written > 0) left.remove_prefix(static_cast<std::size_t>(written));
   }
   ::_exit(0);
+}
+
+// By what they wait for, the children that were left behind.
+class Stuck {
+ public:
+  bool has(const std::string& on) {
+    const std::lock_guard lock(mutex_);
+    const auto found = pids_.find(on);
+    if (found == pids_.end()) return false;
+    if (is_left_behind(found->second)) return true;
+    pids_.erase(found);
+    return false;
+  }
+  void add(const std::string& on, pid_t pid) {
+    const std::lock_guard lock(mutex_);
+    pids_.insert_or_assign(on, pid);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, pid_t> pids_;
+};
+
+Stuck& stuck() {
+  static Stuck all;
+  return all;
 }
 
 // Until the other end is closed.
@@ -64,8 +85,11 @@ Status read_all(int fd, Clock::time_point end, std::string& into) {
 
 }  // namespace
 
-Result<std::string> in_child(const std::function<std::string()>& work,
+Result<std::string> in_child(const std::string& on, const std::function<std::string()>& work,
                              std::chrono::milliseconds deadline) {
+  if (stuck().has(on))
+    return Error(ErrorCode::kDeadline,
+                 "what was begun before has not ended, although it is killed");
   auto pipe = make_pipe();
   if (!pipe) return pipe.error();
   const auto end = Clock::now() + deadline;
@@ -79,7 +103,10 @@ Result<std::string> in_child(const std::function<std::string()>& work,
   Child child(pid);
   pipe->writing.reset();
   std::string answer;
-  if (auto read = read_all(pipe->reading.get(), end, answer); !read) return read.error();
+  if (auto read = read_all(pipe->reading.get(), end, answer); !read) {
+    if (!child.kill_and_reap(kPatience)) stuck().add(on, pid);
+    return read.error();
+  }
   child.reap(0);
   if (child.status() != 0) return Error(ErrorCode::kFailed, "the child crashed");
   return answer;

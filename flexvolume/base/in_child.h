@@ -12,7 +12,9 @@ namespace flexlocal {
 // Does `work` in a child process (fork(2)) and returns what it returned. It changes nothing here,
 // and has no descriptor of its parent's, so that it holds no lock. kDeadline where it takes longer,
 // and the child is killed, or left behind where even that has to wait; kFailed where it crashed.
-Result<std::string> in_child(const std::function<std::string()>& work,
+// `on`: what the work waits for. While a child that was left behind is still at it, there is no
+// second one: kDeadline at once.
+Result<std::string> in_child(const std::string& on, const std::function<std::string()>& work,
                              std::chrono::milliseconds deadline);
 
 }  // namespace flexlocal

@@ -13,7 +13,6 @@
 #include <climits>
 #include <csignal>
 #include <cstring>
-#include <filesystem>
 
 #include "flexvolume/base/child.h"
 #include "flexvolume/base/fd.h"
@@ -194,16 +193,11 @@ Error killed(const Command& command, Ending why) {
 }  // namespace
 
 void mark_inherited_close_on_exec() {
-  std::error_code error;  // without /proc nothing can be listed, and nothing is lost but tidiness
-  for (std::filesystem::directory_iterator entry("/proc/self/fd", error), end;
-       !error && entry != end; entry.increment(error)) {
-    unsigned long long fd = 0;
-    if (parse_number(entry->path().filename().string(), INT_MAX, fd) && fd > 2)
-      ::fcntl(static_cast<int>(fd), F_SETFD, FD_CLOEXEC);
-  }
+  for (const int fd : descriptors_above(STDERR_FILENO)) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
 Result<CommandOutput> ProcessRunner::run(const Command& command) {
+  reap_left_behind();
   Launch launch;
   launch.keep = &command.keep;
   if (auto prepared = prepare(launch, namespaces_of_); !prepared)

@@ -3,7 +3,7 @@
 
 setup_file() {
   export group=older
-  "$BATS_TEST_DIRNAME/../lab/guest-disk" "$group" 2G >/dev/null
+  "$BATS_TEST_DIRNAME/../lab/guest-disk" "$group" 2G 2G >/dev/null
 }
 
 setup() {
@@ -44,6 +44,10 @@ bring_newer_back() {
 # sectors: what the kernel has of the volume's device.
 sectors() { device_of "$name" && blockdev --getsz "$device"; }
 has_sectors_of() { [ "$(sectors)" = $(($1 * 2048)) ] || fail "its device has $(sectors) sectors"; }
+
+# ranges NAME: its extents, as "/dev/loop0:0-127".
+ranges() { lvs --noheadings -o seg_pe_ranges "$group/$1" | xargs; }
+disk_below() { ranges "$1" | sed 's/:.*//'; }
 
 # write_data FOLDER MIB: sets `data` and `sum`.
 write_data() {
@@ -159,7 +163,7 @@ look_at_it() {
 @test "a volume that was moved to other extents stays there" {
   volume_name 1 && mount_volume "$name" && expect_success
   keep_metadata
-  pvmove -qq --alloc anywhere "$(pvs --noheadings -o pv_name --select "vg_name=$group" | xargs):$(lvs --noheadings -o seg_pe_ranges "$group/$name" | sed 's/.*://')"
+  pvmove -qq -n "$name" "$(disk_below "$name")"
   engine_call inventory && expect_success
   table=$(dmsetup table "$group-${name//-/--}")
   write_data "$folder" 200
@@ -171,6 +175,63 @@ look_at_it() {
   expect_none_suspended
   [ "$(dmsetup table "$group-${name//-/--}")" = "$table" ] || fail "$(dmsetup table)"
   expect_data_whole
+}
+
+# boot_with_older: volumes are active by older metadata, as after a boot.
+boot_with_older() {
+  vgchange -qq -an "$group"
+  go_back
+  rm -rf /run/flexlocal
+  vgchange -qq -ay "$group"
+}
+
+@test "a volume that they make active at boot is not mounted: its old extents are another's" {
+  volume_name 1 && mount_volume "$name" && expect_success
+  first=$name
+  old=$(ranges "$first")
+  keep_metadata
+  pvmove -qq -n "$first" "$(disk_below "$first")"
+  write_data "$folder" 100
+  first_sum=$sum
+  call unmount "$folder" && expect_success
+  volume_name 2 && mount_volume "$name" pod-2 && expect_success
+  [ "$(ranges "$name")" = "$old" ] || fail "it has $(ranges "$name"), not $old"
+  write_data "$folder" 200
+  call unmount "$folder" && expect_success
+  boot_with_older
+  [ "$(ranges "$first")" = "$old" ]
+  volume_name 1 && mount_volume "$name"
+  expect_failure "LVM's metadata are older than its volumes"
+  ! grep -q "$first" /proc/self/mounts || fail "it is mounted"
+  vgchange -qq -an "$group"
+  bring_newer_back
+  volume_name 2 && mount_volume "$name" pod-2 && expect_success
+  expect_data_whole
+  sum=$first_sum
+  volume_name 1 && mount_volume "$name" && expect_success
+  data=$folder/data
+  expect_data_whole
+}
+
+@test "a disk that does not answer, and is the group's no more, keeps nobody from it" {
+  volume_name 1 && mount_volume "$name" && expect_success
+  call unmount "$folder" && expect_success
+  local disk
+  disk=$("$BATS_TEST_DIRNAME/../lab/guest-disk" leaving 64M)
+  vgremove -qq leaving
+  # Not from its start, where LVM would find the same label twice.
+  dmsetup create leaving --table "0 $(($(blockdev --getsz "$disk") - 2048)) linear $disk 2048"
+  vgextend -qq "$group" /dev/mapper/leaving
+  engine_call inventory && expect_success
+  grep -q leaving "${records%/*}/groups/$group.json"
+  vgreduce -qq "$group" /dev/mapper/leaving
+  dmsetup suspend leaving
+  call mount "$folder" "$options"
+  dmsetup resume leaving
+  expect_success
+  [[ $answer != *"without a look"* ]] || fail "$answer"
+  ! grep leaving "${records%/*}/groups/$group.json" || fail "the disk is noted still"
+  dmsetup remove leaving
 }
 
 @test "what is meant by the administrator is taken once they say so" {

@@ -9,9 +9,12 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <memory>
 
 #include "flexvolume/base/fd.h"
 #include "flexvolume/base/text.h"
@@ -42,6 +45,24 @@ constexpr std::string_view kBlockDevices = "/sys/dev/block/";
 constexpr const char* kDisks = "/sys/block";
 constexpr std::string_view kMapper = "/dev/mapper/";
 constexpr std::uint64_t kSectorBytes = 512;  // of its size, whatever the disk's own are
+
+// No disk's own blocks are larger than what the kernel has pages for.
+constexpr std::size_t kDirectBlock = 4096;
+
+// How much there was: less at the device's end.
+Result<std::size_t> read_at(const UniqueFd& fd, const std::string& path, Bytes offset, char* into,
+                            std::size_t bytes) {
+  std::size_t done = 0;
+  while (done < bytes) {
+    const ssize_t got =
+        ::pread(fd.get(), into + done, bytes - done, static_cast<off_t>(offset.count() + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return Error::from_errno(errno, concat("reading ", path));
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  return done;
+}
 
 Result<std::string> device_number(const std::string& path) {
   struct stat status {};
@@ -234,17 +255,26 @@ Result<std::string> KernelDevices::read(const std::string& path, Bytes offset, s
   const auto fd = open_file(root_ + path, O_RDONLY);
   if (!fd) return fd.error();
   std::string content(bytes, '\0');
-  std::size_t done = 0;
-  while (done < bytes) {
-    const ssize_t got = ::pread(fd->get(), content.data() + done, bytes - done,
-                                static_cast<off_t>(offset.count() + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return Error::from_errno(errno, concat("reading ", path));
-    if (got == 0) break;
-    done += static_cast<std::size_t>(got);
-  }
-  content.resize(done);
+  const auto done = read_at(*fd, path, offset, content.data(), bytes);
+  if (!done) return done.error();
+  content.resize(*done);
   return content;
+}
+
+// Whole blocks to an aligned place, as direct I/O wants it (man open, O_DIRECT).
+Result<std::string> KernelDevices::read_direct(const std::string& path, Bytes offset,
+                                               std::size_t bytes) {
+  const auto fd = open_file(root_ + path, O_RDONLY | O_DIRECT);
+  if (!fd) return fd.error();
+  const std::size_t before = offset.count() % kDirectBlock;
+  const std::size_t whole = (before + bytes + kDirectBlock - 1) / kDirectBlock * kDirectBlock;
+  const std::unique_ptr<char, decltype(&std::free)> block(
+      static_cast<char*>(std::aligned_alloc(kDirectBlock, whole)), std::free);
+  if (!block) return Error::from_errno(ENOMEM, concat("reading ", path));
+  const auto done = read_at(*fd, path, Bytes(offset.count() - before), block.get(), whole);
+  if (!done) return done.error();
+  if (*done <= before) return std::string();
+  return std::string(block.get() + before, std::min(bytes, *done - before));
 }
 
 Result<std::string> KernelDevices::read_cached(const std::string& path, Bytes offset,

@@ -67,6 +67,10 @@ class Devices {
   virtual Result<std::vector<std::string>> suspended_devices() = 0;
   // Fewer bytes than asked at the device's end, none behind it.
   virtual Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) = 0;
+  // The same past the kernel's memory, which may be older than the disk: LVM writes past it, and a
+  // disk may have several paths.
+  virtual Result<std::string> read_direct(const std::string& path, Bytes offset,
+                                          std::size_t bytes) = 0;
   // What the kernel has of it in memory, as it has the superblock of a mounted ext4: nothing waits,
   // also not for a device that is suspended. kUnavailable where not all of it is there.
   virtual Result<std::string> read_cached(const std::string& path, Bytes offset,
@@ -91,6 +95,8 @@ class KernelDevices final : public Devices {
   Result<std::vector<MapperDevice>> mapper_devices() override;
   Result<std::vector<std::string>> suspended_devices() override;
   Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) override;
+  Result<std::string> read_direct(const std::string& path, Bytes offset,
+                                  std::size_t bytes) override;
   Result<std::string> read_cached(const std::string& path, Bytes offset,
                                   std::size_t bytes) override;
   Result<std::string> disk_number(const std::string& path) override;

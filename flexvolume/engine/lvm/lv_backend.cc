@@ -153,7 +153,7 @@ Result<std::optional<LogicalVolume>> LvBackend::find_or_prove_gone(const VolumeS
   if (auto gone = check_gone(spec.name, group, *record); !gone) return gone.error();
   // Of what was there once, newer metadata than LVM's may still know.
   if (on_lvm)
-    if (auto current = RollbackGuard(lv_parts()).check_locked(group); !current)
+    if (auto current = RollbackGuard(lv_parts()).check_unlocked(group); !current)
       return current.error();
   return std::optional<LogicalVolume>();
 }
@@ -352,7 +352,8 @@ Status LvBackend::settle_volume(const LogicalVolume& volume) {
       break;
   }
   // Nothing is known of a group that somebody was changing when the inventory was taken.
-  if (auto current = RollbackGuard(lv_parts()).check_locked(volume.group); !current) return current;
+  if (auto current = RollbackGuard(lv_parts()).check_unlocked(volume.group); !current)
+    return current;
   // The inventory may be older than a removal: a record of what is gone would stay for ever.
   const auto now = lvm_.find(volume.group, *name);
   if (!now) return now.error();

@@ -2,11 +2,13 @@
 
 #include <sys/random.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "flexvolume/base/hex.h"
 #include "flexvolume/base/lock.h"
 #include "flexvolume/base/text.h"
+#include "flexvolume/engine/lvm/lv_refusal.h"
 #include "flexvolume/engine/lvm/mapper_name.h"
 #include "flexvolume/engine/lvm/rollback_guard.h"
 #include "flexvolume/engine/lvm/suspension.h"
@@ -25,19 +27,6 @@ Result<std::string> random_attempt() {
   if (::getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
     return Error::from_errno(errno, "getrandom");
   return to_hex({bytes, sizeof bytes});
-}
-
-Error unrecorded_pool(const std::string& lv) {
-  return Error(ErrorCode::kDenied,
-               concat("logical volume ", lv,
-                      " is the pool's by its tags, but carries no file system "
-                      "of it, and no record says what it was; remove it if nobody needs it"));
-}
-
-Error half_made(const std::string& lv) {
-  return Error(ErrorCode::kCorrupt,
-               concat("a killed lvcreate left logical volume ", lv,
-                      " half made, with nothing on it; remove it with `lvremove ", lv, '`'));
 }
 
 }  // namespace
@@ -83,6 +72,8 @@ Status LvMaker::carry_out(Step step) {
       return check_node();
     case Step::kActivate:
       return activate();
+    case Step::kCheckMetadata:
+      return check_metadata();
     case Step::kProbe:
       return probe();
     case Step::kConfirm:
@@ -100,15 +91,6 @@ Status LvMaker::carry_out(Step step) {
   }
 }
 
-// A volume with a size of its author's choosing, made by an inline FlexVolume before the claim's
-// own first mount, would not be limited as the claim says.
-Error LvMaker::other_size(Bytes size) const {
-  return Error(ErrorCode::kDenied,
-               concat("the volume on this node was made with ", to_string(size), ", but ",
-                      spec_.name.is_of_pool() ? "its record" : "the PersistentVolume", " says ",
-                      to_string(spec_.size), "; it is not mounted"));
-}
-
 Status LvMaker::load_record() {
   auto loaded = parts_.records.load(spec_.name);
   if (!loaded) return loaded.error();
@@ -117,7 +99,7 @@ Status LvMaker::load_record() {
   // The record is the node's own word on whose volume this is; options are a pod author's.
   if (record.cluster_id != spec_.cluster_id || record.claim_namespace != spec_.claim_namespace)
     return Error(ErrorCode::kDenied, "the volume on this node belongs to another claim");
-  if (record.size != spec_.size) return other_size(record.size);
+  if (record.size != spec_.size) return other_size(spec_, record.size);
   if (record.state == RecordState::kPromised) {
     now_.record = record.state;
     record_.access = record.access;
@@ -150,8 +132,10 @@ Status LvMaker::create() {
     return created.error().context(concat("cannot create volume ", spec_.name.text()));
   }
   parts_.log.info("logical volume made", {{"volume", spec_.name.text()}, {"group", group_}});
-  now_ = Situation{
-      .record = RecordState::kIntent, .lv = LvState::kCreated, .content = Content::kBlank};
+  now_ = Situation{.record = RecordState::kIntent,
+                   .lv = LvState::kCreated,
+                   .content = Content::kBlank,
+                   .current = true};
   return {};
 }
 
@@ -207,7 +191,7 @@ Status LvMaker::look_up() {
   now_.node = NodeState::kUnknown;
   adopt(std::move(**found));
   if (now_.lv == LvState::kOurs && found_->ownership->size != spec_.size)
-    return other_size(found_->ownership->size);
+    return other_size(spec_, found_->ownership->size);
   return {};
 }
 
@@ -244,7 +228,8 @@ Status LvMaker::check_node() {
 Status LvMaker::activate() {
   now_.activated = true;
   now_.node = NodeState::kUnknown;
-  if (auto current = RollbackGuard(parts_).check_locked(group_); !current) return current;
+  if (auto current = RollbackGuard(parts_).check_unlocked(group_); !current) return current;
+  now_.current = true;
   // An LV that is known only by its record is looked up before this step, so it is here.
   auto activated = activate_with_node(parts_, *found_);
   if (activated && !now_.tagged_ready) return check_half_made();
@@ -255,6 +240,30 @@ Status LvMaker::activate() {
   parts_.log.info("told the thin pool of the volume that a killed call began",
                   {{"volume", spec_.name.text()}});
   return activate_with_node(parts_, *found_);
+}
+
+// Where nobody can tell, on a disk that does not answer say, nothing is formatted; but no pod is
+// kept from data that may well be on another disk.
+Status LvMaker::check_metadata() {
+  now_.current = true;
+  const auto current = RollbackGuard(parts_).check_unlocked(group_);
+  if (current || now_.record != RecordState::kReady) return current;
+  if (current.error().code() != ErrorCode::kCorrupt) {
+    parts_.log.warning("a volume is mounted without a look at the age of LVM's metadata",
+                       {{"volume", spec_.name.text()}, {"error", current.error().message()}});
+    return {};
+  }
+  const auto mounted = is_mounted();
+  if (!mounted) return mounted.error();
+  return *mounted ? Status() : current;
+}
+
+// Then its device is what it was when it was mounted first, and one mount more changes nothing.
+Result<bool> LvMaker::is_mounted() const {
+  const auto table = parts_.mounter.table();
+  if (!table) return table.error();
+  return std::any_of(table->begin(), table->end(),
+                     [&](const MountEntry& entry) { return entry.source == device_; });
 }
 
 // One look more on the rare path of a volume that is not ready and had to be activated.
@@ -340,34 +349,8 @@ Status LvMaker::save(RecordState state) {
 }
 
 Error LvMaker::refusal(Step step) const {
-  const std::string lv = concat(group_, '/', spec_.name.text());
-  switch (step) {
-    case Step::kRefuseWiping:
-      return Error(ErrorCode::kDenied,
-                   concat("the volume is being removed and its blocks are wiped; it cannot be "
-                          "mounted any more"));
-    case Step::kRefuseForeign:
-      return Error(
-          ErrorCode::kDenied,
-          concat("logical volume ", lv, " exists, but its tags do not say that it belongs to this ",
-                 spec_.name.is_of_pool() ? "pool" : "claim",
-                 "; rename or remove it if nobody needs it"));
-    case Step::kRefuseUnknown:
-      return spec_.name.is_of_pool() ? unrecorded_pool(lv) : unpromised(spec_);
-    case Step::kRefuseGone:
-      return Error(ErrorCode::kCorrupt,
-                   concat("logical volume ", lv, " held data and is gone; is a disk missing?"));
-    case Step::kRefuseNode:
-      if (now_.half_made) return half_made(lv);
-      return Error(ErrorCode::kCorrupt, concat(device_, " is not the device of logical volume ", lv,
-                                               "; compare `dmsetup info` with `lvs -o+lv_uuid`"));
-    default:
-      return Error(ErrorCode::kCorrupt,
-                   concat("logical volume ", lv,
-                          " is ours but carries no readable file system "
-                          "of this claim; it is not formatted, look at it with `blkid -p ",
-                          device_, '`'));
-  }
+  if (step == Step::kRefuseNode && now_.half_made) return half_made(group_, spec_.name);
+  return lv_refusal(step, spec_, group_);
 }
 
 // What this call's lvcreate made is removed again; what was there before stays as it is.

@@ -34,6 +34,8 @@ class LvMaker {
   void adopt(LogicalVolume volume);
   Status check_node();
   Status activate();
+  Status check_metadata();
+  Result<bool> is_mounted() const;
   Status check_half_made();
   Status check_nowhere_else();
   bool may_be_untold() const;
@@ -47,7 +49,6 @@ class LvMaker {
   Status remove_own();
   Status save(RecordState state);
   Error refusal(Step step) const;
-  Error other_size(Bytes size) const;
   void undo();
 
   LvParts parts_;

@@ -13,7 +13,9 @@ std::optional<Step> step_to_node(const Situation& now) {
     case NodeState::kDiffers:
       return Step::kRefuseNode;
     case NodeState::kMatches:
-      return std::nullopt;
+      // Whoever made it active, LVM at boot say, may have had older metadata, by which its extents
+      // are another volume's.
+      return now.current ? std::nullopt : std::optional(Step::kCheckMetadata);
   }
   return Step::kRefuseNode;
 }

@@ -39,6 +39,7 @@ struct Situation {
   bool same_attempt = false;   // the LV was made by the lvcreate that the `intent` record announced
   bool activated = false;      // activation was tried in this call
   bool half_made = false;      // LVM shows what its lvcreate had not finished
+  bool current = false;        // LVM's metadata are no older than those that were seen before
 };
 
 enum class Step {
@@ -46,6 +47,7 @@ enum class Step {
   kLookUp,         // ask LVM for the LV
   kCheckNode,      // compare the device node's uuid
   kActivate,       // make the device node appear
+  kCheckMetadata,  // compare LVM's metadata with those that were seen last
   kProbe,          // read what stands on the device
   kConfirm,        // write `new` with the device's uuid
   kFormat,         // mkfs

@@ -168,13 +168,11 @@ Result<std::vector<Bytes>> Lvm::disks(std::string_view group) {
   return parse_disks(*report);
 }
 
-Result<std::vector<std::string>> Lvm::disk_names(std::string_view group) {
+Result<GroupDisks> Lvm::group_disks(std::string_view group) {
   const auto report =
-      this->report("vgs", "vg_name,pv_name", {"--", std::string(group)}, kPassOverSuspended);
+      this->report("vgs", kGroupDiskColumns, {"--", std::string(group)}, kPassOverSuspended);
   if (!report) return report.error();
-  return parse_rows<std::string>(*report, "vg", [](JsonView row) {
-    return Result<std::string>(std::string(row["pv_name"].text()));
-  });
+  return parse_group_disks(*report);
 }
 
 Result<ThinPool> Lvm::thin_pool(std::string_view group, std::string_view name) {
@@ -248,7 +246,7 @@ Status Lvm::refresh_twice(const std::vector<std::string>& arguments) {
   return second ? Status() : second.error();
 }
 
-Status Lvm::keep_table(const std::string& mapper_name) {
+Status Lvm::resume_with_live_table(const std::string& mapper_name) {
   for (const char* verb : {"clear", "resume"})
     if (auto done = start("dmsetup", {verb, mapper_name}, kChangeDeadline); !done)
       return done.error();

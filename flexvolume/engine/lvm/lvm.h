@@ -52,8 +52,8 @@ class Lvm {
   // not there.
   Result<std::optional<LogicalVolume>> find_on(std::string_view group, const VolumeName& name);
   Result<std::vector<LogicalVolume>> volumes_on(std::string_view group);
-  // By the same care, the nodes of the group's disks.
-  Result<std::vector<std::string>> disk_names(std::string_view group);
+  // By the same care.
+  Result<GroupDisks> group_disks(std::string_view group);
 
   // All of device-mapper's devices.
   Result<std::vector<MapperRow>> mapper_rows();
@@ -101,9 +101,8 @@ class Lvm {
   // The same for a thin pool.
   Status refresh_thin_pool(std::string_view group, std::string_view name);
 
-  // Lets the I/O of a device of device-mapper's go on by the table that it runs with, and drops
-  // another one that is loaded.
-  Status keep_table(const std::string& mapper_name);
+  // Lets the I/O of a device go on by its live table, and drops an inactive one (man dmsetup).
+  Status resume_with_live_table(const std::string& mapper_name);
 
   // Removes the LV with this uuid, whatever its name is by now. An LV that is not there any more
   // is success; one that is open fails, and a thin one whose pool is down or takes no changes.

@@ -135,6 +135,13 @@ Result<std::string> parse_cache_mode(JsonView row) {
   return std::string(row[kCacheModeColumn].text());
 }
 
+Result<GroupDisks> parse_group_disk(JsonView row) {
+  const auto seqno = count_in(row, "vg_seqno");
+  if (!seqno) return seqno.error();
+  return GroupDisks{
+      std::string(row["vg_uuid"].text()), *seqno, {std::string(row["pv_name"].text())}};
+}
+
 Result<Bytes> parse_disk(JsonView row) { return bytes_in(row, "pv_free"); }
 
 }  // namespace
@@ -215,6 +222,15 @@ Result<unsigned> parse_thin_id(std::string_view report) {
 
 Result<std::vector<Bytes>> parse_disks(std::string_view report) {
   return parse_rows<Bytes>(report, "vg", parse_disk);
+}
+
+Result<GroupDisks> parse_group_disks(std::string_view report) {
+  auto rows = parse_rows<GroupDisks>(report, "vg", parse_group_disk);
+  if (!rows) return rows.error();
+  if (rows->empty()) return Error(ErrorCode::kNotFound, "the volume group is gone");
+  GroupDisks all = std::move(rows->front());
+  for (std::size_t i = 1; i < rows->size(); ++i) all.names.push_back((*rows)[i].names.front());
+  return all;
 }
 
 Result<ThinPool> parse_thin_pool(std::string_view report, std::string_view name) {

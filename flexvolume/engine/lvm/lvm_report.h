@@ -1,6 +1,7 @@
 // What LVM says of itself in JSON, read into plain structs.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -27,6 +28,7 @@ inline constexpr std::string_view kComponentColumns =
 inline constexpr std::string_view kThinIdColumn = "thin_id";
 inline constexpr std::string_view kCacheModeColumn = "cache_mode";
 inline constexpr std::string_view kDiskColumns = "vg_name,pv_name,pv_free";
+inline constexpr std::string_view kGroupDiskColumns = "vg_name,vg_uuid,vg_seqno,pv_name";
 
 struct VolumeGroup {
   std::string name;
@@ -48,6 +50,13 @@ struct LogicalVolume {
   bool cached = false;                 // an administrator has put a cache before it
   std::optional<Ownership> ownership;  // nothing: a stranger's
   bool owned = false;  // it has our owner tag, as a pool's shared volume, which is no claim's
+};
+
+// A group's metadata, and the disks that they are on.
+struct GroupDisks {
+  std::string group_uuid;
+  std::uint64_t seqno = 0;
+  std::vector<std::string> names;  // of their nodes in /dev
 };
 
 // A thin pool and what was promised of it, by whomever.
@@ -136,6 +145,8 @@ Result<bool> parse_writes_through(std::string_view report);
 Result<unsigned> parse_thin_id(std::string_view report);
 // Of `vgs` with a row for each disk: what is free there.
 Result<std::vector<Bytes>> parse_disks(std::string_view report);
+// Of `vgs` with one group's kGroupDiskColumns.
+Result<GroupDisks> parse_group_disks(std::string_view report);
 // Of `vgs` with columns of both: a row for each volume, none for a group that has no volume.
 Result<Inventory> parse_inventory(std::string_view report);
 

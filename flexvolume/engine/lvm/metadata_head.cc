@@ -89,11 +89,11 @@ std::optional<MetadataHead> parse_metadata_head(std::string_view text) {
 }
 
 Result<std::optional<MetadataHead>> read_metadata_head(Devices& devices, const std::string& disk) {
-  const auto start = devices.read(disk, Bytes(0), kLabelBytes);
+  const auto start = devices.read_direct(disk, Bytes(0), kLabelBytes);
   if (!start) return start.error();
   const auto area = metadata_area(*start);
   if (!area) return std::optional<MetadataHead>();
-  const auto header = devices.read(disk, Bytes(area->offset), kAreaHeaderBytes);
+  const auto header = devices.read_direct(disk, Bytes(area->offset), kAreaHeaderBytes);
   if (!header) return header.error();
   const auto text = metadata_text(*header);
   if (!text) return std::optional<MetadataHead>();
@@ -103,11 +103,11 @@ Result<std::optional<MetadataHead>> read_metadata_head(Devices& devices, const s
   // The area is written round and round, behind its header.
   const std::size_t wanted = std::min<std::uint64_t>(text->place.size, kHeadBytes);
   const std::size_t until_end = std::min<std::uint64_t>(wanted, area->size - text->place.offset);
-  auto content = devices.read(disk, Bytes(area->offset + text->place.offset), until_end);
+  auto content = devices.read_direct(disk, Bytes(area->offset + text->place.offset), until_end);
   if (!content) return content.error();
   if (until_end < wanted) {
     const auto rest =
-        devices.read(disk, Bytes(area->offset + kAreaHeaderBytes), wanted - until_end);
+        devices.read_direct(disk, Bytes(area->offset + kAreaHeaderBytes), wanted - until_end);
     if (!rest) return rest.error();
     *content += *rest;
   }

@@ -1,7 +1,5 @@
 #include "flexvolume/engine/lvm/rollback_guard.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
@@ -43,20 +41,12 @@ struct DiskHeads {
   bool in_doubt = false;
 };
 
-// The kernel's pages of a disk may be older than what LVM has written to it: past them, or by
-// another path to the same disk.
-void drop_pages(const std::string& disk) {
-  if (const auto fd = open_file(disk, O_RDONLY))
-    ::posix_fadvise(fd->get(), 0, 0, POSIX_FADV_DONTNEED);
-}
-
 std::string read_heads(const BackendParts& parts, const std::string& group,
                        const std::vector<std::string>& disks) {
   JsonWriter json;
   bool in_doubt = false;
   json.begin_object().key("heads").begin_array();
   for (const std::string& disk : disks) {
-    drop_pages(parts.root + disk);
     const auto head = read_metadata_head(parts.devices, disk);
     const bool ours = head && *head && (*head)->group == group;
     in_doubt = in_doubt || !head || (*head && !ours);
@@ -72,7 +62,10 @@ std::string read_heads(const BackendParts& parts, const std::string& group,
 // By a child: a disk that does not answer holds nobody up for ever.
 Result<DiskHeads> heads_of(const BackendParts& parts, const std::string& group,
                            const std::vector<std::string>& disks) {
-  const auto told = in_child([&] { return read_heads(parts, group, disks); }, kReadDeadline);
+  std::string on = group;
+  for (const std::string& disk : disks) on += concat(' ', disk);
+  const auto told = in_child(
+      on, [&] { return read_heads(parts, group, disks); }, kReadDeadline);
   if (!told)
     return told.error().context(concat("reading LVM's metadata on the disks of volume group \"",
                                        group, "\", one of which may not answer"));
@@ -93,6 +86,11 @@ Error older_than_seen(const MetadataHead& now, const MetadataHead& seen, const s
   return Error(error.code(),
                concat(error.message(),
                       ", or, if nobody needs what the older ones do not have, remove ", file));
+}
+
+// What LVM says of a text that was not read, as if it were the one that was seen.
+MetadataHead unread_head(const GroupDisks& found, const MetadataHead& seen) {
+  return {seen.group, found.group_uuid, found.seqno, seen.checksum};
 }
 
 // Unless another group has the name now.
@@ -165,11 +163,20 @@ Result<std::optional<MetadataHead>> RollbackGuard::newest(
   return found == all->heads.end() ? std::nullopt : std::optional(std::move(*found));
 }
 
-// What is left of another group of that name is none of this one's: a device's uuid begins with its
-// group's.
+// A volume that an administrator removes between the look at the devices and the one at LVM is
+// none that LVM has forgotten.
 Status RollbackGuard::check_devices(const std::string& group,
                                     const std::optional<MetadataHead>& now,
                                     std::string_view mended) {
+  const auto first = compare_devices(group, now, mended);
+  return first ? first : compare_devices(group, now, mended);
+}
+
+// What is left of another group of that name is none of this one's: a device's uuid begins with its
+// group's.
+Status RollbackGuard::compare_devices(const std::string& group,
+                                      const std::optional<MetadataHead>& now,
+                                      std::string_view mended) {
   std::string uuid = "LVM-";
   if (now)
     std::copy_if(now->group_uuid.begin(), now->group_uuid.end(), std::back_inserter(uuid),
@@ -210,20 +217,29 @@ Status RollbackGuard::check(const std::string& group, std::string_view mended) {
     if (same && *same) return {};
     if (!same) unread = same.error();
   }
-  auto disks = lvm_.disk_names(group);
-  if (!disks) return unread ? *unread : disks.error();
-  const auto now = newest(group, *disks);
+  auto found = lvm_.group_disks(group);
+  if (!found) return unread ? *unread : found.error();
+  const auto now = newest(group, found->names);
   if (!now) return now.error();
-  if (*now && seen && is_older(**now, seen->head))
-    return older_than_seen(**now, seen->head, file_of(group));
-  if (auto current = check_devices(group, *now, mended); !current) return current;
-  // Where no disk's metadata can be read from here, what runs is all that is known. What was not
-  // looked at may contradict them.
-  if (*now && mended.empty()) remember({**now, std::move(*disks)});
+  // Where no disk's metadata can be read from here, LVM's own word on their number is left, and
+  // what runs.
+  const auto age = *now   ? *now
+                   : seen ? std::optional(unread_head(*found, seen->head))
+                          : std::nullopt;
+  if (age && seen && is_older(*age, seen->head))
+    return older_than_seen(*age, seen->head, file_of(group));
+  if (auto current = check_devices(group, age, mended); !current) return current;
+  // What was not looked at may contradict them.
+  if (*now && mended.empty()) remember({**now, std::move(found->names)});
   return {};
 }
 
-Status RollbackGuard::check_locked(const std::string& group) {
+Status RollbackGuard::check_unlocked(const std::string& group) {
+  const auto seen = recall(group);
+  if (seen) {
+    const auto same = is_seen(*seen);
+    if (same && *same) return {};
+  }
   const auto lock = lock_volume_group(parts_.locks, group);
   return lock ? check(group) : Status(lock.error());
 }

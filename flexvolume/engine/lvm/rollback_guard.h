@@ -32,8 +32,8 @@ class RollbackGuard {
   // that were seen last. `mended`: a volume whose device is made what its metadata say just now,
   // and not looked at. The lock of the group is held.
   Status check(const std::string& group, std::string_view mended = {});
-  // The same, and takes that lock.
-  Status check_locked(const std::string& group);
+  // The same for who does not hold that lock, and takes it only to look closer.
+  Status check_unlocked(const std::string& group);
   // The same for a look, which waits for nobody: while the group is being changed there is nothing
   // to say of it, and whoever changes it has checked it.
   Status look(const std::string& group);
@@ -57,6 +57,8 @@ class RollbackGuard {
   void remember(const Memory& memory);
   Status check_devices(const std::string& group, const std::optional<MetadataHead>& now,
                        std::string_view mended);
+  Status compare_devices(const std::string& group, const std::optional<MetadataHead>& now,
+                         std::string_view mended);
   Result<bool> is_seen(const Memory& seen) const;
   Result<std::optional<MetadataHead>> newest(const std::string& group,
                                              const std::vector<std::string>& disks) const;

@@ -27,10 +27,14 @@ bool is_of_pool(const std::string& name, const std::string& group, const std::st
   return !pool.empty() && (name == mapper_name(group, pool) || is_below_pool(name, group, pool));
 }
 
-// The volume's own device, and those of a mirror that it is made of.
+// The volume's own device, and those that it stands on: of a mirror, below a snapshot's origin
+// (lib/activate/dev_manager.c, "real"), before an administrator's cache.
 bool is_of_volume(const std::string& name, const LogicalVolume& volume) {
   const std::string own = mapper_name(volume.group, volume.name);
-  return name == own || name.starts_with(own + "_rimage_") || name.starts_with(own + "_rmeta_");
+  if (!name.starts_with(own)) return false;
+  const std::string_view layer = std::string_view(name).substr(own.size());
+  return layer.empty() || layer.starts_with("_rimage_") || layer.starts_with("_rmeta_") ||
+         layer == "-real" || layer == "_corig" || layer == "_wcorig";
 }
 
 // A pool's table that was not taken up is left alone: a pool that has taken up a larger one never
@@ -114,7 +118,7 @@ Status Resumer::resume(const std::string& group, const VolumeName& name,
   if (!*suspended) return {};
   const auto finished = finish_if(
       group, name, [&](const LogicalVolume& volume) { return volume.device_uuid == device_uuid; });
-  // By older metadata than what runs, it runs on as it did: see let_run().
+  // By older metadata than what runs, it runs on as it did: see resume_with_live_tables().
   if (!finished && finished.error().code() == ErrorCode::kCorrupt) {
     const auto still = is_suspended(group, name.text(), thin_pool);
     if (still && !*still) return {};
@@ -195,12 +199,13 @@ Result<Bytes> Resumer::used_of(const std::string& device, bool open) const {
 
 // Where LVM's metadata are older than what runs, no table of theirs is loaded; but nobody waits for
 // a device that they have left suspended. Returns `why`, or why not even that was done.
-Status Resumer::let_run(const Error& why, const std::function<bool(const MapperRow&)>& is_meant) {
+Status Resumer::resume_with_live_tables(const Error& why,
+                                        const std::function<bool(const MapperRow&)>& is_meant) {
   const auto rows = parts_.lvm.mapper_rows();
   if (!rows) return rows.error();
   for (const MapperRow& row : *rows) {
     if (!row.unfinished() || !is_meant(row)) continue;
-    if (auto kept = parts_.lvm.keep_table(row.name); !kept)
+    if (auto kept = parts_.lvm.resume_with_live_table(row.name); !kept)
       return kept.error().context(why.message());
     parts_.log.warning("let a device run on with its table, as LVM's metadata are older",
                        {{"device", row.name}});
@@ -214,7 +219,7 @@ Status Resumer::finish_found(const LogicalVolume& volume) {
   if (auto current = RollbackGuard(parts_).check(volume.group, volume.name); !current)
     return current.error().code() != ErrorCode::kCorrupt
                ? current
-               : let_run(current.error(), [&](const MapperRow& row) {
+               : resume_with_live_tables(current.error(), [&](const MapperRow& row) {
                    return is_of_volume(row.name, volume) ||
                           is_of_pool(row.name, volume.group, volume.thin_pool);
                  });
@@ -299,8 +304,9 @@ Status Resumer::finish_pool_locked(const std::string& group, const std::string& 
   if (auto current = RollbackGuard(parts_).check(group); !current)
     return current.error().code() != ErrorCode::kCorrupt
                ? current
-               : let_run(current.error(),
-                         [&](const MapperRow& row) { return is_of_pool(row.name, group, pool); });
+               : resume_with_live_tables(current.error(), [&](const MapperRow& row) {
+                   return is_of_pool(row.name, group, pool);
+                 });
   const std::string what = concat("thin pool ", group, '/', pool);
   if (auto refreshed = parts_.lvm.refresh_thin_pool(group, pool); !refreshed)
     return refreshed.error().context(concat("finishing what a killed command left of ", what));

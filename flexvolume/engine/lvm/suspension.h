@@ -66,7 +66,8 @@ class Resumer {
   // An LV that is not active is.
   Result<bool> is_finished(const LogicalVolume& volume);
   Status finish_found(const LogicalVolume& volume);
-  Status let_run(const Error& why, const std::function<bool(const MapperRow&)>& is_meant);
+  Status resume_with_live_tables(const Error& why,
+                                 const std::function<bool(const MapperRow&)>& is_meant);
   Status check_not_cut(const LogicalVolume& volume);
   Result<Bytes> used_of(const std::string& device, bool open) const;
   Status finish_volumes(const std::string& group, const std::vector<MapperRow>& rows);

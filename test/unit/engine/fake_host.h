@@ -55,10 +55,12 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   Result<std::vector<MapperDevice>> mapper_devices() override;
   Result<std::vector<std::string>> suspended_devices() override;
   Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) override;
+  Result<std::string> read_direct(const std::string& path, Bytes offset,
+                                  std::size_t bytes) override {
+    return read(path, offset, bytes);
+  }
   Result<std::string> read_cached(const std::string& path, Bytes offset,
                                   std::size_t bytes) override {
-    if (path == "/dev/fake-disk" && !disk_in_memory)
-      return Error(ErrorCode::kUnavailable, "not in memory");
     return read(path, offset, bytes);
   }
   Result<std::string> disk_number(const std::string& path) override;
@@ -104,7 +106,6 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   int failures = 1000000;  // how many of its calls fail
   // The group's one disk, "/dev/fake-disk". Each change counts on; the daemon has seen the first.
   FakeDisk disk{.head = {std::string(kFakeGroup), "vg", 1, 1}};
-  bool disk_in_memory = true;  // what was read of it once
   bool is_mapped = true;       // whether a volume's path leads to a device of device-mapper
   int mount_error = 0;         // the errno of each mount; 0: it is mounted
   std::string other_device;    // what device nodes lead to, when they lead astray

@@ -103,8 +103,11 @@ void FakeHost::commit() {
 
 CommandOutput FakeHost::carry_out(const Command& command) {
   const std::string& name = started.back();
-  if (name == "vgs" && operand_after(command, "-o") == "vg_name,pv_name")
-    return {0, R"({"report":[{"vg":[{"vg_name":"data","pv_name":"/dev/fake-disk"}]}]})", {}};
+  if (name == "vgs" && operand_after(command, "-o") == kGroupDiskColumns)
+    return {0,
+            concat(R"({"report":[{"vg":[{"vg_name":"data","vg_uuid":")", disk.head.group_uuid,
+                   R"(","vg_seqno":")", disk.head.seqno, R"(","pv_name":"/dev/fake-disk"}]}]})"),
+            {}};
   if (name == "lvcreate") return lvcreate(command);
   if (name == "lvs") return lvs(command, "lv");
   const bool joined = operand_after(command, "-o").find("lv_name") != std::string::npos;

@@ -23,7 +23,7 @@ void for_every_situation(Check check) {
     for (const LvState lv : kLvs)
       for (const NodeState node : kNodes)
         for (const auto& content : kContents)
-          for (int bits = 0; bits < 16; ++bits)
+          for (int bits = 0; bits < 32; ++bits)
             check(Situation{.record = record,
                             .lv = lv,
                             .node = node,
@@ -31,7 +31,8 @@ void for_every_situation(Check check) {
                             .tagged_ready = (bits & 1) != 0,
                             .same_attempt = (bits & 2) != 0,
                             .activated = (bits & 4) != 0,
-                            .half_made = (bits & 8) != 0});
+                            .half_made = (bits & 8) != 0,
+                            .current = (bits & 16) != 0});
 }
 
 // Invariant 1 of the design, over every situation there is.
@@ -45,6 +46,7 @@ TEST_CASE("formats only what is ours, not ready, and carries no complete file sy
     // Its tags were read, or this call has just made it.
     CHECK((now.lv == LvState::kOurs || now.lv == LvState::kCreated));
     CHECK(now.node == NodeState::kMatches);
+    CHECK(now.current);
     REQUIRE(now.content.has_value());
     CHECK((*now.content == Content::kBlank || *now.content == Content::kIncomplete));
   });
@@ -69,6 +71,7 @@ TEST_CASE("mounts only a ready volume through the device that its record names")
     if (next_step(now) != Step::kMount) return;
     CHECK(now.record == RecordState::kReady);
     CHECK(now.node == NodeState::kMatches);
+    CHECK(now.current);
     CHECK(now.lv != LvState::kForeign);
   });
 }
@@ -87,6 +90,10 @@ TEST_CASE("what has a device and no logical volume is refused") {
     const bool confirmed = now.record == RecordState::kNew || now.record == RecordState::kReady;
     const bool there = now.node == NodeState::kMatches || now.node == NodeState::kDiffers;
     if (!confirmed || !there || now.lv != LvState::kAbsent || now.tagged_wiping) return;
+    if (now.node == NodeState::kMatches && !now.current) {
+      CHECK(next_step(now) == Step::kCheckMetadata);
+      return;
+    }
     const bool mounts = now.record == RecordState::kReady && now.node == NodeState::kMatches;
     CHECK(next_step(now) == (mounts ? Step::kMount : Step::kRefuseNode));
   });

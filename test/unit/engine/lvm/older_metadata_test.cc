@@ -95,7 +95,6 @@ TEST_CASE_FIXTURE(Fixture, "a look waits for nobody who changes the group") {
 TEST_CASE_FIXTURE(Fixture, "no volume is made in it, whether its volumes run or not") {
   for (const bool active : {true, false}) {
     go_back();
-    fake.disk_in_memory = active;  // a child reads it where it is not
     fake.volumes[key].active = active;
     fake.started.clear();
     CHECK(is_refusal(mount(other)));
@@ -110,6 +109,55 @@ TEST_CASE_FIXTURE(Fixture, "where no memory of the group is left, what runs says
   forget_group();
   CHECK(is_refusal(mount(other)));
   CHECK(count("lvcreate") == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "what they may have made active is not mounted") {
+  fake.mounts.clear();
+  ++fake.disk.head.checksum;
+  CHECK(is_refusal(mount(spec)));
+  CHECK(fake.mounts.empty());
+  bring_newer_back();
+  CHECK(mount(spec).ok());
+}
+
+TEST_CASE_FIXTURE(Fixture, "nor formatted, where a killed call had not come to that") {
+  fake.started.clear();
+  fake.kill_before = 2;
+  CHECK_THROWS_AS((void)mount(other), Killed);
+  fake.kill_before = 0;
+  ++fake.disk.head.checksum;
+  fake.started.clear();
+  CHECK(is_refusal(mount(other)));
+  CHECK(count("mkfs.xfs") == 0);
+  bring_newer_back();
+  CHECK(mount(other).ok());
+}
+
+TEST_CASE_FIXTURE(Fixture, "what is mounted gets another mount, whatever they are") {
+  ++fake.disk.head.checksum;
+  VolumeSpec again = spec;
+  CHECK(engine
+            .mount({again, grant_for(again), fake.volume_folder(again.name, "4f0f"), "shop", "4f0f",
+                    false})
+            .ok());
+  CHECK(fake.mounts.size() == 2);
+}
+
+TEST_CASE_FIXTURE(Fixture, "where nobody can tell how old they are, data is mounted all the same") {
+  fake.mounts.clear();
+  forget_group();
+  fake.failing = "vgs";
+  CHECK(mount(spec).ok());
+  CHECK(fake.logged("a volume is mounted without a look at the age of LVM's metadata"));
+}
+
+TEST_CASE_FIXTURE(Fixture, "where no disk's can be read, LVM's own number counts") {
+  constexpr std::uint32_t kIgnored = 1;
+  fake.disk.flags = kIgnored;
+  CHECK(mount(other).ok());
+  const VolumeSpec third = promise_third();
+  fake.disk.head.seqno = 0;
+  CHECK(is_refusal(mount(third)));
 }
 
 TEST_CASE_FIXTURE(Fixture, "no program looks at metadata that were seen before") {
