@@ -26,9 +26,9 @@ void close_above(int last) {
   for (const int fd : descriptors_above(last)) ::close(fd);
 }
 
+// With all signals blocked: none that its parent handles is for it, and SIGKILL ends it all the
+// same.
 [[noreturn]] void run_child(const std::function<std::string()>& work, int writing) {
-  ::setpgid(0, 0);
-  unblock_signals();
   if (::dup2(writing, STDIN_FILENO) != STDIN_FILENO) ::_exit(1);
   close_above(STDIN_FILENO);
   const std::string answer = work();

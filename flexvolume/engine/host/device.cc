@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <set>
 
 #include "flexvolume/base/fd.h"
 #include "flexvolume/base/text.h"
@@ -126,6 +127,28 @@ Status for_each_disk(const std::function<void(const std::string&)>& look) {
        disk.increment(failed))
     look(disk->path().native());
   return failed ? Status(Error::from_errno(failed.value(), concat("looking at ", kDisks)))
+                : Status();
+}
+
+// Adds the numbers of the disks that it stands on (Documentation/ABI/stable/sysfs-block, slaves),
+// below LVM's own devices. `levels`: LVM has fewer.
+Status add_disks_below(const std::string& folder, std::set<std::string>& numbers, int levels = 8) {
+  std::error_code failed;
+  for (std::filesystem::directory_iterator below(folder + "/slaves", failed), end;
+       !failed && levels > 0 && below != end; below.increment(failed)) {
+    const std::string& disk = below->path().native();
+    const bool mapped = below->path().filename().native().starts_with("dm-");
+    const auto uuid = mapped ? read_file(disk + "/dm/uuid", kKiB) : Result<std::string>("");
+    if (!uuid) return uuid.error();
+    if (uuid->starts_with("LVM-")) {
+      if (auto added = add_disks_below(disk, numbers, levels - 1); !added) return added;
+      continue;
+    }
+    const auto number = read_file(disk + "/dev", kKiB);
+    if (!number) return number.error();
+    numbers.emplace(trim(*number));
+  }
+  return failed ? Status(Error::from_errno(failed.value(), concat("looking at ", folder)))
                 : Status();
 }
 
@@ -249,6 +272,19 @@ Result<std::string> KernelDevices::disk_number(const std::string& path) {
   const auto disk = read_file(concat(folder, "/../dev"), kKiB);
   if (!disk) return disk.error();
   return std::string(trim(*disk));
+}
+
+Result<std::string> KernelDevices::only_disk_of(const std::string& path,
+                                                const std::vector<std::string>& disks) {
+  const auto folder = mapper_folder(root_, path);
+  if (!folder) return folder.error();
+  std::set<std::string> numbers;
+  if (auto added = add_disks_below(*folder, numbers); !added) return added.error();
+  for (const std::string& disk : disks)
+    if (const auto number = device_number(root_ + disk);
+        number && numbers == std::set<std::string>{*number})
+      return disk;
+  return Error(ErrorCode::kNotFound, concat(path, " does not stand on one of these disks alone"));
 }
 
 Result<std::string> KernelDevices::read(const std::string& path, Bytes offset, std::size_t bytes) {

@@ -78,6 +78,10 @@ class Devices {
   // "253:4", major and minor of the disk that the device node is, or is a partition of: the kernel
   // limits I/O on whole disks only (block/blk-cgroup.c, blkcg_conf_open_bdev).
   virtual Result<std::string> disk_number(const std::string& path) = 0;
+  // The one of these disks that a device of LVM's stands on alone, whatever LVM has in between.
+  // kNotFound where it stands on several, or on another.
+  virtual Result<std::string> only_disk_of(const std::string& path,
+                                           const std::vector<std::string>& disks) = 0;
   // Makes the ext4 that is mounted there, and can be written to there, as large as its device is:
   // the call that resize2fs makes (EXT4_IOC_RESIZE_FS, fs/ext4/ioctl.c).
   virtual Status resize_ext4(const std::string& mount_point, Bytes size) = 0;
@@ -100,6 +104,8 @@ class KernelDevices final : public Devices {
   Result<std::string> read_cached(const std::string& path, Bytes offset,
                                   std::size_t bytes) override;
   Result<std::string> disk_number(const std::string& path) override;
+  Result<std::string> only_disk_of(const std::string& path,
+                                   const std::vector<std::string>& disks) override;
   Status resize_ext4(const std::string& mount_point, Bytes size) override;
   Result<Bytes> xfs_size(const std::string& mount_point) override;
 

@@ -246,7 +246,7 @@ Status LvMaker::activate() {
 // kept from data that may well be on another disk.
 Status LvMaker::check_metadata() {
   now_.current = true;
-  const auto current = RollbackGuard(parts_).check_unlocked(group_);
+  const auto current = RollbackGuard(parts_).check_device(group_, device_);
   if (current || now_.record != RecordState::kReady) return current;
   if (current.error().code() != ErrorCode::kCorrupt) {
     parts_.log.warning("a volume is mounted without a look at the age of LVM's metadata",

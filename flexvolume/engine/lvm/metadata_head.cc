@@ -16,6 +16,8 @@ constexpr std::size_t kAreaBytes = 16;
 constexpr std::uint32_t kIgnored = 1;
 // More than the lines that are read here ever take.
 constexpr std::size_t kHeadBytes = 4096;
+// The label, and the area's header where LVM puts it unless told otherwise: one read for both.
+constexpr std::size_t kStartBytes = 8192;
 
 std::uint64_t little_endian(std::string_view bytes, std::size_t at, std::size_t count) {
   std::uint64_t number = 0;
@@ -89,11 +91,14 @@ std::optional<MetadataHead> parse_metadata_head(std::string_view text) {
 }
 
 Result<std::optional<MetadataHead>> read_metadata_head(Devices& devices, const std::string& disk) {
-  const auto start = devices.read_direct(disk, Bytes(0), kLabelBytes);
+  const auto start = devices.read_direct(disk, Bytes(0), kStartBytes);
   if (!start) return start.error();
-  const auto area = metadata_area(*start);
+  const auto area = metadata_area(std::string_view(*start).substr(0, kLabelBytes));
   if (!area) return std::optional<MetadataHead>();
-  const auto header = devices.read_direct(disk, Bytes(area->offset), kAreaHeaderBytes);
+  const bool is_read =
+      area->offset <= start->size() && start->size() - area->offset >= kAreaHeaderBytes;
+  const auto header = is_read ? Result<std::string>(start->substr(area->offset, kAreaHeaderBytes))
+                              : devices.read_direct(disk, Bytes(area->offset), kAreaHeaderBytes);
   if (!header) return header.error();
   const auto text = metadata_text(*header);
   if (!text) return std::optional<MetadataHead>();

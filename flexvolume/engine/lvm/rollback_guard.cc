@@ -244,6 +244,16 @@ Status RollbackGuard::check_unlocked(const std::string& group) {
   return lock ? check(group) : Status(lock.error());
 }
 
+Status RollbackGuard::check_device(const std::string& group, const std::string& device) {
+  if (const auto seen = recall(group)) {
+    const auto disk = parts_.devices.only_disk_of(device, seen->disks);
+    const auto head = disk ? read_metadata_head(parts_.devices, *disk)
+                           : Result<std::optional<MetadataHead>>(disk.error());
+    if (head && *head == seen->head) return {};
+  }
+  return check_unlocked(group);
+}
+
 Status RollbackGuard::look(const std::string& group) {
   const auto lock = try_lock_volume_group(parts_.locks, group);
   if (lock) return check(group);

@@ -34,6 +34,10 @@ class RollbackGuard {
   Status check(const std::string& group, std::string_view mended = {});
   // The same for who does not hold that lock, and takes it only to look closer.
   Status check_unlocked(const std::string& group);
+  // The same before the device of a volume is mounted. Where that stands on one disk, that disk's
+  // word is enough: whoever restores a group's metadata writes them there as well. It is read
+  // without a child then, since the mount waits for that disk all the same.
+  Status check_device(const std::string& group, const std::string& device);
   // The same for a look, which waits for nobody: while the group is being changed there is nothing
   // to say of it, and whoever changes it has checked it.
   Status look(const std::string& group);

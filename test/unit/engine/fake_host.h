@@ -64,6 +64,11 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
     return read(path, offset, bytes);
   }
   Result<std::string> disk_number(const std::string& path) override;
+  Result<std::string> only_disk_of(const std::string&,
+                                   const std::vector<std::string>& disks) override {
+    if (disks.size() == 1) return disks.front();
+    return Error(ErrorCode::kNotFound, "it stands on several");
+  }
   Status resize_ext4(const std::string& mount_point, Bytes size) override;
   Result<Bytes> xfs_size(const std::string& mount_point) override;
   Result<std::vector<MountEntry>> table() override { return mounts; }
