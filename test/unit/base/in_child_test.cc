@@ -14,6 +14,7 @@
 
 #include "flexvolume/base/child.h"
 #include "flexvolume/base/lock.h"
+#include "test/unit/temporary_folder.h"
 
 namespace flexlocal {
 namespace {
@@ -66,9 +67,8 @@ TEST_CASE("a child that crashes has returned nothing") {
 }
 
 TEST_CASE("a child has no descriptor of its parent's, so that it holds none of its locks") {
-  char path[] = "/tmp/flexlocal-unit-XXXXXX";
-  REQUIRE(::mkdtemp(path) != nullptr);
-  const auto lock = FileLock::acquire(std::string(path) + "/lock", seconds(20));
+  const TemporaryFolder folder;
+  const auto lock = FileLock::acquire(folder.path("lock"), seconds(20));
   REQUIRE(lock.ok());
   const auto answer = in_child(
       "a disk",
@@ -82,7 +82,6 @@ TEST_CASE("a child has no descriptor of its parent's, so that it holds none of i
   REQUIRE(answer.ok());
   // The pipe, and the folder that is read here.
   CHECK((*answer == "0 1 " || *answer == "1 0 "));
-  std::filesystem::remove_all(path);
 }
 
 // A killed process is there until its tracer has looked (man ptrace), as one is there that waits
@@ -102,9 +101,8 @@ TEST_CASE("a child has no descriptor of its parent's, so that it holds none of i
 
 TEST_CASE(
     "what cannot be killed is left behind, has no second beside it, and is reaped at its end") {
-  char path[] = "/tmp/flexlocal-unit-XXXXXX";
-  REQUIRE(::mkdtemp(path) != nullptr);
-  const std::string go_on = std::string(path) + "/go-on";
+  const TemporaryFolder folder;
+  const std::string go_on = folder.path("go-on");
   const auto work = [&]() -> std::string { wait_traced(go_on); };
   const auto begin = std::chrono::steady_clock::now();
   // A slow machine may not have traced it by then.
@@ -124,7 +122,6 @@ TEST_CASE(
   CHECK(in_child(
             "a disk", [] { return std::string("worked"); }, seconds(20))
             .ok());
-  std::filesystem::remove_all(path);
 }
 
 }  // namespace

@@ -15,12 +15,6 @@ namespace {
 constexpr std::string_view kTestKey =
     "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\n";
 
-std::string make_folder() {
-  std::string name = (std::filesystem::temp_directory_path() / "flexlocal-unit-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
-  return name;
-}
-
 bool has_file_system(const std::string& start) {
   return (start.starts_with("XFSB") && start[126] == 0) || start.substr(1080, 2) == "\x53\xef";
 }
@@ -35,18 +29,13 @@ std::string fake_pool_device(const std::string& pool) {
   return fake_mapper_name(concat(kFakeGroup, '/', pool)) + "-tpool";
 }
 
-FakeHost::FakeHost() : folder(make_folder()) {
+FakeHost::FakeHost() {
   if (!write_file_atomically(folder + "/grant.key", kTestKey, 0600))
     throw std::runtime_error("writing the grant key");
   std::filesystem::create_directory(folder + "/proc");
   std::filesystem::create_directory(folder + "/groups");
   std::ofstream(concat(folder, "/groups/", kFakeGroup, ".json"))
       << R"({"group_uuid":"vg","seqno":1,"checksum":1,"disks":["/dev/fake-disk"]})";
-}
-
-FakeHost::~FakeHost() {
-  std::error_code ignored;  // a temporary folder that stays is no reason to end the test run
-  std::filesystem::remove_all(folder, ignored);
 }
 
 Host FakeHost::host() {

@@ -11,6 +11,7 @@
 
 #include "flexvolume/engine/engine.h"
 #include "test/unit/engine/fake_disk.h"
+#include "test/unit/temporary_folder.h"
 
 namespace flexlocal::engine {
 
@@ -44,7 +45,6 @@ std::string xfs_start(const std::string& uuid, bool in_progress);
 class FakeHost final : public CommandRunner, public Devices, public Mounter, public Log {
  public:
   FakeHost();
-  ~FakeHost() override;
 
   Host host();
   NodeConfig config() const;
@@ -99,8 +99,9 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   std::vector<Command> commands;        // the same, with their arguments
   std::vector<std::string> resized;     // where an ext4 was resized by its call
   std::vector<std::string> log_lines;   // the lines, as format_log_line writes them
-  std::string folder;                   // everything on disk is below it; "proc": its processes
-  std::vector<std::string> messages;    // what was logged
+  TemporaryFolder temporary;
+  std::string folder = temporary.path();  // everything on disk is below it; "proc": its processes
+  std::vector<std::string> messages;      // what was logged
 
   // Faults: kill before or after the effect of the n-th program (1 is the first; 0: never), leave
   // a new LV unwiped, fail a program by its name.

@@ -5,13 +5,13 @@
 #include "flexvolume/base/fd.h"
 #include "flexvolume/base/text.h"
 #include "provisioner/kube/base64.h"
-#include "test/unit/kube/folder.h"
+#include "test/unit/temporary_folder.h"
 
 namespace flexlocal::kube::test {
 namespace {
 
 struct Fixture {
-  Folder folder;
+  TemporaryFolder folder;
   std::string path = folder.path("config");
 
   Result<ClusterConfig> load(std::string_view cluster, std::string_view user,

@@ -9,7 +9,7 @@
 #include "flexvolume/base/fd.h"
 #include "flexvolume/base/text.h"
 #include "provisioner/kube/config.h"
-#include "test/unit/kube/folder.h"
+#include "test/unit/temporary_folder.h"
 
 namespace flexlocal::kube::test {
 
@@ -42,14 +42,14 @@ class CredentialProgram {
     program.api_version = kExecVersion;
     return program;
   }
-  const Folder& folder() const { return folder_; }
+  const TemporaryFolder& folder() const { return folder_; }
 
  private:
   static void write(const std::string& path, std::string_view text, unsigned mode) {
     REQUIRE(write_file_atomically(path, text, mode).ok());
   }
 
-  Folder folder_;
+  TemporaryFolder folder_;
   std::string path_ = folder_.path("credential-program");
 };
 

@@ -4,9 +4,9 @@
 #include "flexvolume/base/text.h"
 #include "provisioner/kube/base64.h"
 #include "test/unit/kube/byte_sink.h"
-#include "test/unit/kube/folder.h"
 #include "test/unit/kube/lab.h"
 #include "test/unit/kube/scripted_server.h"
+#include "test/unit/temporary_folder.h"
 
 namespace flexlocal::kube::test {
 namespace {
@@ -292,7 +292,7 @@ TEST_CASE("an event loop that dies with requests in flight leaks nothing") {
 
 TEST_CASE("a replaced token file is used by the next request") {
   Lab lab;
-  const Folder folder;
+  const TemporaryFolder folder;
   ScriptedServer server(lab.io, [](const Seen&) { return body("{}"); });
   ClusterConfig config;
   config.server = server.url();
@@ -318,7 +318,7 @@ TEST_CASE("a replaced token file is used by the next request") {
 // Source: k8s.io/kubernetes/pkg/volume/util/atomic_writer.go
 TEST_CASE("a token that has expired and was renewed in its projected volume is used anew") {
   Lab lab;
-  const Folder folder;
+  const TemporaryFolder folder;
   std::string valid = "Bearer first";
   ScriptedServer server(lab.io, [&valid](const Seen& seen) {
     return body("{}", seen.headers.at("authorization") == valid ? 200 : 401);

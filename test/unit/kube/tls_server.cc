@@ -35,7 +35,8 @@ std::string read_port(int fd) {
 
 }  // namespace
 
-Identity make_identity(const Folder& folder, const std::string& name, const std::string& names) {
+Identity make_identity(const TemporaryFolder& folder, const std::string& name,
+                       const std::string& names) {
   Identity made{folder.path(name + ".crt"), folder.path(name + ".key")};
   ProcessRunner runner;
   const auto done = runner.run(

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "flexvolume/base/fd.h"
-#include "test/unit/kube/folder.h"
+#include "test/unit/temporary_folder.h"
 
 namespace flexlocal::kube::test {
 
@@ -18,7 +18,8 @@ struct Identity {
 };
 
 // `names`: a subjectAltName, "IP:127.0.0.1,DNS:api.test".
-Identity make_identity(const Folder& folder, const std::string& name, const std::string& names);
+Identity make_identity(const TemporaryFolder& folder, const std::string& name,
+                       const std::string& names);
 
 class TlsServer {
  public:

@@ -9,7 +9,7 @@ namespace {
 constexpr const char* kHere = "IP:127.0.0.1";
 
 struct Fixture : Lab {
-  Folder folder;
+  TemporaryFolder folder;
 
   std::unique_ptr<CurlHttp> connect(const ClusterConfig& config) {
     CurlHttpOptions options;

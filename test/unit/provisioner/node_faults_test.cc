@@ -4,11 +4,11 @@
 #include "flexvolume/base/text.h"
 #include "provisioner/kube/curl_http.h"
 #include "provisioner/node_role.h"
-#include "test/unit/kube/folder.h"
 #include "test/unit/kube/lab.h"
 #include "test/unit/kube/scripted_server.h"
 #include "test/unit/provisioner/fake_storage.h"
 #include "test/unit/provisioner/small_cluster.h"
+#include "test/unit/temporary_folder.h"
 
 namespace flexlocal::provisioner::test {
 namespace {
@@ -22,7 +22,7 @@ struct Fixture : kube::test::Lab {
   std::vector<std::string> journal;
   FakeStorage storage{journal};
   engine::NodeConfig config;
-  kube::test::Folder folder;
+  TemporaryFolder folder;
   const GrantFiles grants{folder.path("secret"), folder.path("host")};
   std::unique_ptr<SmallCluster> cluster;
   std::unique_ptr<kube::test::ScriptedServer> server;

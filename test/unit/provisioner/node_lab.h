@@ -9,10 +9,10 @@
 #include "provisioner/claim_worker.h"
 #include "provisioner/volume_worker.h"
 #include "test/unit/kube/fake_http.h"
-#include "test/unit/kube/folder.h"
 #include "test/unit/kube/lab.h"
 #include "test/unit/provisioner/fake_storage.h"
 #include "test/unit/provisioner/samples.h"
+#include "test/unit/temporary_folder.h"
 
 namespace flexlocal::provisioner::test {
 
@@ -35,7 +35,7 @@ struct NodeLab : kube::test::Lab {
   kube::Informer<Volume> volumes{api, log, {"volumes", "/v", "", ""}, decode_volume};
   kube::Informer<StorageClass> classes{api, log, {"classes", "/s", "", ""}, decode_storage_class};
   Ledger ledger{storage, config, volumes, manual, kNode};
-  kube::test::Folder folder;
+  TemporaryFolder folder;
   const GrantFiles grant_files{folder.path("secret"), folder.path("host")};
   GrantSigner grants{grant_files, volumes, log};
   NodeParts parts{api,    events, claims, volumes,           classes,  storage,      ledger,

@@ -11,7 +11,7 @@ namespace {
 
 struct Fixture : NodeLab {
   kube::WorkQueue queue{manual, {}};
-  kube::test::Folder counts;
+  TemporaryFolder counts;
   kube::Metrics metrics;
 
   Fixture() { show_node(metrics, parts, queue, config, counts.path("counters")); }
@@ -154,14 +154,14 @@ TEST_CASE("the process is shown, and what cannot be read is left out") {
        {"\nprocess_cpu_seconds_total ", "\nprocess_open_fds ", "\nprocess_resident_memory_bytes ",
         "\nprocess_start_time_seconds ", "\nflexlocal_build_info{version=\""})
     CHECK(metrics.text().find(name) != std::string::npos);
-  kube::test::Folder folder;
+  TemporaryFolder folder;
   kube::Metrics none;
   show_process(none, folder.path("proc"));
   CHECK(none.text().find("process_") == std::string::npos);
 }
 
 TEST_CASE("a program's name in /proc cannot move the figures behind it") {
-  kube::test::Folder folder;
+  TemporaryFolder folder;
   REQUIRE(make_folders(folder.path("self/fd")).ok());
   // Fields 14 and 15 are processor time, 22 the start, 24 resident pages (proc(5)).
   REQUIRE(write_file_atomically(folder.path("self/stat"),

@@ -73,7 +73,7 @@ struct Fixture : kube::test::Lab {
   QuietServer server{journal};
   kube::ApiClient api{server, clock, kube::ApiOptions{.limit = {}}};
   engine::NodeConfig config;
-  kube::test::Folder folder;
+  TemporaryFolder folder;
   const GrantFiles grants{folder.path("secret"), folder.path("host")};
   std::unique_ptr<NodeRole> role;
   bool ended = false;

@@ -3,7 +3,7 @@
 #include "flexvolume/base/fd.h"
 #include "flexvolume/base/text.h"
 #include "provisioner/options.h"
-#include "test/unit/kube/folder.h"
+#include "test/unit/temporary_folder.h"
 
 namespace flexlocal::provisioner::test {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 using std::chrono::milliseconds;
 
 struct Fixture {
-  kube::test::Folder folder;
+  TemporaryFolder folder;
   std::string path = folder.path("daemon.conf");
 
   Result<DaemonOptions> parse(std::string_view file, std::vector<std::string> arguments) {

@@ -10,16 +10,7 @@
 namespace flexlocal::engine {
 namespace fs = std::filesystem;
 
-FakeCgroups::FakeCgroups(CgroupVersion version)
-    : version_(version), root_((fs::temp_directory_path() / "flexlocal-cgroup-XXXXXX").string()) {
-  if (::mkdtemp(root_.data()) == nullptr) throw std::runtime_error("mkdtemp");
-  add_files(root_);
-}
-
-FakeCgroups::~FakeCgroups() {
-  std::error_code ignored;  // a temporary folder that stays is no reason to end the test run
-  fs::remove_all(root_, ignored);
-}
+FakeCgroups::FakeCgroups(CgroupVersion version) : version_(version) { add_files(root_); }
 
 void FakeCgroups::add_files(const fs::path& folder) {
   if (version_ == CgroupVersion::kV2) {

@@ -7,6 +7,7 @@
 
 #include "flexvolume/engine/host/mount_table.h"
 #include "flexvolume/engine/limits/pod_cgroups.h"
+#include "test/unit/temporary_folder.h"
 
 namespace flexlocal::engine {
 
@@ -14,9 +15,6 @@ class FakeCgroups {
  public:
   // v2 with the controllers cpu and io, of which none is enabled anywhere.
   explicit FakeCgroups(CgroupVersion version = CgroupVersion::kV2);
-  FakeCgroups(const FakeCgroups&) = delete;
-  FakeCgroups& operator=(const FakeCgroups&) = delete;
-  ~FakeCgroups();
 
   // Makes it, with all above it: "kubepods/burstable/pod1".
   void make(const std::string& cgroup);
@@ -31,7 +29,8 @@ class FakeCgroups {
  private:
   void add_files(const std::filesystem::path& folder);
   CgroupVersion version_;
-  std::string root_;
+  TemporaryFolder folder_;
+  std::string root_ = folder_.path();
 };
 
 }  // namespace flexlocal::engine
