@@ -246,7 +246,7 @@ Status LvMaker::activate() {
 // kept from data that may well be on another disk.
 Status LvMaker::check_metadata() {
   now_.current = true;
-  const auto current = RollbackGuard(parts_).check_device(group_, device_);
+  const auto current = RollbackGuard(parts_).check_volume(group_, spec_.name);
   if (current || now_.record != RecordState::kReady) return current;
   if (current.error().code() != ErrorCode::kCorrupt) {
     parts_.log.warning("a volume is mounted without a look at the age of LVM's metadata",

@@ -65,7 +65,7 @@ Result<Removal> LvRemover::run(const VolumeSpec& spec, const LogicalVolume& volu
   // What is at the device's path is of no account where nothing is wiped: LVM is told the LV's
   // uuid.
   if (!mended && (wipes || mended.error().code() != ErrorCode::kDenied)) return mended.error();
-  if (auto current = RollbackGuard(parts_).check_unlocked(volume.group); !current)
+  if (auto current = RollbackGuard(parts_).check_volume(volume.group, spec.name); !current)
     return current.error();
   if (wipes) {
     auto record = announce(spec, volume);

@@ -1,10 +1,8 @@
 #include "flexvolume/engine/lvm/rollback_guard.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <iterator>
 
-#include "flexvolume/base/fd.h"
 #include "flexvolume/base/in_child.h"
 #include "flexvolume/base/json.h"
 #include "flexvolume/base/text.h"
@@ -16,24 +14,6 @@ namespace {
 
 // More than a disk takes that answers at all.
 constexpr auto kReadDeadline = std::chrono::seconds(10);
-
-void add_head(JsonWriter& json, const MetadataHead& head) {
-  json.member("group_uuid", head.group_uuid);
-  json.key("seqno").integer(static_cast<std::int64_t>(head.seqno));
-  json.key("checksum").integer(head.checksum);
-}
-
-bool is_number(const std::optional<std::int64_t>& number) {
-  return number && *number >= 0 && *number <= UINT32_MAX;
-}
-
-std::optional<MetadataHead> head_in(JsonView object, const std::string& group) {
-  const auto seqno = object["seqno"].integer();
-  const auto checksum = object["checksum"].integer();
-  if (!is_number(seqno) || !is_number(checksum)) return std::nullopt;
-  return MetadataHead{group, std::string(object["group_uuid"].text()),
-                      static_cast<std::uint64_t>(*seqno), static_cast<std::uint32_t>(*checksum)};
-}
 
 // What the disks of a group say. In doubt: one cannot be read, or is another group's.
 struct DiskHeads {
@@ -93,6 +73,10 @@ MetadataHead unread_head(const GroupDisks& found, const MetadataHead& seen) {
   return {seen.group, found.group_uuid, found.seqno, seen.checksum};
 }
 
+bool is_unsure(const GroupMemory& memory, const VolumeName& name) {
+  return std::find(memory.unsure.begin(), memory.unsure.end(), name.text()) != memory.unsure.end();
+}
+
 // Unless another group has the name now.
 bool is_older(const MetadataHead& now, const MetadataHead& seen) {
   return now.group_uuid == seen.group_uuid && now.seqno <= seen.seqno && now != seen;
@@ -108,43 +92,19 @@ Error older_metadata(std::string_view shown, const std::string& group) {
                       group, "`)"));
 }
 
-std::string RollbackGuard::file_of(const std::string& group) const {
-  return concat(parts_.groups, '/', group, ".json");
-}
-
-// A damaged file is as one that is not there: the next check writes it anew.
-std::optional<RollbackGuard::Memory> RollbackGuard::recall(const std::string& group) const {
-  const auto text = read_file(file_of(group), Bytes(64 * kKiB.count()));
-  if (!text) return std::nullopt;
-  const auto document = JsonDocument::parse(*text);
-  if (!document) return std::nullopt;
-  const JsonView root = document->root();
-  auto head = head_in(root, group);
-  if (!head) return std::nullopt;
-  Memory memory{std::move(*head), {}};
-  for (std::size_t i = 0; i < root["disks"].size(); ++i)
-    memory.disks.emplace_back(root["disks"].at(i).text());
-  return memory;
+std::optional<GroupMemory> RollbackGuard::recall(const std::string& group) const {
+  return load_group_memory(parts_.groups, group);
 }
 
 // Nothing waits for its success: with an older memory, or none, the next check asks LVM.
-void RollbackGuard::remember(const Memory& memory) {
-  JsonWriter json;
-  json.begin_object();
-  add_head(json, memory.head);
-  json.key("disks").begin_array();
-  for (const std::string& disk : memory.disks) json.string(disk);
-  json.end_array().end_object();
-  auto kept = make_folders(parts_.groups);
-  if (kept)
-    kept = write_file_atomically(file_of(memory.head.group), concat(json.take(), '\n'), 0600);
-  if (!kept)
+void RollbackGuard::remember(const GroupMemory& memory) {
+  if (auto kept = save_group_memory(parts_.groups, memory); !kept)
     parts_.log.warning("what LVM's metadata are now could not be noted",
                        {{"group", memory.head.group}, {"error", kept.error().message()}});
 }
 
 // All disks say so: one that LVM uses no more may say what LVM's metadata were before.
-Result<bool> RollbackGuard::is_seen(const Memory& seen) const {
+Result<bool> RollbackGuard::is_seen(const GroupMemory& seen) const {
   const auto now = heads_of(parts_, seen.head.group, seen.disks);
   if (!now) return now.error();
   return !now->in_doubt && !now->heads.empty() &&
@@ -165,18 +125,17 @@ Result<std::optional<MetadataHead>> RollbackGuard::newest(
 
 // A volume that an administrator removes between the look at the devices and the one at LVM is
 // none that LVM has forgotten.
-Status RollbackGuard::check_devices(const std::string& group,
-                                    const std::optional<MetadataHead>& now,
-                                    std::string_view mended) {
-  const auto first = compare_devices(group, now, mended);
+Result<RollbackGuard::Volumes> RollbackGuard::check_devices(const std::string& group,
+                                                            const std::optional<MetadataHead>& now,
+                                                            std::string_view mended) {
+  auto first = compare_devices(group, now, mended);
   return first ? first : compare_devices(group, now, mended);
 }
 
-// What is left of another group of that name is none of this one's: a device's uuid begins with its
-// group's.
-Status RollbackGuard::compare_devices(const std::string& group,
-                                      const std::optional<MetadataHead>& now,
-                                      std::string_view mended) {
+// Returns what LVM has in the group, where there are devices of volumes of ours. What is left of
+// another group of that name is none of this one's: a device's uuid begins with its group's.
+Result<RollbackGuard::Volumes> RollbackGuard::compare_devices(
+    const std::string& group, const std::optional<MetadataHead>& now, std::string_view mended) {
   std::string uuid = "LVM-";
   if (now)
     std::copy_if(now->group_uuid.begin(), now->group_uuid.end(), std::back_inserter(uuid),
@@ -190,9 +149,9 @@ Status RollbackGuard::compare_devices(const std::string& group,
         VolumeName::parse_any(mapped.volume))
       ours.emplace_back(std::move(mapped.volume), device.size);
   }
-  if (ours.empty()) return {};
-  const auto known = lvm_.volumes_on(group);
-  if (!known) return known.error();
+  if (ours.empty()) return Volumes();
+  auto known = lvm_.volumes_on(group);
+  if (!known) return known;
   for (const auto& [name, size] : ours) {
     const auto found = std::find_if(known->begin(), known->end(),
                                     [&name = name](const auto& lv) { return lv.name == name; });
@@ -205,7 +164,40 @@ Status RollbackGuard::compare_devices(const std::string& group,
           concat(volume, " runs with ", to_string(size), ", and LVM says ", to_string(found->size)),
           group);
   }
-  return {};
+  return known;
+}
+
+// A device has the extents that the metadata of its activation say. They may have been older ones,
+// and newer ones have been brought back under it. One that is mounted is what it was at its mount;
+// one that is in no use is made what LVM says now. Returns those of which nobody knows.
+std::vector<std::string> RollbackGuard::refresh_unused(const Volumes& volumes) {
+  std::vector<std::string> unsure;
+  for (const LogicalVolume& volume : volumes) {
+    if (!volume.active || !may_have_data(volume) || is_mounted(volume)) continue;
+    const Status refreshed =
+        volume.open ? Error(ErrorCode::kBusy, "it is open and not mounted") : lvm_.refresh(volume);
+    if (refreshed) continue;
+    unsure.push_back(volume.name);
+    parts_.log.warning("cannot tell whether a device is what LVM's changed metadata say",
+                       {{"volume", volume.name}, {"error", refreshed.error().message()}});
+  }
+  return unsure;
+}
+
+// The tag comes after the record. What is not ready is finished by whoever makes it.
+bool RollbackGuard::may_have_data(const LogicalVolume& volume) const {
+  const auto name = VolumeName::parse_any(volume.name);
+  if (!volume.ownership || !name) return false;
+  if (volume.ownership->ready) return true;
+  const auto record = parts_.records.load(*name);
+  return !record || (*record && (*record)->state >= RecordState::kReady);
+}
+
+bool RollbackGuard::is_mounted(const LogicalVolume& volume) const {
+  const auto table = parts_.mounter.table();
+  const std::string device = device_path(volume.group, volume.name);
+  return table && std::any_of(table->begin(), table->end(),
+                              [&](const MountEntry& entry) { return entry.source == device; });
 }
 
 Status RollbackGuard::check(const std::string& group, std::string_view mended) {
@@ -227,10 +219,13 @@ Status RollbackGuard::check(const std::string& group, std::string_view mended) {
                    : seen ? std::optional(unread_head(*found, seen->head))
                           : std::nullopt;
   if (age && seen && is_older(*age, seen->head))
-    return older_than_seen(*age, seen->head, file_of(group));
-  if (auto current = check_devices(group, age, mended); !current) return current;
+    return older_than_seen(*age, seen->head, group_memory_file(parts_.groups, group));
+  const auto volumes = check_devices(group, age, mended);
+  if (!volumes) return volumes.error();
   // What was not looked at may contradict them.
-  if (*now && mended.empty()) remember({**now, std::move(found->names)});
+  if (!mended.empty()) return {};
+  auto unsure = refresh_unused(*volumes);
+  if (*now) remember({**now, std::move(found->names), std::move(unsure)});
   return {};
 }
 
@@ -244,14 +239,38 @@ Status RollbackGuard::check_unlocked(const std::string& group) {
   return lock ? check(group) : Status(lock.error());
 }
 
-Status RollbackGuard::check_device(const std::string& group, const std::string& device) {
-  if (const auto seen = recall(group)) {
-    const auto disk = parts_.devices.only_disk_of(device, seen->disks);
+Status RollbackGuard::check_volume(const std::string& group, const VolumeName& name) {
+  const auto seen = recall(group);
+  if (seen && !is_unsure(*seen, name)) {
+    const auto disk = parts_.devices.only_disk_of(device_path(group, name.text()), seen->disks);
     const auto head = disk ? read_metadata_head(parts_.devices, *disk)
                            : Result<std::optional<MetadataHead>>(disk.error());
     if (head && *head == seen->head) return {};
   }
-  return check_unlocked(group);
+  if (auto current = check_unlocked(group); !current) return current;
+  const auto now = recall(group);
+  if (!now || !is_unsure(*now, name)) return {};
+  if (auto sure = make_sure(group, name); !sure)
+    return Error(
+        ErrorCode::kCorrupt,
+        concat("LVM's metadata have changed, and the device of logical volume ", group, '/',
+               name.text(), " may be what older ones say; deactivate it with `lvchange -an ", group,
+               '/', name.text(), "`: ", sure.error().message()));
+  return {};
+}
+
+Status RollbackGuard::make_sure(const std::string& group, const VolumeName& name) {
+  const auto lock = lock_volume_group(parts_.locks, group);
+  if (!lock) return lock.error();
+  const auto found = lvm_.find_on(group, name);
+  if (!found) return found.error();
+  if (*found && !refresh_unused({**found}).empty())
+    return Error(ErrorCode::kFailed, "`lvchange --refresh` did not do it");
+  auto memory = recall(group);
+  if (!memory) return {};
+  std::erase(memory->unsure, name.text());
+  remember(*memory);
+  return {};
 }
 
 Status RollbackGuard::look(const std::string& group) {
@@ -276,8 +295,10 @@ Status RollbackGuard::note(const std::string& group, const Status& made) {
   const auto now = newest(group, seen->disks);
   if (!now || !*now || (*now)->group_uuid != seen->head.group_uuid || **now == seen->head)
     return {};
-  if (is_older(**now, seen->head)) return older_than_seen(**now, seen->head, file_of(group));
-  remember({**now, std::move(seen->disks)});
+  if (is_older(**now, seen->head))
+    return older_than_seen(**now, seen->head, group_memory_file(parts_.groups, group));
+  seen->head = **now;
+  remember(*seen);
   return {};
 }
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "flexvolume/engine/lvm/group_memory.h"
 #include "flexvolume/engine/lvm/lv_parts.h"
-#include "flexvolume/engine/lvm/metadata_head.h"
 
 namespace flexlocal::engine {
 
@@ -34,10 +34,11 @@ class RollbackGuard {
   Status check(const std::string& group, std::string_view mended = {});
   // The same for who does not hold that lock, and takes it only to look closer.
   Status check_unlocked(const std::string& group);
-  // The same before the device of a volume is mounted. Where that stands on one disk, that disk's
-  // word is enough: whoever restores a group's metadata writes them there as well. It is read
-  // without a child then, since the mount waits for that disk all the same.
-  Status check_device(const std::string& group, const std::string& device);
+  // The same before the device of a volume that is in no use is mounted or wiped, and that it has
+  // the extents that LVM says. Where it stands on one disk, that disk's word is enough: whoever
+  // restores a group's metadata writes them there as well. It is read without a child then, since
+  // the mount waits for that disk all the same.
+  Status check_volume(const std::string& group, const VolumeName& name);
   // The same for a look, which waits for nobody: while the group is being changed there is nothing
   // to say of it, and whoever changes it has checked it.
   Status look(const std::string& group);
@@ -52,18 +53,18 @@ class RollbackGuard {
   Status change(const std::string& group, const std::function<Status()>& make);
 
  private:
-  struct Memory {
-    MetadataHead head;
-    std::vector<std::string> disks;
-  };
-  std::string file_of(const std::string& group) const;
-  std::optional<Memory> recall(const std::string& group) const;
-  void remember(const Memory& memory);
-  Status check_devices(const std::string& group, const std::optional<MetadataHead>& now,
-                       std::string_view mended);
-  Status compare_devices(const std::string& group, const std::optional<MetadataHead>& now,
-                         std::string_view mended);
-  Result<bool> is_seen(const Memory& seen) const;
+  std::optional<GroupMemory> recall(const std::string& group) const;
+  void remember(const GroupMemory& memory);
+  using Volumes = std::vector<LogicalVolume>;
+  Result<Volumes> check_devices(const std::string& group, const std::optional<MetadataHead>& now,
+                                std::string_view mended);
+  Result<Volumes> compare_devices(const std::string& group, const std::optional<MetadataHead>& now,
+                                  std::string_view mended);
+  std::vector<std::string> refresh_unused(const Volumes& volumes);
+  bool may_have_data(const LogicalVolume& volume) const;
+  bool is_mounted(const LogicalVolume& volume) const;
+  Status make_sure(const std::string& group, const VolumeName& name);
+  Result<bool> is_seen(const GroupMemory& seen) const;
   Result<std::optional<MetadataHead>> newest(const std::string& group,
                                              const std::vector<std::string>& disks) const;
 

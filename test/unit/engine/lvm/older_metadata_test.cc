@@ -151,6 +151,43 @@ TEST_CASE_FIXTURE(Fixture, "where nobody can tell how old they are, data is moun
   CHECK(fake.logged("a volume is mounted without a look at the age of LVM's metadata"));
 }
 
+TEST_CASE_FIXTURE(Fixture, "a device that older ones may have made is made what the newer say") {
+  REQUIRE(engine.settle(*engine.inventory()).ok());  // it is tagged ready
+  fake.mounts.clear();
+  bring_newer_back();
+  fake.started.clear();
+  CHECK(mount(spec).ok());
+  CHECK(fake.started.empty());  // the look before has done that
+  fake.mounts.clear();
+  ++fake.disk.head.seqno;
+  CHECK(mount(spec).ok());
+  CHECK(count("lvchange") == 2);
+  ++fake.disk.head.seqno;
+  REQUIRE(engine.inventory().ok());
+  CHECK(count("lvchange") == 2);  // it is mounted
+}
+
+TEST_CASE_FIXTURE(Fixture, "one of which that fails is not mounted before it is done") {
+  REQUIRE(mount(other).ok());
+  REQUIRE(engine.settle(*engine.inventory()).ok());
+  fake.mounts.clear();
+  fake.failing = "lvchange";
+  ++fake.disk.head.seqno;
+  REQUIRE(engine.inventory()->outdated.empty());
+  fake.started.clear();
+  const auto mounted = mount(spec);
+  REQUIRE_FALSE(mounted.ok());
+  CHECK(mounted.error().message().find("deactivate it with `lvchange -an data/") !=
+        std::string::npos);
+  fake.failing.clear();
+  REQUIRE(mount(spec).ok());
+  CHECK(mount(other).ok());
+  fake.mounts.clear();
+  fake.started.clear();
+  REQUIRE(mount(spec).ok());
+  CHECK(fake.started.empty());
+}
+
 TEST_CASE_FIXTURE(Fixture, "where no disk's can be read, LVM's own number counts") {
   constexpr std::uint32_t kIgnored = 1;
   fake.disk.flags = kIgnored;
