@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <mutex>
 #include <set>
-#include <utility>
 
 #include "flexvolume/base/text.h"
 
@@ -26,10 +25,6 @@ class LeftBehind {
   void reap() {
     const std::lock_guard lock(mutex_);
     std::erase_if(pids_, [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
-  }
-  bool has(pid_t pid) {
-    const std::lock_guard lock(mutex_);
-    return pids_.contains(pid);
   }
 
  private:
@@ -74,21 +69,16 @@ bool Child::reap(int options) {
   return reaped_;
 }
 
-bool Child::kill_and_reap(std::chrono::milliseconds most) {
-  if (reaped_) return true;
+void Child::kill_and_reap(std::chrono::milliseconds most) {
+  if (reaped_) return;
   ::kill(-pid_, SIGKILL);
   ::kill(pid_, SIGKILL);  // in case it had no group of its own yet
   for (auto left = most; left.count() > 0 && !reap(WNOHANG); --left) ::poll(nullptr, 0, 1);
   if (!reaped_) left_behind().add(pid_);
-  return std::exchange(reaped_, true);
+  reaped_ = true;
 }
 
 void reap_left_behind() { left_behind().reap(); }
-
-bool is_left_behind(pid_t pid) {
-  reap_left_behind();
-  return left_behind().has(pid);
-}
 
 std::vector<int> descriptors_above(int last) {
   std::vector<int> open;

@@ -45,8 +45,8 @@ class Child {
   // waitpid(2)'s options. True once it is reaped.
   bool reap(int options);
   // A process in uninterruptible sleep, on a dying disk say, does not even die of SIGKILL. It is
-  // waited for a little, not to hold its caller for ever, and then left behind: false.
-  bool kill_and_reap(std::chrono::milliseconds most = std::chrono::seconds(5));
+  // waited for a little, not to hold its caller for ever, and then left behind.
+  void kill_and_reap(std::chrono::milliseconds most = std::chrono::seconds(5));
   pid_t pid() const { return pid_; }
   int status() const { return status_; }
 
@@ -58,8 +58,6 @@ class Child {
 
 // Reaps what was left behind and has ended since. What is left as this process ends is process 1's.
 void reap_left_behind();
-// The same; whether this one is left.
-bool is_left_behind(pid_t pid);
 
 // This process's open descriptors above `last`, by /proc: none without it.
 std::vector<int> descriptors_above(int last);

@@ -31,6 +31,8 @@ std::string_view to_string(ErrorCode code) {
       return "deadline";
     case ErrorCode::kCorrupt:
       return "corrupt";
+    case ErrorCode::kOutdated:
+      return "outdated";
     case ErrorCode::kCancelled:
       return "cancelled";
     case ErrorCode::kFailed:

@@ -20,6 +20,7 @@ enum class ErrorCode {
   kUnavailable,  // cannot be reached now; trying again may help
   kDeadline,     // did not end in time
   kCorrupt,      // what was read makes no sense; a person must look
+  kOutdated,     // what was read is older than what is known; a person must bring the newer back
   kCancelled,    // given up because the caller is stopping
   kFailed,       // anything else: the text says what
 };

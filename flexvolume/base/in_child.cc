@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <map>
-#include <mutex>
 
 #include "flexvolume/base/child.h"
 
@@ -28,9 +26,11 @@ void close_above(int last) {
 
 // With all signals blocked: none that its parent handles is for it, and SIGKILL ends it all the
 // same.
-[[noreturn]] void run_child(const std::function<std::string()>& work, int writing) {
+[[noreturn]] void run_child(const std::function<std::string()>& work, int writing, int lock) {
+  // Neither is below what it is copied over: this project's programs have their standard streams.
   if (::dup2(writing, STDIN_FILENO) != STDIN_FILENO) ::_exit(1);
-  close_above(STDIN_FILENO);
+  if (::dup2(lock, STDOUT_FILENO) != STDOUT_FILENO) ::_exit(1);
+  close_above(STDOUT_FILENO);
   const std::string answer = work();
   for (std::string_view left = answer; !left.empty();) {
     const ssize_t written = ::write(STDIN_FILENO, left.data(), left.size());
@@ -38,32 +38,6 @@ void close_above(int last) {
     if (written > 0) left.remove_prefix(static_cast<std::size_t>(written));
   }
   ::_exit(0);
-}
-
-// By what they wait for, the children that were left behind.
-class Stuck {
- public:
-  bool has(const std::string& on) {
-    const std::lock_guard lock(mutex_);
-    const auto found = pids_.find(on);
-    if (found == pids_.end()) return false;
-    if (is_left_behind(found->second)) return true;
-    pids_.erase(found);
-    return false;
-  }
-  void add(const std::string& on, pid_t pid) {
-    const std::lock_guard lock(mutex_);
-    pids_.insert_or_assign(on, pid);
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<std::string, pid_t> pids_;
-};
-
-Stuck& stuck() {
-  static Stuck all;
-  return all;
 }
 
 // Until the other end is closed.
@@ -85,11 +59,9 @@ Status read_all(int fd, Clock::time_point end, std::string& into) {
 
 }  // namespace
 
-Result<std::string> in_child(const std::string& on, const std::function<std::string()>& work,
+Result<std::string> in_child(const FileLock& lock, const std::function<std::string()>& work,
                              std::chrono::milliseconds deadline) {
-  if (stuck().has(on))
-    return Error(ErrorCode::kDeadline,
-                 "what was begun before has not ended, although it is killed");
+  reap_left_behind();
   auto pipe = make_pipe();
   if (!pipe) return pipe.error();
   const auto end = Clock::now() + deadline;
@@ -97,14 +69,14 @@ Result<std::string> in_child(const std::string& on, const std::function<std::str
   {
     const SignalsBlocked blocked;
     pid = ::fork();
-    if (pid == 0) run_child(work, pipe->writing.get());
+    if (pid == 0) run_child(work, pipe->writing.get(), lock.fd());
   }
   if (pid < 0) return Error::from_errno(errno, "starting a child");
   Child child(pid);
   pipe->writing.reset();
   std::string answer;
   if (auto read = read_all(pipe->reading.get(), end, answer); !read) {
-    if (!child.kill_and_reap(kPatience)) stuck().add(on, pid);
+    child.kill_and_reap(kPatience);
     return read.error();
   }
   child.reap(0);

@@ -5,16 +5,16 @@
 #include <functional>
 #include <string>
 
+#include "flexvolume/base/lock.h"
 #include "flexvolume/base/result.h"
 
 namespace flexlocal {
 
 // Does `work` in a child process (fork(2)) and returns what it returned. It changes nothing here,
-// and has no descriptor of its parent's, so that it holds no lock. kDeadline where it takes longer,
-// and the child is killed, or left behind where even that has to wait; kFailed where it crashed.
-// `on`: what the work waits for. While a child that was left behind is still at it, there is no
-// second one: kDeadline at once.
-Result<std::string> in_child(const std::string& on, const std::function<std::string()>& work,
+// and has no descriptor of its parent's but that of `lock`, which it holds as long as it lives.
+// kDeadline where it takes longer, and the child is killed, or left behind where even that has to
+// wait; kFailed where it crashed.
+Result<std::string> in_child(const FileLock& lock, const std::function<std::string()>& work,
                              std::chrono::milliseconds deadline);
 
 }  // namespace flexlocal

@@ -8,6 +8,7 @@
 #include "flexvolume/engine/contract/grant.h"
 #include "flexvolume/engine/host/mount_table.h"
 #include "flexvolume/engine/quota/shared_volume.h"
+#include "flexvolume/engine/volume/volume_folder.h"
 
 namespace flexlocal::cli {
 

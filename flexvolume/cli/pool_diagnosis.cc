@@ -3,6 +3,7 @@
 #include "flexvolume/base/text.h"
 #include "flexvolume/cli/diagnosis.h"
 #include "flexvolume/engine/quota/shared_volume.h"
+#include "flexvolume/engine/volume/volume_folder.h"
 
 namespace flexlocal::cli {
 namespace {

@@ -20,9 +20,14 @@
 //
 //   engine-call [--host-proc=DIR] settle
 //
-// JSON: the options as kubelet hands them to mount.
-// It reads /etc/flexlocal/node.conf and works on the real host. --host-proc: as the node daemon's.
-// Prints one JSON object on one line: {"status":"Success",...} or {"status":"Failure","code":...,
+//   engine-call only-disk DEVICE DISK...
+//
+//   engine-call seqno DISK
+//
+// The last two say what the engine sees: the one disk that a device stands on, and the number of
+// LVM's metadata on a disk. JSON: the options as kubelet hands them to mount. It reads
+// /etc/flexlocal/node.conf and works on the real host. --host-proc: as the node daemon's. Prints
+// one JSON object on one line: {"status":"Success",...} or {"status":"Failure","code":...,
 // "message":...}. Exit status: 0 on success, 1 on failure, 2 on wrong usage.
 
 #include <iostream>
@@ -34,6 +39,7 @@
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/engine.h"
 #include "flexvolume/engine/host/kernel_mounter.h"
+#include "flexvolume/engine/lvm/metadata_head.h"
 #include "flexvolume/protocol.h"
 
 namespace flexlocal::engine {
@@ -42,7 +48,7 @@ namespace {
 constexpr std::string_view kUsage =
     "usage: engine-call [--host-proc=DIR] promise JSON | withdraw JSON | remove JSON | retain "
     "JSON | take-up JSON | grow JSON BYTES | inventory |"
-    " refresh-io-limits | resume-suspended | settle";
+    " refresh-io-limits | resume-suspended | settle | only-disk DEVICE DISK... | seqno DISK";
 constexpr std::string_view kHostProc = "--host-proc=";
 
 void add_size(JsonWriter& json, std::string_view key, Bytes size) {
@@ -89,11 +95,29 @@ Status settle(Engine& engine) {
   return engine.settle(*inventory);
 }
 
+Status print_only_disk(const std::vector<std::string>& words, JsonWriter& json) {
+  const auto disk = KernelDevices().only_disk_of(words[1], {words.begin() + 2, words.end()});
+  if (!disk) return disk.error();
+  json.member("disk", *disk);
+  return {};
+}
+
+Status print_seqno(const std::string& disk, JsonWriter& json) {
+  KernelDevices devices;
+  const auto head = read_metadata_head(devices, disk);
+  if (!head) return head.error();
+  if (!*head) return Error(ErrorCode::kNotFound, "it has no metadata");
+  json.key("seqno").integer(static_cast<std::int64_t>((*head)->seqno));
+  return {};
+}
+
 Status carry_out(Engine& engine, const std::vector<std::string>& words, JsonWriter& json) {
   if (words[0] == "inventory") return print_inventory(engine, json);
   if (words[0] == "refresh-io-limits") return engine.refresh_io_limits();
   if (words[0] == "resume-suspended") return engine.resume_suspended();
   if (words[0] == "settle") return settle(engine);
+  if (words[0] == "only-disk") return print_only_disk(words, json);
+  if (words[0] == "seqno") return print_seqno(words[1], json);
   const auto options = plugin::parse_call_options(words[1]);
   if (!options) return options.error();
   const auto spec = parse_options(*options);
@@ -111,6 +135,7 @@ Status carry_out(Engine& engine, const std::vector<std::string>& words, JsonWrit
 
 bool is_usage(const std::vector<std::string>& words) {
   if (words.empty()) return false;
+  if (words[0] == "only-disk") return words.size() > 2;
   const std::size_t wanted = words[0] == "inventory"           ? 1
                              : words[0] == "refresh-io-limits" ? 1
                              : words[0] == "resume-suspended"  ? 1
@@ -120,6 +145,7 @@ bool is_usage(const std::vector<std::string>& words) {
                              : words[0] == "remove"            ? 2
                              : words[0] == "retain"            ? 2
                              : words[0] == "take-up"           ? 2
+                             : words[0] == "seqno"             ? 2
                              : words[0] == "grow"              ? 3
                                                                : 0;
   return words.size() == wanted;

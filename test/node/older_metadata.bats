@@ -15,6 +15,8 @@ setup() {
 
 teardown() {
   resume_by_hand
+  exec 9<&-
+  ! dmsetup info path >/dev/null 2>&1 || dmsetup remove path
   ! mountpoint -q /run/sub || umount /run/sub
   unmount_pods
   bring_newer_back
@@ -185,10 +187,11 @@ boot_with_older() {
   vgchange -qq -ay "$group"
 }
 
-@test "a volume that they make active at boot is not mounted: its old extents are another's" {
+# two_at_one_place: volume 1, that was moved, at the extents of volume 2 by the metadata that are kept.
+# Sets `first_options`, and for each its sum; both are unmounted.
+two_at_one_place() {
   volume_name 1 && mount_volume "$name" && expect_success
-  first=$name
-  old=$(ranges "$first")
+  first=$name first_options=$options old=$(ranges "$name")
   keep_metadata
   pvmove -qq -n "$first" "$(disk_below "$first")"
   write_data "$folder" 100
@@ -197,20 +200,71 @@ boot_with_older() {
   volume_name 2 && mount_volume "$name" pod-2 && expect_success
   [ "$(ranges "$name")" = "$old" ] || fail "it has $(ranges "$name"), not $old"
   write_data "$folder" 200
+  second_sum=$sum
   call unmount "$folder" && expect_success
+}
+
+# expect_whole NUMBER SUM: the volume's data is what was written; it is mounted for that.
+expect_whole() {
+  volume_name "$1" && mount_volume "$name" "pod-$1" && expect_success
+  data=$folder/data sum=$2
+  expect_data_whole
+  call unmount "$folder" && expect_success
+}
+
+@test "a volume that they make active at boot is not used: its old extents are another's" {
+  two_at_one_place
   boot_with_older
   [ "$(ranges "$first")" = "$old" ]
   volume_name 1 && mount_volume "$name"
   expect_failure "LVM's metadata are older than its volumes"
-  ! grep -q "$first" /proc/self/mounts || fail "it is mounted"
-  # Its device has the old extents still.
+  # Nor because somebody has looked at it.
+  device_of "$name"
+  mkdir -p /run/sub
+  mount -o nouuid "$device" /run/sub
+  mount_volume "$name"
+  expect_failure "LVM's metadata are older than its volumes"
+  umount /run/sub
+  # Where newer ones are back, its device has the old extents still.
   bring_newer_back
-  volume_name 2 && mount_volume "$name" pod-2 && expect_success
-  expect_data_whole
-  sum=$first_sum
-  volume_name 1 && mount_volume "$name" && expect_success
-  data=$folder/data
-  expect_data_whole
+  expect_whole 1 "$first_sum"
+  expect_whole 2 "$second_sum"
+  boot_with_older
+  bring_newer_back
+  engine_call remove "$first_options" && expect_success
+  expect_whole 2 "$second_sum"
+}
+
+@test "the one disk that a device stands on is told, and the metadata that the disk has" {
+  local disks disk made
+  mapfile -t disks < <(pvs --noheadings -o pv_name --select "vg_name=$group" | xargs -n 1)
+  lvcreate -qq -y -n pvc-linear -L 32M "$group" "${disks[1]}"
+  engine_call only-disk "/dev/mapper/$group-pvc--linear" "${disks[@]}" && expect_success
+  [[ $answer == *"\"disk\":\"${disks[1]}\""* ]] || fail "$answer"
+  engine_call only-disk "/dev/mapper/$group-pvc--linear" "${disks[0]}"
+  [[ $status = 1 && $answer == *not-found* ]] || fail "$answer"
+  lvcreate -qq -y -n pvc-striped -L 32M -i 2 "$group"
+  engine_call only-disk "/dev/mapper/$group-pvc--striped" "${disks[@]}"
+  [[ $status = 1 && $answer == *not-found* ]] || fail "$answer"
+  for made in "tp 64M ${disks[0]}" "tpm 8M ${disks[1]}"; do
+    # shellcheck disable=SC2086 # three words
+    set -- $made
+    lvcreate -qq -y -n "$1" -L "$2" "$group" "$3"
+  done
+  lvconvert -qq -y --type thin-pool --poolmetadata "$group/tpm" "$group/tp"
+  lvcreate -qq -y -n pvc-thin -V 32M --thinpool "$group/tp"
+  engine_call only-disk "/dev/mapper/$group-pvc--thin" "${disks[@]}"
+  [[ $status = 1 && $answer == *not-found* ]] || fail "$answer"
+  # By another path to the disk, whose pages stay in memory while it is open.
+  dmsetup create path --table "0 $(blockdev --getsz "${disks[0]}") linear ${disks[0]} 0"
+  exec 9</dev/mapper/path
+  local only='devices { global_filter = [ "a|loop|", "r|.*|" ] }'
+  for disk in 1 2; do
+    engine_call seqno /dev/mapper/path && expect_success
+    [[ $answer == *"\"seqno\":$(vgs --config "$only" --noheadings -o vg_seqno "$group" | xargs)}"* ]] ||
+      fail "$answer"
+    lvchange -qq --config "$only" --addtag "tag-$disk" "$group/pvc-linear"
+  done
 }
 
 @test "a disk that does not answer, and is the group's no more, keeps nobody from it" {

@@ -147,7 +147,7 @@ expect_no_other_files() {
   present_only
   for file in "${files[@]}"; do
     case $file in
-    "$locks"/volume-* | "$locks"/group-* | "$locks"/pool-*) ;;
+    "$locks"/volume-* | "$locks"/group-* | "$locks"/pool-* | "$locks"/disks-*) ;;
     *) fail "left behind: $file" ;;
     esac
   done

@@ -47,8 +47,8 @@ constexpr const char* kDisks = "/sys/block";
 constexpr std::string_view kMapper = "/dev/mapper/";
 constexpr std::uint64_t kSectorBytes = 512;  // of its size, whatever the disk's own are
 
-// No disk's own blocks are larger than what the kernel has pages for.
-constexpr std::size_t kDirectBlock = 4096;
+constexpr std::size_t kUsualBlock = 4096;
+constexpr std::size_t kLargestBlock = 65536;  // that the kernel takes (include/linux/blkdev.h)
 
 // How much there was: less at the device's end.
 Result<std::size_t> read_at(const UniqueFd& fd, const std::string& path, Bytes offset, char* into,
@@ -63,6 +63,22 @@ Result<std::size_t> read_at(const UniqueFd& fd, const std::string& path, Bytes o
     done += static_cast<std::size_t>(got);
   }
   return done;
+}
+
+// Whole blocks to an aligned place, as direct I/O wants it (man open, O_DIRECT).
+Result<std::string> read_blocks(const std::string& path, Bytes offset, std::size_t bytes,
+                                std::size_t block) {
+  const auto fd = open_file(path, O_RDONLY | O_DIRECT);
+  if (!fd) return fd.error();
+  const std::size_t before = offset.count() % block;
+  const std::size_t whole = (before + bytes + block - 1) / block * block;
+  const std::unique_ptr<char, decltype(&std::free)> into(
+      static_cast<char*>(std::aligned_alloc(block, whole)), std::free);
+  if (!into) return Error::from_errno(ENOMEM, concat("reading ", path));
+  const auto done = read_at(*fd, path, Bytes(offset.count() - before), into.get(), whole);
+  if (!done) return done.error();
+  if (*done <= before) return std::string();
+  return std::string(into.get() + before, std::min(bytes, *done - before));
 }
 
 Result<std::string> device_number(const std::string& path) {
@@ -297,20 +313,13 @@ Result<std::string> KernelDevices::read(const std::string& path, Bytes offset, s
   return content;
 }
 
-// Whole blocks to an aligned place, as direct I/O wants it (man open, O_DIRECT).
+// A disk whose own blocks are larger refuses smaller ones.
 Result<std::string> KernelDevices::read_direct(const std::string& path, Bytes offset,
                                                std::size_t bytes) {
-  const auto fd = open_file(root_ + path, O_RDONLY | O_DIRECT);
-  if (!fd) return fd.error();
-  const std::size_t before = offset.count() % kDirectBlock;
-  const std::size_t whole = (before + bytes + kDirectBlock - 1) / kDirectBlock * kDirectBlock;
-  const std::unique_ptr<char, decltype(&std::free)> block(
-      static_cast<char*>(std::aligned_alloc(kDirectBlock, whole)), std::free);
-  if (!block) return Error::from_errno(ENOMEM, concat("reading ", path));
-  const auto done = read_at(*fd, path, Bytes(offset.count() - before), block.get(), whole);
-  if (!done) return done.error();
-  if (*done <= before) return std::string();
-  return std::string(block.get() + before, std::min(bytes, *done - before));
+  auto content = read_blocks(root_ + path, offset, bytes, kUsualBlock);
+  if (!content && content.error().code() == ErrorCode::kInvalid)
+    return read_blocks(root_ + path, offset, bytes, kLargestBlock);
+  return content;
 }
 
 Result<std::string> KernelDevices::read_cached(const std::string& path, Bytes offset,

@@ -2,7 +2,6 @@
 
 #include <sys/random.h>
 
-#include <algorithm>
 #include <cerrno>
 
 #include "flexvolume/base/hex.h"
@@ -12,6 +11,7 @@
 #include "flexvolume/engine/lvm/mapper_name.h"
 #include "flexvolume/engine/lvm/rollback_guard.h"
 #include "flexvolume/engine/lvm/suspension.h"
+#include "flexvolume/engine/volume/volume_folder.h"
 #include "flexvolume/engine/volume/volume_lock.h"
 
 namespace flexlocal::engine {
@@ -242,28 +242,22 @@ Status LvMaker::activate() {
   return activate_with_node(parts_, *found_);
 }
 
-// Where nobody can tell, on a disk that does not answer say, nothing is formatted; but no pod is
-// kept from data that may well be on another disk.
+// What is mounted for a pod is what it was then, and one mount more changes nothing. Where nobody
+// can tell, on a disk that does not answer say, nothing is formatted; but no pod is kept from data
+// that may well be on another disk.
 Status LvMaker::check_metadata() {
   now_.current = true;
-  const auto current = RollbackGuard(parts_).check_volume(group_, spec_.name);
-  if (current || now_.record != RecordState::kReady) return current;
-  if (current.error().code() != ErrorCode::kCorrupt) {
-    parts_.log.warning("a volume is mounted without a look at the age of LVM's metadata",
-                       {{"volume", spec_.name.text()}, {"error", current.error().message()}});
-    return {};
+  const bool ready = now_.record == RecordState::kReady;
+  if (ready) {
+    const auto table = parts_.mounter.table();
+    if (!table) return table.error();
+    if (is_mounted_for_pods(*table, device_)) return {};
   }
-  const auto mounted = is_mounted();
-  if (!mounted) return mounted.error();
-  return *mounted ? Status() : current;
-}
-
-// Then its device is what it was when it was mounted first, and one mount more changes nothing.
-Result<bool> LvMaker::is_mounted() const {
-  const auto table = parts_.mounter.table();
-  if (!table) return table.error();
-  return std::any_of(table->begin(), table->end(),
-                     [&](const MountEntry& entry) { return entry.source == device_; });
+  const auto current = RollbackGuard(parts_).check_volume(group_, spec_.name);
+  if (current || !ready || current.error().code() == ErrorCode::kOutdated) return current;
+  parts_.log.warning("a volume is mounted without a look at the age of LVM's metadata",
+                     {{"volume", spec_.name.text()}, {"error", current.error().message()}});
+  return {};
 }
 
 // One look more on the rare path of a volume that is not ready and had to be activated.

@@ -35,7 +35,6 @@ class LvMaker {
   Status check_node();
   Status activate();
   Status check_metadata();
-  Result<bool> is_mounted() const;
   Status check_half_made();
   Status check_nowhere_else();
   bool may_be_untold() const;

@@ -7,6 +7,7 @@
 #include "flexvolume/base/json.h"
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/lvm/mapper_name.h"
+#include "flexvolume/engine/volume/volume_folder.h"
 #include "flexvolume/engine/volume/volume_lock.h"
 
 namespace flexlocal::engine {
@@ -42,10 +43,11 @@ std::string read_heads(const BackendParts& parts, const std::string& group,
 // By a child: a disk that does not answer holds nobody up for ever.
 Result<DiskHeads> heads_of(const BackendParts& parts, const std::string& group,
                            const std::vector<std::string>& disks) {
-  std::string on = group;
-  for (const std::string& disk : disks) on += concat(' ', disk);
-  const auto told = in_child(
-      on, [&] { return read_heads(parts, group, disks); }, kReadDeadline);
+  const auto lock = lock_disks(parts.locks, group, disks);
+  const auto told = lock
+                        ? in_child(
+                              *lock, [&] { return read_heads(parts, group, disks); }, kReadDeadline)
+                        : Result<std::string>(lock.error());
   if (!told)
     return told.error().context(concat("reading LVM's metadata on the disks of volume group \"",
                                        group, "\", one of which may not answer"));
@@ -58,14 +60,12 @@ Result<DiskHeads> heads_of(const BackendParts& parts, const std::string& group,
   return all;
 }
 
-Error older_than_seen(const MetadataHead& now, const MetadataHead& seen, const std::string& file) {
-  const Error error =
-      older_metadata(concat("volume group \"", now.group, "\" has metadata number ", now.seqno,
-                            " now, and had others of number ", seen.seqno, " before"),
-                     now.group);
-  return Error(error.code(),
-               concat(error.message(),
-                      ", or, if nobody needs what the older ones do not have, remove ", file));
+// One that was away may have older metadata than the others.
+std::optional<MetadataHead> newest_of(const DiskHeads& all) {
+  const auto found = std::max_element(
+      all.heads.begin(), all.heads.end(),
+      [](const MetadataHead& a, const MetadataHead& b) { return a.seqno < b.seqno; });
+  return found == all.heads.end() ? std::nullopt : std::optional(*found);
 }
 
 // What LVM says of a text that was not read, as if it were the one that was seen.
@@ -85,7 +85,7 @@ bool is_older(const MetadataHead& now, const MetadataHead& seen) {
 }  // namespace
 
 Error older_metadata(std::string_view shown, const std::string& group) {
-  return Error(ErrorCode::kCorrupt,
+  return Error(ErrorCode::kOutdated,
                concat(shown,
                       ": LVM's metadata are older than its volumes; bring newer ones back "
                       "(`vgcfgrestore --list ",
@@ -103,24 +103,33 @@ void RollbackGuard::remember(const GroupMemory& memory) {
                        {{"group", memory.head.group}, {"error", kept.error().message()}});
 }
 
-// All disks say so: one that LVM uses no more may say what LVM's metadata were before.
+// True: all disks say what was seen; one that LVM uses no more may say what LVM's metadata were
+// before. kOutdated where what can be read is older, for who cannot look closer.
 Result<bool> RollbackGuard::is_seen(const GroupMemory& seen) const {
   const auto now = heads_of(parts_, seen.head.group, seen.disks);
   if (!now) return now.error();
-  return !now->in_doubt && !now->heads.empty() &&
+  const auto newest = newest_of(*now);
+  if (newest && is_older(*newest, seen.head)) return older_than_seen(*newest, seen.head);
+  return !now->in_doubt && newest &&
          std::all_of(now->heads.begin(), now->heads.end(),
                      [&](const MetadataHead& head) { return head == seen.head; });
 }
 
-// One that was away may have older metadata than the others.
 Result<std::optional<MetadataHead>> RollbackGuard::newest(
     const std::string& group, const std::vector<std::string>& disks) const {
-  auto all = heads_of(parts_, group, disks);
-  if (!all) return all.error();
-  const auto found = std::max_element(
-      all->heads.begin(), all->heads.end(),
-      [](const MetadataHead& a, const MetadataHead& b) { return a.seqno < b.seqno; });
-  return found == all->heads.end() ? std::nullopt : std::optional(std::move(*found));
+  const auto all = heads_of(parts_, group, disks);
+  return all ? newest_of(*all) : Result<std::optional<MetadataHead>>(all.error());
+}
+
+Error RollbackGuard::older_than_seen(const MetadataHead& now, const MetadataHead& seen) const {
+  const Error error =
+      older_metadata(concat("volume group \"", now.group, "\" has metadata number ", now.seqno,
+                            " now, and had others of number ", seen.seqno, " before"),
+                     now.group);
+  return Error(
+      error.code(),
+      concat(error.message(), ", or, if nobody needs what the older ones do not have, remove ",
+             group_memory_file(parts_.groups, now.group)));
 }
 
 // A volume that an administrator removes between the look at the devices and the one at LVM is
@@ -161,7 +170,7 @@ Result<RollbackGuard::Volumes> RollbackGuard::compare_devices(
                             group);
     if (found->size < size)
       return older_metadata(
-          concat(volume, " runs with ", to_string(size), ", and LVM says ", to_string(found->size)),
+          concat(volume, " runs with ", size.count(), " bytes, and LVM says ", found->size.count()),
           group);
   }
   return known;
@@ -173,10 +182,11 @@ Result<RollbackGuard::Volumes> RollbackGuard::compare_devices(
 std::vector<std::string> RollbackGuard::refresh_unused(const Volumes& volumes) {
   std::vector<std::string> unsure;
   for (const LogicalVolume& volume : volumes) {
-    if (!volume.active || !may_have_data(volume) || is_mounted(volume)) continue;
-    const Status refreshed =
-        volume.open ? Error(ErrorCode::kBusy, "it is open and not mounted") : lvm_.refresh(volume);
-    if (refreshed) continue;
+    if (!volume.ownership || !volume.active || is_mounted(volume)) continue;
+    const Status refreshed = volume.open
+                                 ? Error(ErrorCode::kBusy, "it is open and mounted for no pod")
+                                 : lvm_.refresh(volume);
+    if (refreshed || !may_have_data(volume)) continue;
     unsure.push_back(volume.name);
     parts_.log.warning("cannot tell whether a device is what LVM's changed metadata say",
                        {{"volume", volume.name}, {"error", refreshed.error().message()}});
@@ -195,31 +205,28 @@ bool RollbackGuard::may_have_data(const LogicalVolume& volume) const {
 
 bool RollbackGuard::is_mounted(const LogicalVolume& volume) const {
   const auto table = parts_.mounter.table();
-  const std::string device = device_path(volume.group, volume.name);
-  return table && std::any_of(table->begin(), table->end(),
-                              [&](const MountEntry& entry) { return entry.source == device; });
+  return table && is_mounted_for_pods(*table, device_path(volume.group, volume.name));
 }
 
 Status RollbackGuard::check(const std::string& group, std::string_view mended) {
   const auto seen = recall(group);
-  // A disk that does not answer may be none of the group's any more.
-  std::optional<Error> unread;
+  // A disk that does not answer, or says something older, may be none of the group's any more.
+  std::optional<Error> doubt;
   if (seen) {
     const auto same = is_seen(*seen);
     if (same && *same) return {};
-    if (!same) unread = same.error();
+    if (!same) doubt = same.error();
   }
   auto found = lvm_.group_disks(group);
-  if (!found) return unread ? *unread : found.error();
+  if (!found) return doubt.value_or(found.error());
   const auto now = newest(group, found->names);
-  if (!now) return now.error();
+  if (!now) return doubt.value_or(now.error());
   // Where no disk's metadata can be read from here, LVM's own word on their number is left, and
   // what runs.
   const auto age = *now   ? *now
                    : seen ? std::optional(unread_head(*found, seen->head))
                           : std::nullopt;
-  if (age && seen && is_older(*age, seen->head))
-    return older_than_seen(*age, seen->head, group_memory_file(parts_.groups, group));
+  if (age && seen && is_older(*age, seen->head)) return older_than_seen(*age, seen->head);
   const auto volumes = check_devices(group, age, mended);
   if (!volumes) return volumes.error();
   // What was not looked at may contradict them.
@@ -230,29 +237,35 @@ Status RollbackGuard::check(const std::string& group, std::string_view mended) {
 }
 
 Status RollbackGuard::check_unlocked(const std::string& group) {
-  const auto seen = recall(group);
-  if (seen) {
+  std::optional<Error> doubt;
+  if (const auto seen = recall(group)) {
     const auto same = is_seen(*seen);
     if (same && *same) return {};
+    if (!same) doubt = same.error();
   }
   const auto lock = lock_volume_group(parts_.locks, group);
-  return lock ? check(group) : Status(lock.error());
+  return lock ? check(group) : Status(doubt.value_or(lock.error()));
 }
 
 Status RollbackGuard::check_volume(const std::string& group, const VolumeName& name) {
+  std::optional<Error> doubt;
   const auto seen = recall(group);
   if (seen && !is_unsure(*seen, name)) {
     const auto disk = parts_.devices.only_disk_of(device_path(group, name.text()), seen->disks);
     const auto head = disk ? read_metadata_head(parts_.devices, *disk)
                            : Result<std::optional<MetadataHead>>(disk.error());
     if (head && *head == seen->head) return {};
+    if (head && *head && is_older(**head, seen->head)) doubt = older_than_seen(**head, seen->head);
   }
-  if (auto current = check_unlocked(group); !current) return current;
+  // What cannot be looked at closer stays in doubt.
+  if (auto current = check_unlocked(group); !current)
+    return current.error().code() == ErrorCode::kOutdated ? current
+                                                          : doubt.value_or(current.error());
   const auto now = recall(group);
   if (!now || !is_unsure(*now, name)) return {};
   if (auto sure = make_sure(group, name); !sure)
     return Error(
-        ErrorCode::kCorrupt,
+        ErrorCode::kOutdated,
         concat("LVM's metadata have changed, and the device of logical volume ", group, '/',
                name.text(), " may be what older ones say; deactivate it with `lvchange -an ", group,
                '/', name.text(), "`: ", sure.error().message()));
@@ -295,8 +308,7 @@ Status RollbackGuard::note(const std::string& group, const Status& made) {
   const auto now = newest(group, seen->disks);
   if (!now || !*now || (*now)->group_uuid != seen->head.group_uuid || **now == seen->head)
     return {};
-  if (is_older(**now, seen->head))
-    return older_than_seen(**now, seen->head, group_memory_file(parts_.groups, group));
+  if (is_older(**now, seen->head)) return older_than_seen(**now, seen->head);
   seen->head = **now;
   remember(*seen);
   return {};

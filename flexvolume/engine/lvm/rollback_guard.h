@@ -13,7 +13,7 @@
 
 namespace flexlocal::engine {
 
-// kCorrupt: what shows that a group's metadata are older, and what is to be done about it.
+// kOutdated: what shows that a group's metadata are older, and what is to be done about it.
 Error older_metadata(std::string_view shown, const std::string& group);
 
 inline constexpr std::string_view kGroupFolder = "/var/lib/flexlocal/groups";
@@ -26,11 +26,11 @@ class RollbackGuard {
   RollbackGuard(const BackendParts& parts, Lvm& lvm) : parts_(parts), lvm_(lvm) {}
   explicit RollbackGuard(const LvParts& parts) : RollbackGuard(parts, parts.lvm) {}
 
-  // Before extents of the group are taken or given away. kCorrupt where its metadata are older than
-  // those that were seen, or than what runs: the kernel has a device of a volume of ours that LVM
-  // does not know, or knows as a smaller one. No program is started while they are the very ones
-  // that were seen last. `mended`: a volume whose device is made what its metadata say just now,
-  // and not looked at. The lock of the group is held.
+  // Before extents of the group are taken or given away. kOutdated where its metadata are older
+  // than those that were seen, or than what runs: the kernel has a device of a volume of ours that
+  // LVM does not know, or knows as a smaller one. No program is started while they are the very
+  // ones that were seen last. `mended`: a volume whose device is made what its metadata say just
+  // now, and not looked at. The lock of the group is held.
   Status check(const std::string& group, std::string_view mended = {});
   // The same for who does not hold that lock, and takes it only to look closer.
   Status check_unlocked(const std::string& group);
@@ -43,9 +43,9 @@ class RollbackGuard {
   // to say of it, and whoever changes it has checked it.
   Status look(const std::string& group);
 
-  // After a change of ours that came after a check; `made` is how it ended. kCorrupt where somebody
-  // put older metadata back meanwhile. The lock of the group is held. What could not be noted is
-  // asked of LVM by the next check.
+  // After a change of ours that came after a check; `made` is how it ended. kOutdated where
+  // somebody put older metadata back meanwhile. The lock of the group is held. What could not be
+  // noted is asked of LVM by the next check.
   Status note(const std::string& group, const Status& made);
 
   // Takes that lock, checks, makes the change and notes it. A change without a check before it
@@ -53,6 +53,7 @@ class RollbackGuard {
   Status change(const std::string& group, const std::function<Status()>& make);
 
  private:
+  Error older_than_seen(const MetadataHead& now, const MetadataHead& seen) const;
   std::optional<GroupMemory> recall(const std::string& group) const;
   void remember(const GroupMemory& memory);
   using Volumes = std::vector<LogicalVolume>;

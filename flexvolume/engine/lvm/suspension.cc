@@ -119,7 +119,7 @@ Status Resumer::resume(const std::string& group, const VolumeName& name,
   const auto finished = finish_if(
       group, name, [&](const LogicalVolume& volume) { return volume.device_uuid == device_uuid; });
   // By older metadata than what runs, it runs on as it did: see resume_with_live_tables().
-  if (!finished && finished.error().code() == ErrorCode::kCorrupt) {
+  if (!finished && finished.error().code() == ErrorCode::kOutdated) {
     const auto still = is_suspended(group, name.text(), thin_pool);
     if (still && !*still) return {};
   }
@@ -217,7 +217,7 @@ Status Resumer::resume_with_live_tables(const Error& why,
 Status Resumer::finish_found(const LogicalVolume& volume) {
   const std::string what = concat("logical volume ", volume.group, '/', volume.name);
   if (auto current = RollbackGuard(parts_).check(volume.group, volume.name); !current)
-    return current.error().code() != ErrorCode::kCorrupt
+    return current.error().code() != ErrorCode::kOutdated
                ? current
                : resume_with_live_tables(current.error(), [&](const MapperRow& row) {
                    return is_of_volume(row.name, volume) ||
@@ -302,7 +302,7 @@ Status Resumer::finish_pool_locked(const std::string& group, const std::string& 
   if (!before) return before.error();
   if (!is_pool_suspended(*before, group, pool)) return {};
   if (auto current = RollbackGuard(parts_).check(group); !current)
-    return current.error().code() != ErrorCode::kCorrupt
+    return current.error().code() != ErrorCode::kOutdated
                ? current
                : resume_with_live_tables(current.error(), [&](const MapperRow& row) {
                    return is_of_pool(row.name, group, pool);

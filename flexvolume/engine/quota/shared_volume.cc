@@ -8,6 +8,7 @@
 #include "flexvolume/engine/lvm/lv_maker.h"
 #include "flexvolume/engine/lvm/rollback_guard.h"
 #include "flexvolume/engine/lvm/suspension.h"
+#include "flexvolume/engine/volume/volume_folder.h"
 #include "flexvolume/engine/volume/volume_lock.h"
 
 namespace flexlocal::engine {

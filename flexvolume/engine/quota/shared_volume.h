@@ -11,10 +11,6 @@
 
 namespace flexlocal::engine {
 
-// Where pools are mounted. Not below /var/lib/flexlocal, which is a folder to remove: rm -r goes
-// into what is mounted there.
-inline constexpr std::string_view kPoolFolder = "/run/flexlocal-pools";
-
 // For one call. Tools run in the host's mount namespace.
 class SharedVolume {
  public:

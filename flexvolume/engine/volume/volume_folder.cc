@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 
@@ -60,6 +61,16 @@ Result<std::string> kubelet_dir_of(std::string_view folder) {
   if (dir.empty()) return outside("<kubelet dir>", folder);
   if (auto shape = check_volume_folder(dir, folder); !shape) return shape.error();
   return dir;
+}
+
+bool is_mounted_for_pods(const std::vector<MountEntry>& table, std::string_view device) {
+  return std::any_of(table.begin(), table.end(), [&](const MountEntry& entry) {
+    const std::string_view point = entry.mount_point;
+    const bool ours =
+        (point.starts_with(kPoolFolder) && point.substr(kPoolFolder.size(), 1) == "/") ||
+        parse_volume_folder(point);
+    return ours && entry.source == device;
+  });
 }
 
 std::optional<PodVolume> parse_volume_folder(std::string_view mount_point) {

@@ -4,10 +4,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "flexvolume/base/fd.h"
 #include "flexvolume/base/result.h"
 #include "flexvolume/engine/contract/volume_name.h"
+#include "flexvolume/engine/host/mount_table.h"
 
 namespace flexlocal::engine {
 
@@ -26,6 +28,13 @@ struct PodVolume {
 // Whose folder this is, whatever kubelet's own folder is called: for reading the mount table, where
 // links are resolved.
 std::optional<PodVolume> parse_volume_folder(std::string_view mount_point);
+
+// Where pools' shared file systems are mounted. Not below /var/lib/flexlocal, which is a folder to
+// remove: rm -r goes into what is mounted there.
+inline constexpr std::string_view kPoolFolder = "/run/flexlocal-pools";
+
+// Whether the device is mounted where flexlocal mounts: somebody's own mount does not count.
+bool is_mounted_for_pods(const std::vector<MountEntry>& table, std::string_view device);
 
 // Holds the folder's parent open, so that nothing below can be swapped for a link between the
 // check and the mount. kubelet's own folder may be a link: its administrator's choice.

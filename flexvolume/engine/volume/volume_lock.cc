@@ -1,5 +1,7 @@
 #include "flexvolume/engine/volume/volume_lock.h"
 
+#include <functional>
+
 #include "flexvolume/base/text.h"
 
 namespace flexlocal::engine {
@@ -9,6 +11,7 @@ namespace {
 // take its time, though.
 constexpr auto kVolumeDeadline = std::chrono::seconds(90);
 constexpr auto kGroupDeadline = std::chrono::seconds(90);
+constexpr auto kDisksDeadline = std::chrono::seconds(10);
 
 // The folder is there from the second call on, so it is made only when it is missed.
 Result<FileLock> acquire(const std::string& folder, const std::string& name,
@@ -32,6 +35,14 @@ Result<FileLock> lock_pool(const std::string& folder, const std::string& pool) {
 
 Result<FileLock> lock_volume_group(const std::string& folder, const std::string& group) {
   return acquire(folder, concat("group-", group), kGroupDeadline);
+}
+
+Result<FileLock> lock_disks(const std::string& folder, const std::string& group,
+                            const std::vector<std::string>& disks) {
+  std::string all;
+  for (const std::string& disk : disks) all += disk + '\n';
+  return acquire(folder, concat("disks-", group, '-', std::hash<std::string>()(all)),
+                 kDisksDeadline);
 }
 
 Result<FileLock> try_lock_volume_group(const std::string& folder, const std::string& group) {

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "flexvolume/base/lock.h"
 #include "flexvolume/engine/contract/contract.h"
@@ -22,5 +23,10 @@ Result<FileLock> lock_pool(const std::string& folder, const std::string& pool);
 Result<FileLock> lock_volume_group(const std::string& folder, const std::string& group);
 // The same without waiting: kDeadline while somebody else holds it.
 Result<FileLock> try_lock_volume_group(const std::string& folder, const std::string& group);
+
+// Held while the headers of these disks of a group are read, also by a child that waits for one of
+// them for ever: there is no second. kDeadline after 10 s.
+Result<FileLock> lock_disks(const std::string& folder, const std::string& group,
+                            const std::vector<std::string>& disks);
 
 }  // namespace flexlocal::engine

@@ -62,7 +62,7 @@ struct Fixture {
                   fake.disk.head.checksum, R"(,"disks":[)", disks, "]}");
   }
   static bool is_refusal(const Status& status) {
-    return !status.ok() && status.error().code() == ErrorCode::kCorrupt &&
+    return !status.ok() && status.error().code() == ErrorCode::kOutdated &&
            status.error().message().find("vgcfgrestore --list data") != std::string::npos;
   }
   long count(const char* program) const {
@@ -130,7 +130,12 @@ TEST_CASE_FIXTURE(Fixture, "nor formatted, where a killed call had not come to t
   CHECK(is_refusal(mount(other)));
   CHECK(count("mkfs.xfs") == 0);
   bring_newer_back();
+  ++fake.disk.head.seqno;
+  fake.started.clear();
   CHECK(mount(other).ok());
+  // Not before its device is what the newer say.
+  const auto made = std::find(fake.started.begin(), fake.started.end(), "mkfs.xfs");
+  CHECK(std::find(fake.started.begin(), made, "lvchange") != made);
 }
 
 TEST_CASE_FIXTURE(Fixture, "what is mounted gets another mount, whatever they are") {
@@ -141,6 +146,22 @@ TEST_CASE_FIXTURE(Fixture, "what is mounted gets another mount, whatever they ar
                     false})
             .ok());
   CHECK(fake.mounts.size() == 2);
+}
+
+TEST_CASE_FIXTURE(Fixture, "what somebody has mounted to look at it is not mounted for a pod") {
+  for (MountEntry& entry : fake.mounts) entry.mount_point = "/mnt";
+  ++fake.disk.head.checksum;
+  CHECK(is_refusal(mount(spec)));
+}
+
+TEST_CASE_FIXTURE(Fixture, "what is known to be older stays refused where nobody can look closer") {
+  fake.mounts.clear();
+  ++fake.disk.head.checksum;
+  fake.failing = "vgs";
+  CHECK(is_refusal(mount(spec)));
+  note(R"("/dev/fake-disk","/dev/gone")");
+  ++fake.disk.head.checksum;
+  CHECK(is_refusal(mount(spec)));
 }
 
 TEST_CASE_FIXTURE(Fixture, "where nobody can tell how old they are, data is mounted all the same") {
