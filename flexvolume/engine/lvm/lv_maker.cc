@@ -253,7 +253,10 @@ Status LvMaker::check_metadata() {
     if (!table) return table.error();
     if (is_mounted_for_pods(*table, device_)) return {};
   }
-  const auto current = RollbackGuard(parts_).check_volume(group_, spec_.name);
+  RollbackGuard guard(parts_);
+  // A pool is mounted by a program, which has a deadline.
+  const auto current = spec_.name.is_of_pool() ? guard.check_volume(group_, spec_.name)
+                                               : guard.check_mount(group_, spec_.name);
   if (current || !ready || current.error().code() == ErrorCode::kOutdated) return current;
   parts_.log.warning("a volume is mounted without a look at the age of LVM's metadata",
                      {{"volume", spec_.name.text()}, {"error", current.error().message()}});

@@ -247,20 +247,22 @@ Status RollbackGuard::check_unlocked(const std::string& group) {
   return lock ? check(group) : Status(doubt.value_or(lock.error()));
 }
 
-Status RollbackGuard::check_volume(const std::string& group, const VolumeName& name) {
-  std::optional<Error> doubt;
+Status RollbackGuard::check_mount(const std::string& group, const VolumeName& name) {
   const auto seen = recall(group);
-  if (seen && !is_unsure(*seen, name)) {
-    const auto disk = parts_.devices.only_disk_of(device_path(group, name.text()), seen->disks);
-    const auto head = disk ? read_metadata_head(parts_.devices, *disk)
-                           : Result<std::optional<MetadataHead>>(disk.error());
-    if (head && *head == seen->head) return {};
-    if (head && *head && is_older(**head, seen->head)) doubt = older_than_seen(**head, seen->head);
-  }
+  if (!seen || is_unsure(*seen, name)) return check_volume(group, name);
+  const auto disk = parts_.devices.only_disk_of(device_path(group, name.text()), seen->disks);
+  if (!disk) return check_volume(group, name);
+  const auto head = read_metadata_head(parts_.devices, *disk);
+  if (head && *head == seen->head) return {};
+  const auto current = check_volume(group, name);
+  if (current || current.error().code() == ErrorCode::kOutdated) return current;
   // What cannot be looked at closer stays in doubt.
-  if (auto current = check_unlocked(group); !current)
-    return current.error().code() == ErrorCode::kOutdated ? current
-                                                          : doubt.value_or(current.error());
+  const bool older = head && *head && is_older(**head, seen->head);
+  return older ? older_than_seen(**head, seen->head) : current;
+}
+
+Status RollbackGuard::check_volume(const std::string& group, const VolumeName& name) {
+  if (auto current = check_unlocked(group); !current) return current;
   const auto now = recall(group);
   if (!now || !is_unsure(*now, name)) return {};
   if (auto sure = make_sure(group, name); !sure)

@@ -34,11 +34,13 @@ class RollbackGuard {
   Status check(const std::string& group, std::string_view mended = {});
   // The same for who does not hold that lock, and takes it only to look closer.
   Status check_unlocked(const std::string& group);
-  // The same before the device of a volume that is in no use is mounted or wiped, and that it has
-  // the extents that LVM says. Where it stands on one disk, that disk's word is enough: whoever
-  // restores a group's metadata writes them there as well. It is read without a child then, since
-  // the mount waits for that disk all the same.
+  // The same before the device of a volume that is in no use is written to, and that it has the
+  // extents that LVM says.
   Status check_volume(const std::string& group, const VolumeName& name);
+  // The same for a caller who mounts the device itself, and so waits for its disk all the same.
+  // Where there is one alone, its word is enough, and it is read without a child: whoever restores
+  // a group's metadata writes them there as well.
+  Status check_mount(const std::string& group, const VolumeName& name);
   // The same for a look, which waits for nobody: while the group is being changed there is nothing
   // to say of it, and whoever changes it has checked it.
   Status look(const std::string& group);
