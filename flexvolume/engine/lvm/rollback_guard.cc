@@ -178,14 +178,17 @@ Result<RollbackGuard::Volumes> RollbackGuard::compare_devices(
 
 // A device has the extents that the metadata of its activation say. They may have been older ones,
 // and newer ones have been brought back under it. One that is mounted is what it was at its mount;
-// one that is in no use is made what LVM says now. Returns those of which nobody knows.
+// one that is in no use is made what LVM says now. Returns those of which nobody knows. What keeps
+// LVM from one for minutes keeps it from the next.
 std::vector<std::string> RollbackGuard::refresh_unused(const Volumes& volumes) {
   std::vector<std::string> unsure;
+  Status refreshed;
   for (const LogicalVolume& volume : volumes) {
     if (!volume.ownership || !volume.active || is_mounted(volume)) continue;
-    const Status refreshed = volume.open
-                                 ? Error(ErrorCode::kBusy, "it is open and mounted for no pod")
-                                 : lvm_.refresh(volume);
+    const bool overdue = !refreshed && refreshed.error().code() == ErrorCode::kDeadline;
+    if (!overdue)
+      refreshed = volume.open ? Error(ErrorCode::kBusy, "it is open and mounted for no pod")
+                              : lvm_.refresh(volume);
     if (refreshed || !may_have_data(volume)) continue;
     unsure.push_back(volume.name);
     parts_.log.warning("cannot tell whether a device is what LVM's changed metadata say",

@@ -209,6 +209,19 @@ TEST_CASE_FIXTURE(Fixture, "one of which that fails is not mounted before it is 
   CHECK(fake.started.empty());
 }
 
+TEST_CASE_FIXTURE(Fixture, "what keeps LVM from one device for minutes is waited for once") {
+  REQUIRE(mount(other).ok());
+  fake.mounts.clear();
+  fake.hanging = "lvchange";
+  ++fake.disk.head.seqno;
+  fake.started.clear();
+  REQUIRE(engine.inventory()->outdated.empty());
+  CHECK(count("lvchange") == 1);
+  fake.hanging.clear();
+  REQUIRE(mount(spec).ok());
+  CHECK(mount(other).ok());
+}
+
 TEST_CASE_FIXTURE(Fixture, "where no disk's can be read, LVM's own number counts") {
   constexpr std::uint32_t kIgnored = 1;
   fake.disk.flags = kIgnored;
