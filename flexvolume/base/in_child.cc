@@ -26,17 +26,18 @@ void close_above(int last) {
 
 // With all signals blocked: none that its parent handles is for it, and SIGKILL ends it all the
 // same.
-[[noreturn]] void run_child(const std::function<std::string()>& work, int writing, int lock) {
+[[noreturn]] void run_child(const std::function<void(const Say&)>& work, int writing, int lock) {
   // Neither is below what it is copied over: this project's programs have their standard streams.
   if (::dup2(writing, STDIN_FILENO) != STDIN_FILENO) ::_exit(1);
   if (::dup2(lock, STDOUT_FILENO) != STDOUT_FILENO) ::_exit(1);
   close_above(STDOUT_FILENO);
-  const std::string answer = work();
-  for (std::string_view left = answer; !left.empty();) {
-    const ssize_t written = ::write(STDIN_FILENO, left.data(), left.size());
-    if (written < 0 && errno != EINTR) ::_exit(1);
-    if (written > 0) left.remove_prefix(static_cast<std::size_t>(written));
-  }
+  work([](std::string_view left) {
+    while (!left.empty()) {
+      const ssize_t written = ::write(STDIN_FILENO, left.data(), left.size());
+      if (written < 0 && errno != EINTR) ::_exit(1);
+      if (written > 0) left.remove_prefix(static_cast<std::size_t>(written));
+    }
+  });
   ::_exit(0);
 }
 
@@ -59,11 +60,11 @@ Status read_all(int fd, Clock::time_point end, std::string& into) {
 
 }  // namespace
 
-Result<std::string> in_child(const FileLock& lock, const std::function<std::string()>& work,
-                             std::chrono::milliseconds deadline) {
+Told in_child(const FileLock& lock, const std::function<void(const Say&)>& work,
+              std::chrono::milliseconds deadline) {
   reap_left_behind();
   auto pipe = make_pipe();
-  if (!pipe) return pipe.error();
+  if (!pipe) return {{}, pipe.error()};
   const auto end = Clock::now() + deadline;
   pid_t pid = 0;
   {
@@ -71,17 +72,18 @@ Result<std::string> in_child(const FileLock& lock, const std::function<std::stri
     pid = ::fork();
     if (pid == 0) run_child(work, pipe->writing.get(), lock.fd());
   }
-  if (pid < 0) return Error::from_errno(errno, "starting a child");
+  if (pid < 0) return {{}, Error::from_errno(errno, "starting a child")};
   Child child(pid);
   pipe->writing.reset();
-  std::string answer;
-  if (auto read = read_all(pipe->reading.get(), end, answer); !read) {
+  Told told;
+  told.ended = read_all(pipe->reading.get(), end, told.text);
+  if (!told.ended) {
     child.kill_and_reap(kPatience);
-    return read.error();
+    return told;
   }
   child.reap(0);
-  if (child.status() != 0) return Error(ErrorCode::kFailed, "the child crashed");
-  return answer;
+  if (child.status() != 0) told.ended = Error(ErrorCode::kFailed, "the child crashed");
+  return told;
 }
 
 }  // namespace flexlocal

@@ -4,17 +4,25 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "flexvolume/base/lock.h"
 #include "flexvolume/base/result.h"
 
 namespace flexlocal {
 
-// Does `work` in a child process (fork(2)) and returns what it returned. It changes nothing here,
-// and has no descriptor of its parent's but that of `lock`, which it holds as long as it lives.
+// What a child has said, also one that did not come to its end.
+struct Told {
+  std::string text;
+  Status ended;
+};
+using Say = std::function<void(std::string_view)>;
+
+// Does `work` in a child process (fork(2)) and returns what it said. It changes nothing here, and
+// has no descriptor of its parent's but that of `lock`, which it holds as long as it lives.
 // kDeadline where it takes longer, and the child is killed, or left behind where even that has to
 // wait; kFailed where it crashed.
-Result<std::string> in_child(const FileLock& lock, const std::function<std::string()>& work,
-                             std::chrono::milliseconds deadline);
+Told in_child(const FileLock& lock, const std::function<void(const Say&)>& work,
+              std::chrono::milliseconds deadline);
 
 }  // namespace flexlocal

@@ -230,6 +230,7 @@ expect_whole() {
   expect_whole 1 "$first_sum"
   expect_whole 2 "$second_sum"
   boot_with_older
+  engine_call inventory && expect_success
   bring_newer_back
   engine_call remove "$first_options" && expect_success
   expect_whole 2 "$second_sum"

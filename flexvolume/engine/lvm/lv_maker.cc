@@ -228,7 +228,8 @@ Status LvMaker::check_node() {
 Status LvMaker::activate() {
   now_.activated = true;
   now_.node = NodeState::kUnknown;
-  if (auto current = RollbackGuard(parts_).check_unlocked(group_); !current) return current;
+  if (auto current = RollbackGuard(parts_).check_volume(group_, spec_.name); !current)
+    return current;
   now_.current = true;
   // An LV that is known only by its record is looked up before this step, so it is here.
   auto activated = activate_with_node(parts_, *found_);

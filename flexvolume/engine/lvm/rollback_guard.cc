@@ -20,43 +20,53 @@ constexpr auto kReadDeadline = std::chrono::seconds(10);
 struct DiskHeads {
   std::vector<MetadataHead> heads;
   bool in_doubt = false;
+  Status complete;  // or why those of some disks are not here
 };
 
-std::string read_heads(const BackendParts& parts, const std::string& group,
-                       const std::vector<std::string>& disks) {
-  JsonWriter json;
-  bool in_doubt = false;
-  json.begin_object().key("heads").begin_array();
+// A line for each, as soon as it is read: the next disk may not answer.
+void tell_heads(const BackendParts& parts, const std::string& group,
+                const std::vector<std::string>& disks, const Say& say) {
   for (const std::string& disk : disks) {
     const auto head = read_metadata_head(parts.devices, disk);
     const bool ours = head && *head && (*head)->group == group;
-    in_doubt = in_doubt || !head || (*head && !ours);
-    if (!ours) continue;
-    json.begin_object();
-    add_head(json, **head);
-    json.end_object();
+    JsonWriter json;
+    json.begin_object().key("in_doubt").boolean(!head || (*head && !ours));
+    if (ours) add_head(json, **head);
+    say(concat(json.end_object().take(), '\n'));
   }
-  json.end_array().key("in_doubt").boolean(in_doubt).end_object();
-  return json.take();
+}
+
+DiskHeads parse_heads(std::string_view text, const std::string& group) {
+  DiskHeads all;
+  // What comes last is empty, or was not written to its end.
+  auto lines = split(text, '\n');
+  if (!lines.empty()) lines.pop_back();
+  for (const std::string_view line : lines) {
+    const auto document = JsonDocument::parse(line);
+    if (!document) {
+      all.in_doubt = true;
+      continue;
+    }
+    const JsonView told = document->root();
+    all.in_doubt = all.in_doubt || told["in_doubt"].boolean().value_or(true);
+    if (auto head = head_in(told, group)) all.heads.push_back(std::move(*head));
+  }
+  return all;
 }
 
 // By a child: a disk that does not answer holds nobody up for ever.
-Result<DiskHeads> heads_of(const BackendParts& parts, const std::string& group,
-                           const std::vector<std::string>& disks) {
+DiskHeads heads_of(const BackendParts& parts, const std::string& group,
+                   const std::vector<std::string>& disks) {
   const auto lock = lock_disks(parts.locks, group, disks);
-  const auto told = lock
-                        ? in_child(
-                              *lock, [&] { return read_heads(parts, group, disks); }, kReadDeadline)
-                        : Result<std::string>(lock.error());
-  if (!told)
-    return told.error().context(concat("reading LVM's metadata on the disks of volume group \"",
-                                       group, "\", one of which may not answer"));
-  const auto document = JsonDocument::parse(*told);
-  if (!document) return document.error();
-  const JsonView heads = document->root()["heads"];
-  DiskHeads all{{}, document->root()["in_doubt"].boolean().value_or(true)};
-  for (std::size_t i = 0; i < heads.size(); ++i)
-    if (auto head = head_in(heads.at(i), group)) all.heads.push_back(std::move(*head));
+  Told told{{}, lock ? Status() : lock.error()};
+  if (lock)
+    told = in_child(
+        *lock, [&](const Say& say) { tell_heads(parts, group, disks, say); }, kReadDeadline);
+  DiskHeads all = parse_heads(told.text, group);
+  if (!told.ended)
+    all.complete =
+        told.ended.error().context(concat("reading LVM's metadata on the disks of volume group \"",
+                                          group, "\", one of which may not answer"));
   return all;
 }
 
@@ -107,18 +117,18 @@ void RollbackGuard::remember(const GroupMemory& memory) {
 // before. kOutdated where what can be read is older, for who cannot look closer.
 Result<bool> RollbackGuard::is_seen(const GroupMemory& seen) const {
   const auto now = heads_of(parts_, seen.head.group, seen.disks);
-  if (!now) return now.error();
-  const auto newest = newest_of(*now);
+  const auto newest = newest_of(now);
   if (newest && is_older(*newest, seen.head)) return older_than_seen(*newest, seen.head);
-  return !now->in_doubt && newest &&
-         std::all_of(now->heads.begin(), now->heads.end(),
+  if (!now.complete) return now.complete.error();
+  return !now.in_doubt && newest &&
+         std::all_of(now.heads.begin(), now.heads.end(),
                      [&](const MetadataHead& head) { return head == seen.head; });
 }
 
 Result<std::optional<MetadataHead>> RollbackGuard::newest(
     const std::string& group, const std::vector<std::string>& disks) const {
   const auto all = heads_of(parts_, group, disks);
-  return all ? newest_of(*all) : Result<std::optional<MetadataHead>>(all.error());
+  return all.complete ? newest_of(all) : Result<std::optional<MetadataHead>>(all.complete.error());
 }
 
 Error RollbackGuard::older_than_seen(const MetadataHead& now, const MetadataHead& seen) const {
@@ -134,17 +144,18 @@ Error RollbackGuard::older_than_seen(const MetadataHead& now, const MetadataHead
 
 // A volume that an administrator removes between the look at the devices and the one at LVM is
 // none that LVM has forgotten.
-Result<RollbackGuard::Volumes> RollbackGuard::check_devices(const std::string& group,
-                                                            const std::optional<MetadataHead>& now,
-                                                            std::string_view mended) {
-  auto first = compare_devices(group, now, mended);
+Status RollbackGuard::check_devices(const std::string& group,
+                                    const std::optional<MetadataHead>& now,
+                                    std::string_view mended) {
+  const auto first = compare_devices(group, now, mended);
   return first ? first : compare_devices(group, now, mended);
 }
 
-// Returns what LVM has in the group, where there are devices of volumes of ours. What is left of
-// another group of that name is none of this one's: a device's uuid begins with its group's.
-Result<RollbackGuard::Volumes> RollbackGuard::compare_devices(
-    const std::string& group, const std::optional<MetadataHead>& now, std::string_view mended) {
+// What is left of another group of that name is none of this one's: a device's uuid begins with its
+// group's.
+Status RollbackGuard::compare_devices(const std::string& group,
+                                      const std::optional<MetadataHead>& now,
+                                      std::string_view mended) {
   std::string uuid = "LVM-";
   if (now)
     std::copy_if(now->group_uuid.begin(), now->group_uuid.end(), std::back_inserter(uuid),
@@ -158,9 +169,9 @@ Result<RollbackGuard::Volumes> RollbackGuard::compare_devices(
         VolumeName::parse_any(mapped.volume))
       ours.emplace_back(std::move(mapped.volume), device.size);
   }
-  if (ours.empty()) return Volumes();
-  auto known = lvm_.volumes_on(group);
-  if (!known) return known;
+  if (ours.empty()) return {};
+  const auto known = lvm_.volumes_on(group);
+  if (!known) return known.error();
   for (const auto& [name, size] : ours) {
     const auto found = std::find_if(known->begin(), known->end(),
                                     [&name = name](const auto& lv) { return lv.name == name; });
@@ -173,46 +184,37 @@ Result<RollbackGuard::Volumes> RollbackGuard::compare_devices(
           concat(volume, " runs with ", size.count(), " bytes, and LVM says ", found->size.count()),
           group);
   }
-  return known;
+  return {};
 }
 
-// A device has the extents that the metadata of its activation say. They may have been older ones,
-// and newer ones have been brought back under it. One that is mounted is what it was at its mount;
-// one that is in no use is made what LVM says now. Returns those of which nobody knows. What keeps
-// LVM from one for minutes keeps it from the next.
-std::vector<std::string> RollbackGuard::refresh_unused(const Volumes& volumes) {
-  std::vector<std::string> unsure;
-  Status refreshed;
-  for (const LogicalVolume& volume : volumes) {
-    if (!volume.ownership || !volume.active || is_mounted(volume)) continue;
-    const bool overdue = !refreshed && refreshed.error().code() == ErrorCode::kDeadline;
-    if (!overdue)
-      refreshed = volume.open ? Error(ErrorCode::kBusy, "it is open and mounted for no pod")
-                              : lvm_.refresh(volume);
-    if (refreshed || !may_have_data(volume)) continue;
-    unsure.push_back(volume.name);
-    parts_.log.warning("cannot tell whether a device is what LVM's changed metadata say",
-                       {{"volume", volume.name}, {"error", refreshed.error().message()}});
-  }
-  return unsure;
-}
-
-// The tag comes after the record. What is not ready is finished by whoever makes it.
-bool RollbackGuard::may_have_data(const LogicalVolume& volume) const {
-  const auto name = VolumeName::parse_any(volume.name);
-  if (!volume.ownership || !name) return false;
-  if (volume.ownership->ready) return true;
-  const auto record = parts_.records.load(*name);
-  return !record || (*record && (*record)->state >= RecordState::kReady);
-}
-
-bool RollbackGuard::is_mounted(const LogicalVolume& volume) const {
+// A device has the extents that the metadata of its activation say: what is active while LVM's are
+// older may be of these, also when newer ones are back. What is mounted is what it was at its
+// mount.
+void RollbackGuard::doubt_devices(const std::string& group, GroupMemory memory) {
+  const auto all = parts_.devices.mapper_devices();
   const auto table = parts_.mounter.table();
-  return table && is_mounted_for_pods(*table, device_path(volume.group, volume.name));
+  if (!all || !table) return;
+  const std::size_t before = memory.unsure.size();
+  for (const MapperDevice& device : *all) {
+    const MapperName mapped = parse_mapper_name(device.name);
+    const auto name = VolumeName::parse_any(mapped.volume);
+    if (mapped.group == group && name && !is_unsure(memory, *name) &&
+        !is_mounted_for_pods(*table, device_path(group, mapped.volume)))
+      memory.unsure.push_back(mapped.volume);
+  }
+  if (memory.unsure.size() != before) remember(memory);
 }
 
 Status RollbackGuard::check(const std::string& group, std::string_view mended) {
   const auto seen = recall(group);
+  const auto current = compare(group, seen, mended);
+  if (!current && current.error().code() == ErrorCode::kOutdated && seen)
+    doubt_devices(group, *seen);
+  return current;
+}
+
+Status RollbackGuard::compare(const std::string& group, const std::optional<GroupMemory>& seen,
+                              std::string_view mended) {
   // A disk that does not answer, or says something older, may be none of the group's any more.
   std::optional<Error> doubt;
   if (seen) {
@@ -230,12 +232,10 @@ Status RollbackGuard::check(const std::string& group, std::string_view mended) {
                    : seen ? std::optional(unread_head(*found, seen->head))
                           : std::nullopt;
   if (age && seen && is_older(*age, seen->head)) return older_than_seen(*age, seen->head);
-  const auto volumes = check_devices(group, age, mended);
-  if (!volumes) return volumes.error();
+  if (auto current = check_devices(group, age, mended); !current) return current;
   // What was not looked at may contradict them.
-  if (!mended.empty()) return {};
-  auto unsure = refresh_unused(*volumes);
-  if (*now) remember({**now, std::move(found->names), std::move(unsure)});
+  if (*now && mended.empty())
+    remember({**now, std::move(found->names), seen ? seen->unsure : std::vector<std::string>()});
   return {};
 }
 
@@ -265,25 +265,27 @@ Status RollbackGuard::check_mount(const std::string& group, const VolumeName& na
 }
 
 Status RollbackGuard::check_volume(const std::string& group, const VolumeName& name) {
-  if (auto current = check_unlocked(group); !current) return current;
+  const auto current = check_unlocked(group);
   const auto now = recall(group);
-  if (!now || !is_unsure(*now, name)) return {};
-  if (auto sure = make_sure(group, name); !sure)
-    return Error(
-        ErrorCode::kOutdated,
-        concat("LVM's metadata have changed, and the device of logical volume ", group, '/',
-               name.text(), " may be what older ones say; deactivate it with `lvchange -an ", group,
-               '/', name.text(), "`: ", sure.error().message()));
-  return {};
+  if (!now || !is_unsure(*now, name)) return current;
+  const auto sure = current ? make_sure(group, name) : current;
+  if (sure) return {};
+  return Error(ErrorCode::kOutdated,
+               concat("the device of logical volume ", group, '/', name.text(),
+                      " may be what older metadata of LVM's say; once LVM has the newest, "
+                      "deactivate it with `lvchange -an ",
+                      group, '/', name.text(), "`: ", sure.error().message()));
 }
 
+// By LVM's metadata, which are current.
 Status RollbackGuard::make_sure(const std::string& group, const VolumeName& name) {
   const auto lock = lock_volume_group(parts_.locks, group);
   if (!lock) return lock.error();
   const auto found = lvm_.find_on(group, name);
   if (!found) return found.error();
-  if (*found && !refresh_unused({**found}).empty())
-    return Error(ErrorCode::kFailed, "`lvchange --refresh` did not do it");
+  if (*found && (*found)->open) return Error(ErrorCode::kBusy, "it is open and mounted for no pod");
+  if (*found && (*found)->active)
+    if (auto refreshed = lvm_.refresh(**found); !refreshed) return refreshed;
   auto memory = recall(group);
   if (!memory) return {};
   std::erase(memory->unsure, name.text());

@@ -34,8 +34,8 @@ class RollbackGuard {
   Status check(const std::string& group, std::string_view mended = {});
   // The same for who does not hold that lock, and takes it only to look closer.
   Status check_unlocked(const std::string& group);
-  // The same before the device of a volume that is in no use is written to, and that it has the
-  // extents that LVM says.
+  // The same before the device of a volume that is in no use is written to. kOutdated also where it
+  // was active while LVM's metadata were older, and cannot be made what they say now.
   Status check_volume(const std::string& group, const VolumeName& name);
   // The same for a caller who mounts the device itself, and so waits for its disk all the same.
   // Where there is one alone, its word is enough, and it is read without a child: whoever restores
@@ -58,14 +58,13 @@ class RollbackGuard {
   Error older_than_seen(const MetadataHead& now, const MetadataHead& seen) const;
   std::optional<GroupMemory> recall(const std::string& group) const;
   void remember(const GroupMemory& memory);
-  using Volumes = std::vector<LogicalVolume>;
-  Result<Volumes> check_devices(const std::string& group, const std::optional<MetadataHead>& now,
-                                std::string_view mended);
-  Result<Volumes> compare_devices(const std::string& group, const std::optional<MetadataHead>& now,
-                                  std::string_view mended);
-  std::vector<std::string> refresh_unused(const Volumes& volumes);
-  bool may_have_data(const LogicalVolume& volume) const;
-  bool is_mounted(const LogicalVolume& volume) const;
+  Status compare(const std::string& group, const std::optional<GroupMemory>& seen,
+                 std::string_view mended);
+  Status check_devices(const std::string& group, const std::optional<MetadataHead>& now,
+                       std::string_view mended);
+  Status compare_devices(const std::string& group, const std::optional<MetadataHead>& now,
+                         std::string_view mended);
+  void doubt_devices(const std::string& group, GroupMemory memory);
   Status make_sure(const std::string& group, const VolumeName& name);
   Result<bool> is_seen(const GroupMemory& seen) const;
   Result<std::optional<MetadataHead>> newest(const std::string& group,

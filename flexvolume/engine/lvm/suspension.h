@@ -47,7 +47,7 @@ class Resumer {
   Result<bool> finish_if(const std::string& group, const VolumeName& name, const IsMeant& is_meant);
 
   // The same, where the device has another size than the LV, of which `seen` may be an older view.
-  // All of these give kCorrupt, and change nothing, where that would cut off the end of the file
+  // All of these give kOutdated, and change nothing, where that would cut off the end of the file
   // system: LVM's metadata were put back to what they were before it grew.
   Status mend_size(const LogicalVolume& seen);
 

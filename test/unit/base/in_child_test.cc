@@ -35,67 +35,61 @@ struct Fixture {
   Result<FileLock> lock = FileLock::acquire(folder.path("lock"), seconds(20));
 };
 
-TEST_CASE_FIXTURE(Fixture, "work in a child returns what it returned, and changes nothing here") {
+TEST_CASE_FIXTURE(Fixture, "work in a child says what it said, and changes nothing here") {
   int changed = 0;
-  const auto answer = in_child(
+  const Told told = in_child(
       *lock,
-      [&] {
+      [&](const Say& say) {
         changed = 1;
-        return std::string(100'000, 'x');
+        say(std::string(100'000, 'x'));
       },
       seconds(20));
-  REQUIRE(answer.ok());
-  CHECK(*answer == std::string(100'000, 'x'));
+  CHECK(told.ended.ok());
+  CHECK(told.text == std::string(100'000, 'x'));
   CHECK(changed == 0);
   CHECK_FALSE(has_children());
 }
 
-TEST_CASE_FIXTURE(Fixture, "work that does not end is given up, and its child is killed") {
+TEST_CASE_FIXTURE(Fixture, "work that does not end is given up, and what it had said is not lost") {
   const auto start = std::chrono::steady_clock::now();
-  const auto answer = in_child(
+  const Told told = in_child(
       *lock,
-      [] {
+      [](const Say& say) {
+        say("one");
         for (;;) ::pause();
-        return std::string();
       },
-      milliseconds(100));
-  REQUIRE_FALSE(answer.ok());
-  CHECK(answer.error().code() == ErrorCode::kDeadline);
+      seconds(1));
+  REQUIRE_FALSE(told.ended.ok());
+  CHECK(told.ended.error().code() == ErrorCode::kDeadline);
+  CHECK(told.text == "one");
   CHECK(std::chrono::steady_clock::now() - start < seconds(20));
   CHECK_FALSE(has_children());
 }
 
-TEST_CASE_FIXTURE(Fixture, "a child that crashes has returned nothing") {
-  const auto answer = in_child(
-      *lock,
-      [] {
-        ::_exit(3);
-        return std::string();
-      },
-      seconds(20));
-  REQUIRE_FALSE(answer.ok());
-  CHECK(answer.error().code() == ErrorCode::kFailed);
+TEST_CASE_FIXTURE(Fixture, "a child that crashes says so") {
+  const Told told = in_child(
+      *lock, [](const Say&) { ::_exit(3); }, seconds(20));
+  REQUIRE_FALSE(told.ended.ok());
+  CHECK(told.ended.error().code() == ErrorCode::kFailed);
 }
 
 TEST_CASE_FIXTURE(Fixture, "a child has none of its parent's locks but the one that it is given") {
   const auto other = FileLock::acquire(folder.path("other"), seconds(20));
   REQUIRE(other.ok());
-  const auto answer = in_child(
+  const Told told = in_child(
       *lock,
-      [] {
+      [](const Say& say) {
         std::set<std::string> open;
         for (const auto& fd : std::filesystem::directory_iterator("/proc/self/fd"))
           open.insert(std::filesystem::read_symlink(fd.path()).filename().string());
-        std::string names;
-        for (const std::string& name : open) names += name + ' ';
-        return names;
+        for (const std::string& name : open) say(name + ' ');
       },
       seconds(20));
-  REQUIRE(answer.ok());
-  CHECK(answer->find("lock ") != std::string::npos);
-  CHECK(answer->find("other") == std::string::npos);
+  REQUIRE(told.ended.ok());
+  CHECK(told.text.find("lock ") != std::string::npos);
+  CHECK(told.text.find("other") == std::string::npos);
   // Besides, the pipe, and the folder that is read here.
-  CHECK(std::count(answer->begin(), answer->end(), ' ') == 3);
+  CHECK(std::count(told.text.begin(), told.text.end(), ' ') == 3);
 }
 
 // A killed process is there until its tracer has looked (man ptrace), as one is there that waits
@@ -115,11 +109,11 @@ TEST_CASE_FIXTURE(Fixture, "a child has none of its parent's locks but the one t
 
 TEST_CASE_FIXTURE(Fixture, "what cannot be killed keeps its lock, and is reaped at its end") {
   const std::string go_on = folder.path("go-on");
-  const auto work = [&]() -> std::string { wait_traced(go_on); };
+  const auto work = [&](const Say&) { wait_traced(go_on); };
   const auto begin = std::chrono::steady_clock::now();
   // A slow machine may not have traced it by then.
   while (!has_children() && std::chrono::steady_clock::now() - begin < seconds(60))
-    CHECK_FALSE(in_child(*lock, work, milliseconds(500)).ok());
+    CHECK_FALSE(in_child(*lock, work, milliseconds(500)).ended.ok());
   lock = Error(ErrorCode::kFailed, "let go of here");
   CHECK_FALSE(FileLock::acquire(folder.path("lock"), milliseconds(10)).ok());
   std::ofstream(go_on) << "now";
