@@ -133,7 +133,7 @@ C
   mount_first
   expect_failure "vgs failed (exit code 1)"
   expect_clean
-  tool vgs "echo '{\"report\":[{\"vg\":[]}]}'"
+  tool vgs "echo '{\"report\":[{\"vg\":[{\"vg_name\":\"data\",\"vg_uuid\":\"a-b\",\"vg_seqno\":\"1\",\"pv_name\":\"/dev/none\"}]}]}'"
   tool lvcreate 'echo no >&2; exit 5'
   mount_first
   expect_failure "lvcreate failed (exit code 5): no"
@@ -164,7 +164,7 @@ C
   expect_failure "its tags do not say that it belongs to this claim"
   expect_clean
   tool lvs "echo '{\"report\":[{\"lv\":[]}]}'"
-  tool vgs "echo '{\"report\":[{\"vg\":[{\"vg_name\":\"data\",\"vg_size\":\"9\",\"vg_free\":\"1\",\"vg_extent_size\":\"4\"}]}]}'"
+  tool vgs "echo '{\"report\":[{\"vg\":[{\"vg_name\":\"data\",\"vg_size\":\"9\",\"vg_free\":\"1\",\"vg_extent_size\":\"4\",\"vg_uuid\":\"a-b\",\"vg_seqno\":\"1\",\"pv_name\":\"/dev/none\"}]}]}'"
   mount_first
   expect_failure "has 1 B free"
   expect_clean
