@@ -139,6 +139,7 @@ Status LvGrower::extend(const LogicalVolume& volume, Bytes size) {
   if (volume.size >= size) return {};
   RollbackGuard guard(parts_);
   if (auto current = guard.check(volume.group); !current) return current;
+  if (auto known = guard.check_open(volume); !known) return known;
   const std::string doing = concat("cannot grow volume ", volume.name, " to ", to_string(size));
   if (spec_.backend == Backend::kThin) {
     auto room = check_thin_room(parts_.lvm, spec_.pool, pool_, size - volume.size);

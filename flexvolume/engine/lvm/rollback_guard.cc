@@ -87,6 +87,16 @@ bool is_unsure(const GroupMemory& memory, const VolumeName& name) {
   return std::find(memory.unsure.begin(), memory.unsure.end(), name.text()) != memory.unsure.end();
 }
 
+constexpr std::string_view kOpen = "it is open and mounted for no pod";
+
+Error unsure_device(const std::string& group, const VolumeName& name, std::string_view why) {
+  return Error(ErrorCode::kOutdated,
+               concat("the device of logical volume ", group, '/', name.text(),
+                      " may be what older metadata of LVM's say; once LVM has the newest, "
+                      "deactivate it with `lvchange -an ",
+                      group, '/', name.text(), "`: ", why));
+}
+
 // Unless another group has the name now.
 bool is_older(const MetadataHead& now, const MetadataHead& seen) {
   return now.group_uuid == seen.group_uuid && now.seqno <= seen.seqno && now != seen;
@@ -136,10 +146,11 @@ Error RollbackGuard::older_than_seen(const MetadataHead& now, const MetadataHead
       older_metadata(concat("volume group \"", now.group, "\" has metadata number ", now.seqno,
                             " now, and had others of number ", seen.seqno, " before"),
                      now.group);
-  return Error(
-      error.code(),
-      concat(error.message(), ", or, if nobody needs what the older ones do not have, remove ",
-             group_memory_file(parts_.groups, now.group)));
+  return Error(error.code(),
+               concat(error.message(),
+                      ", or, if nobody needs what the older ones do not have, deactivate the group "
+                      "(`vgchange -an ",
+                      now.group, "`) and remove ", group_memory_file(parts_.groups, now.group)));
 }
 
 // A volume that an administrator removes between the look at the devices and the one at LVM is
@@ -269,18 +280,23 @@ Status RollbackGuard::check_volume(const std::string& group, const VolumeName& n
   const auto now = recall(group);
   if (!now || !is_unsure(*now, name)) return current;
   const auto sure = current ? make_sure(group, name) : current;
-  if (sure) return {};
-  return Error(ErrorCode::kOutdated,
-               concat("the device of logical volume ", group, '/', name.text(),
-                      " may be what older metadata of LVM's say; once LVM has the newest, "
-                      "deactivate it with `lvchange -an ",
-                      group, '/', name.text(), "`: ", sure.error().message()));
+  return sure ? sure : unsure_device(group, name, sure.error().message());
 }
 
-// By LVM's metadata, which are current.
+Status RollbackGuard::check_open(const LogicalVolume& volume) const {
+  const auto name = VolumeName::parse_any(volume.name);
+  const auto memory = recall(volume.group);
+  if (!volume.open || !name || !memory || !is_unsure(*memory, *name)) return {};
+  const auto table = parts_.mounter.table();
+  if (!table) return table.error();
+  if (is_mounted_for_pods(*table, device_path(volume.group, volume.name))) return {};
+  return unsure_device(volume.group, *name, kOpen);
+}
+
 Status RollbackGuard::make_sure(const std::string& group, const VolumeName& name) {
   const auto lock = lock_volume_group(parts_.locks, group);
   if (!lock) return lock.error();
+  if (auto current = check(group); !current) return current;
   const auto found = lvm_.find_on(group, name);
   if (!found) return found.error();
   if (*found && (*found)->open) return Error(ErrorCode::kBusy, "it is open and mounted for no pod");

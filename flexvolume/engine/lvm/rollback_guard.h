@@ -41,6 +41,9 @@ class RollbackGuard {
   // Where there is one alone, its word is enough, and it is read without a child: whoever restores
   // a group's metadata writes them there as well.
   Status check_mount(const std::string& group, const VolumeName& name);
+  // Before the table of a volume's device is changed by somebody who has checked the group:
+  // kOutdated where it is such a device, and open.
+  Status check_open(const LogicalVolume& volume) const;
   // The same for a look, which waits for nobody: while the group is being changed there is nothing
   // to say of it, and whoever changes it has checked it.
   Status look(const std::string& group);

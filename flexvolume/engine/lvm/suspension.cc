@@ -216,7 +216,10 @@ Status Resumer::resume_with_live_tables(const Error& why,
 // A pool comes first: to refresh a volume on a pool that is suspended waits for the pool.
 Status Resumer::finish_found(const LogicalVolume& volume) {
   const std::string what = concat("logical volume ", volume.group, '/', volume.name);
-  if (auto current = RollbackGuard(parts_).check(volume.group, volume.name); !current)
+  RollbackGuard guard(parts_);
+  auto current = guard.check(volume.group, volume.name);
+  if (current) current = guard.check_open(volume);
+  if (!current)
     return current.error().code() != ErrorCode::kOutdated
                ? current
                : resume_with_live_tables(current.error(), [&](const MapperRow& row) {

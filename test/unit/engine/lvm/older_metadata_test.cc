@@ -202,7 +202,14 @@ TEST_CASE_FIXTURE(Fixture, "it is not used before, whatever keeps LVM from that"
   fake.failing = "lvchange";
   const auto removal = engine.remove(spec);
   REQUIRE_FALSE(removal.ok());
+  CHECK(removal.error().code() == ErrorCode::kOutdated);
   CHECK(count("blkdiscard") == 0);
+  fake.failing.clear();
+  fake.volumes[key].open = true;  // somebody looks at it
+  CHECK(mount(spec).error().code() == ErrorCode::kOutdated);
+  CHECK(engine.grow(spec, kLarger).error().code() == ErrorCode::kOutdated);
+  CHECK(count("lvextend") == 0);
+  fake.volumes[key].open = false;
   CHECK(fake.mounts.empty());
   fake.failing.clear();
   CHECK(mount(spec).ok());
