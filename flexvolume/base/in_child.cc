@@ -26,7 +26,7 @@ void close_above(int last) {
 
 // With all signals blocked: none that its parent handles is for it, and SIGKILL ends it all the
 // same.
-[[noreturn]] void run_child(const std::function<void(const Say&)>& work, int writing, int lock) {
+[[noreturn]] void run_child(const std::function<void(const Write&)>& work, int writing, int lock) {
   // Neither is below what it is copied over: this project's programs have their standard streams.
   if (::dup2(writing, STDIN_FILENO) != STDIN_FILENO) ::_exit(1);
   if (::dup2(lock, STDOUT_FILENO) != STDOUT_FILENO) ::_exit(1);
@@ -60,8 +60,8 @@ Status read_all(int fd, Clock::time_point end, std::string& into) {
 
 }  // namespace
 
-Told in_child(const FileLock& lock, const std::function<void(const Say&)>& work,
-              std::chrono::milliseconds deadline) {
+ChildOutput in_child(const FileLock& lock, const std::function<void(const Write&)>& work,
+                     std::chrono::milliseconds deadline) {
   reap_left_behind();
   auto pipe = make_pipe();
   if (!pipe) return {{}, pipe.error()};
@@ -75,15 +75,15 @@ Told in_child(const FileLock& lock, const std::function<void(const Say&)>& work,
   if (pid < 0) return {{}, Error::from_errno(errno, "starting a child")};
   Child child(pid);
   pipe->writing.reset();
-  Told told;
-  told.ended = read_all(pipe->reading.get(), end, told.text);
-  if (!told.ended) {
+  ChildOutput output;
+  output.ended = read_all(pipe->reading.get(), end, output.text);
+  if (!output.ended) {
     child.kill_and_reap(kPatience);
-    return told;
+    return output;
   }
   child.reap(0);
-  if (child.status() != 0) told.ended = Error(ErrorCode::kFailed, "the child crashed");
-  return told;
+  if (child.status() != 0) output.ended = Error(ErrorCode::kFailed, "the child crashed");
+  return output;
 }
 
 }  // namespace flexlocal

@@ -12,17 +12,17 @@
 namespace flexlocal {
 
 // What a child has said, also one that did not come to its end.
-struct Told {
+struct ChildOutput {
   std::string text;
   Status ended;
 };
-using Say = std::function<void(std::string_view)>;
+using Write = std::function<void(std::string_view)>;
 
 // Does `work` in a child process (fork(2)) and returns what it said. It changes nothing here, and
 // has no descriptor of its parent's but that of `lock`, which it holds as long as it lives.
 // kDeadline where it takes longer, and the child is killed, or left behind where even that has to
 // wait; kFailed where it crashed.
-Told in_child(const FileLock& lock, const std::function<void(const Say&)>& work,
-              std::chrono::milliseconds deadline);
+ChildOutput in_child(const FileLock& lock, const std::function<void(const Write&)>& work,
+                     std::chrono::milliseconds deadline);
 
 }  // namespace flexlocal

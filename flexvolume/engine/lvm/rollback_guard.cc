@@ -24,15 +24,15 @@ struct DiskHeads {
 };
 
 // A line for each, as soon as it is read: the next disk may not answer.
-void tell_heads(const BackendParts& parts, const std::string& group,
-                const std::vector<std::string>& disks, const Say& say) {
+void write_heads(const BackendParts& parts, const std::string& group,
+                 const std::vector<std::string>& disks, const Write& write) {
   for (const std::string& disk : disks) {
     const auto head = read_metadata_head(parts.devices, disk);
     const bool ours = head && *head && (*head)->group == group;
     JsonWriter json;
     json.begin_object().key("in_doubt").boolean(!head || (*head && !ours));
     if (ours) add_head(json, **head);
-    say(concat(json.end_object().take(), '\n'));
+    write(concat(json.end_object().take(), '\n'));
   }
 }
 
@@ -47,9 +47,9 @@ DiskHeads parse_heads(std::string_view text, const std::string& group) {
       all.in_doubt = true;
       continue;
     }
-    const JsonView told = document->root();
-    all.in_doubt = all.in_doubt || told["in_doubt"].boolean().value_or(true);
-    if (auto head = head_in(told, group)) all.heads.push_back(std::move(*head));
+    const JsonView object = document->root();
+    all.in_doubt = all.in_doubt || object["in_doubt"].boolean().value_or(true);
+    if (auto head = head_in(object, group)) all.heads.push_back(std::move(*head));
   }
   return all;
 }
@@ -58,15 +58,15 @@ DiskHeads parse_heads(std::string_view text, const std::string& group) {
 DiskHeads heads_of(const BackendParts& parts, const std::string& group,
                    const std::vector<std::string>& disks) {
   const auto lock = lock_disks(parts.locks, group, disks);
-  Told told{{}, lock ? Status() : lock.error()};
+  ChildOutput output{{}, lock ? Status() : lock.error()};
   if (lock)
-    told = in_child(
-        *lock, [&](const Say& say) { tell_heads(parts, group, disks, say); }, kReadDeadline);
-  DiskHeads all = parse_heads(told.text, group);
-  if (!told.ended)
-    all.complete =
-        told.ended.error().context(concat("reading LVM's metadata on the disks of volume group \"",
-                                          group, "\", one of which may not answer"));
+    output = in_child(
+        *lock, [&](const Write& write) { write_heads(parts, group, disks, write); }, kReadDeadline);
+  DiskHeads all = parse_heads(output.text, group);
+  if (!output.ended)
+    all.complete = output.ended.error().context(
+        concat("reading LVM's metadata on the disks of volume group \"", group,
+               "\", one of which may not answer"));
   return all;
 }
 

@@ -65,11 +65,11 @@ Result<std::string> kubelet_dir_of(std::string_view folder) {
 
 bool is_mounted_for_pods(const std::vector<MountEntry>& table, std::string_view device) {
   return std::any_of(table.begin(), table.end(), [&](const MountEntry& entry) {
+    // First, since a host has thousands of mounts.
+    if (entry.source != device) return false;
     const std::string_view point = entry.mount_point;
-    const bool ours =
-        (point.starts_with(kPoolFolder) && point.substr(kPoolFolder.size(), 1) == "/") ||
-        parse_volume_folder(point);
-    return ours && entry.source == device;
+    return (point.starts_with(kPoolFolder) && point.substr(kPoolFolder.size(), 1) == "/") ||
+           parse_volume_folder(point).has_value();
   });
 }
 

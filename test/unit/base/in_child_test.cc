@@ -37,59 +37,59 @@ struct Fixture {
 
 TEST_CASE_FIXTURE(Fixture, "work in a child says what it said, and changes nothing here") {
   int changed = 0;
-  const Told told = in_child(
+  const ChildOutput output = in_child(
       *lock,
-      [&](const Say& say) {
+      [&](const Write& write) {
         changed = 1;
-        say(std::string(100'000, 'x'));
+        write(std::string(100'000, 'x'));
       },
       seconds(20));
-  CHECK(told.ended.ok());
-  CHECK(told.text == std::string(100'000, 'x'));
+  CHECK(output.ended.ok());
+  CHECK(output.text == std::string(100'000, 'x'));
   CHECK(changed == 0);
   CHECK_FALSE(has_children());
 }
 
 TEST_CASE_FIXTURE(Fixture, "work that does not end is given up, and what it had said is not lost") {
   const auto start = std::chrono::steady_clock::now();
-  const Told told = in_child(
+  const ChildOutput output = in_child(
       *lock,
-      [](const Say& say) {
-        say("one");
+      [](const Write& write) {
+        write("one");
         for (;;) ::pause();
       },
       seconds(1));
-  REQUIRE_FALSE(told.ended.ok());
-  CHECK(told.ended.error().code() == ErrorCode::kDeadline);
-  CHECK(told.text == "one");
+  REQUIRE_FALSE(output.ended.ok());
+  CHECK(output.ended.error().code() == ErrorCode::kDeadline);
+  CHECK(output.text == "one");
   CHECK(std::chrono::steady_clock::now() - start < seconds(20));
   CHECK_FALSE(has_children());
 }
 
 TEST_CASE_FIXTURE(Fixture, "a child that crashes says so") {
-  const Told told = in_child(
-      *lock, [](const Say&) { ::_exit(3); }, seconds(20));
-  REQUIRE_FALSE(told.ended.ok());
-  CHECK(told.ended.error().code() == ErrorCode::kFailed);
+  const ChildOutput output = in_child(
+      *lock, [](const Write&) { ::_exit(3); }, seconds(20));
+  REQUIRE_FALSE(output.ended.ok());
+  CHECK(output.ended.error().code() == ErrorCode::kFailed);
 }
 
 TEST_CASE_FIXTURE(Fixture, "a child has none of its parent's locks but the one that it is given") {
   const auto other = FileLock::acquire(folder.path("other"), seconds(20));
   REQUIRE(other.ok());
-  const Told told = in_child(
+  const ChildOutput output = in_child(
       *lock,
-      [](const Say& say) {
+      [](const Write& write) {
         std::set<std::string> open;
         for (const auto& fd : std::filesystem::directory_iterator("/proc/self/fd"))
           open.insert(std::filesystem::read_symlink(fd.path()).filename().string());
-        for (const std::string& name : open) say(name + ' ');
+        for (const std::string& name : open) write(name + ' ');
       },
       seconds(20));
-  REQUIRE(told.ended.ok());
-  CHECK(told.text.find("lock ") != std::string::npos);
-  CHECK(told.text.find("other") == std::string::npos);
+  REQUIRE(output.ended.ok());
+  CHECK(output.text.find("lock ") != std::string::npos);
+  CHECK(output.text.find("other") == std::string::npos);
   // Besides, the pipe, and the folder that is read here.
-  CHECK(std::count(told.text.begin(), told.text.end(), ' ') == 3);
+  CHECK(std::count(output.text.begin(), output.text.end(), ' ') == 3);
 }
 
 // A killed process is there until its tracer has looked (man ptrace), as one is there that waits
@@ -109,7 +109,7 @@ TEST_CASE_FIXTURE(Fixture, "a child has none of its parent's locks but the one t
 
 TEST_CASE_FIXTURE(Fixture, "what cannot be killed keeps its lock, and is reaped at its end") {
   const std::string go_on = folder.path("go-on");
-  const auto work = [&](const Say&) { wait_traced(go_on); };
+  const auto work = [&](const Write&) { wait_traced(go_on); };
   const auto begin = std::chrono::steady_clock::now();
   // A slow machine may not have traced it by then.
   while (!has_children() && std::chrono::steady_clock::now() - begin < seconds(60))
