@@ -115,6 +115,17 @@ look_at_it() {
   umount /run/sub
 }
 
+@test "an administrator's snapshot with a name like that of a pool's volume is no sign of them" {
+  volume_name 1 && mount_volume "$name" && expect_success
+  # Its device is as large as the volume, and LVM says the 64 MiB that it may change.
+  lvcreate -qq -y -s -L 64M -n flexlocal-default-snap "$group/$name"
+  volume_name 2
+  mount_volume "$name" pod-2 && expect_success
+  engine_call inventory && expect_success
+  [[ $answer != *"are older"* ]] || fail "$answer"
+  lvremove -qq -y "$group/flexlocal-default-snap"
+}
+
 @test "nothing is made, grown or removed in the group of a volume that LVM knows as a smaller one" {
   volume_name 2 && mount_volume "$name" pod-2 && expect_success
   other=$name other_options=$options

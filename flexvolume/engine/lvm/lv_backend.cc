@@ -310,7 +310,7 @@ Status LvBackend::settle(const Inventory& inventory, const NodeConfig& config) {
     const bool outdated = inventory.outdated.contains(volume.group);
     const auto restored = outdated ? Status() : settle_volume(volume);
     tell(resumer.mend_size(volume));
-    const auto settled = restored ? complete_growth(volume) : restored;
+    const auto settled = restored && !outdated ? complete_growth(volume) : restored;
     if (!settled)
       all.note(settled.error().context(concat("settling ", volume.group, '/', volume.name)));
   }

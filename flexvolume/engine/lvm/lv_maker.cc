@@ -175,7 +175,8 @@ Status LvMaker::explain_failed_create(const Error& error) {
   if (auto looked = look_up(); !looked) return error;
   if (now_.lv != LvState::kAbsent) return {};
   const std::string doing = concat("cannot create volume ", spec_.name.text());
-  if (spec_.backend == Backend::kThin) return error.context(doing);
+  if (spec_.backend == Backend::kThin || error.code() == ErrorCode::kOutdated)
+    return error.context(doing);
   return explain_lack(parts_.lvm, spec_.pool, pool_, spec_.size, Bytes(0), error).context(doing);
 }
 

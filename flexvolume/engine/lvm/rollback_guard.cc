@@ -83,6 +83,9 @@ MetadataHead unread_head(const GroupDisks& found, const MetadataHead& seen) {
   return {seen.group, found.group_uuid, found.seqno, seen.checksum};
 }
 
+// Of a group whose metadata were never seen but as older ones. No metadata are these.
+GroupMemory unseen(const std::string& group) { return {{group, {}, 0, 0}, {}, {}}; }
+
 bool is_unsure(const GroupMemory& memory, const VolumeName& name) {
   return std::find(memory.unsure.begin(), memory.unsure.end(), name.text()) != memory.unsure.end();
 }
@@ -163,7 +166,8 @@ Status RollbackGuard::check_devices(const std::string& group,
 }
 
 // What is left of another group of that name is none of this one's: a device's uuid begins with its
-// group's.
+// group's. An administrator's snapshot may have a name like those of ours, and none of our tags:
+// its device is as large as its origin, and LVM's size of it is that of what has changed since.
 Status RollbackGuard::compare_devices(const std::string& group,
                                       const std::optional<MetadataHead>& now,
                                       std::string_view mended) {
@@ -190,7 +194,7 @@ Status RollbackGuard::compare_devices(const std::string& group,
     if (found == known->end())
       return older_metadata(concat("LVM does not know ", volume, ", and its device is there"),
                             group);
-    if (found->size < size)
+    if (found->owned && found->size < size)
       return older_metadata(
           concat(volume, " runs with ", size.count(), " bytes, and LVM says ", found->size.count()),
           group);
@@ -219,8 +223,8 @@ void RollbackGuard::doubt_devices(const std::string& group, GroupMemory memory) 
 Status RollbackGuard::check(const std::string& group, std::string_view mended) {
   const auto seen = recall(group);
   const auto current = compare(group, seen, mended);
-  if (!current && current.error().code() == ErrorCode::kOutdated && seen)
-    doubt_devices(group, *seen);
+  if (!current && current.error().code() == ErrorCode::kOutdated)
+    doubt_devices(group, seen.value_or(unseen(group)));
   return current;
 }
 

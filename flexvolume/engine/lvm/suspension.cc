@@ -286,10 +286,22 @@ Status Resumer::finish_volumes(const std::string& group, const Rows& rows) {
   FirstFailure all;
   for (const LogicalVolume& volume : *volumes) {
     if (!volume.owned || !is_volume_unfinished(rows, volume)) continue;
-    const auto lock = lock_volume_group(parts_.locks, group);
-    all.note(lock ? finish(volume) : Status(lock.error()));
+    all.note(finish_now(volume));
   }
   return all.status();
+}
+
+// A volume of ours may have grown since it was looked at, and is looked up again under the group's
+// lock. One that a person has renamed nobody else grows.
+Status Resumer::finish_now(const LogicalVolume& volume) {
+  const auto name = VolumeName::parse_any(volume.name);
+  if (!name) {
+    const auto lock = lock_volume_group(parts_.locks, volume.group);
+    return lock ? finish(volume) : Status(lock.error());
+  }
+  const auto finished = finish_if(
+      volume.group, *name, [&](const LogicalVolume& now) { return now.uuid == volume.uuid; });
+  return finished ? Status() : finished.error();
 }
 
 Status Resumer::finish_thin_pool(const Pool& pool, const Rows& rows) {

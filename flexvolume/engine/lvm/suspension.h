@@ -70,6 +70,7 @@ class Resumer {
                                  const std::function<bool(const MapperRow&)>& is_meant);
   Status check_not_cut(const LogicalVolume& volume);
   Result<Bytes> used_of(const std::string& device, bool open) const;
+  Status finish_now(const LogicalVolume& volume);
   Status finish_volumes(const std::string& group, const std::vector<MapperRow>& rows);
   Status finish_thin_pool(const Pool& pool, const std::vector<MapperRow>& rows);
   Status finish_pool_locked(const std::string& group, const std::string& pool);

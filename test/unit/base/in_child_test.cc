@@ -107,7 +107,9 @@ TEST_CASE_FIXTURE(Fixture, "a child has none of its parent's locks but the one t
   for (;;) ::pause();
 }
 
-TEST_CASE_FIXTURE(Fixture, "what cannot be killed keeps its lock, and is reaped at its end") {
+TEST_CASE_FIXTURE(
+    Fixture,
+    "who works on for a child that was killed keeps its lock, and the child is reaped at its end") {
   const std::string go_on = folder.path("go-on");
   const auto work = [&](const Write&) { wait_traced(go_on); };
   const auto begin = std::chrono::steady_clock::now();

@@ -356,6 +356,38 @@ TEST_CASE_FIXTURE(Fixture, "a note that cannot be is as none") {
   CHECK(mount(other).ok());
 }
 
+// It has a size of its own, that of what has changed since, and none of our tags.
+TEST_CASE_FIXTURE(Fixture, "an administrator's snapshot with a name like ours shows nothing") {
+  FakeVolume snapshot;
+  snapshot.uuid = "LVM-vgsnapshot";
+  snapshot.size = kMiB.count();
+  snapshot.device_size = kLarger.count();
+  fake.volumes["data/flexlocal-default-snap"] = snapshot;
+  ++fake.disk.head.seqno;
+  CHECK(engine.inventory()->outdated.empty());
+  CHECK(mount(other).ok());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a device is made what the newer say also where none were seen before") {
+  REQUIRE(mount(other).ok());
+  std::erase_if(fake.mounts, [&](const MountEntry& entry) {
+    return entry.mount_point.find(other.name.text()) != std::string::npos;
+  });
+  go_back();
+  forget_group();
+  REQUIRE_FALSE(engine.inventory()->outdated.empty());
+  bring_newer_back();
+  fake.started.clear();
+  CHECK(mount(other).ok());
+  CHECK(count("lvchange") == 2);
+  const std::size_t mounts = fake.mounts.size();
+  CHECK(engine.unmount(fake.volume_folder(other.name)).ok());
+  fake.started.clear();
+  CHECK(mount(other).ok());
+  CHECK(fake.mounts.size() == mounts);
+  CHECK(fake.started.empty());  // as seen, from then on
+}
+
 TEST_CASE_FIXTURE(Fixture, "what is left of another group of that name is none of this one's") {
   fake.volumes[key].unknown = true;
   fake.disk.head = {"data", "another", 1, 99};

@@ -202,7 +202,7 @@ TEST_CASE_FIXTURE(Fixture,
                   "of a refresh that was killed between its two, the tidying finishes the rest") {
   suspend();
   leave_table();
-  fake.kill_after = 4;  // dmsetup, lvs, dmsetup and lvchange
+  fake.kill_after = 5;  // dmsetup, lvs twice, dmsetup and lvchange
   CHECK_THROWS_AS(static_cast<void>(engine.resume_suspended()), Killed);
   REQUIRE(fake.started.back() == "lvchange");
   CHECK_FALSE(has_committed_table());
