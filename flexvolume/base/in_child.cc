@@ -42,7 +42,10 @@ void close_above(int last) {
 }
 
 // Until the other end is closed.
-Status read_all(int fd, Clock::time_point end, std::string& into) {
+Status read_all(int fd, const ChildDeadlines& deadlines, Clock::time_point begin,
+                std::string& into) {
+  const auto last = begin + deadlines.whole;
+  auto end = std::min(last, begin + deadlines.silence);
   for (;;) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
@@ -54,18 +57,20 @@ Status read_all(int fd, Clock::time_point end, std::string& into) {
     const ssize_t got = ::read(fd, block, sizeof block);
     if (got < 0 && errno != EINTR) return Error::from_errno(errno, "reading from a child");
     if (got == 0) return {};
-    if (got > 0) into.append(block, static_cast<std::size_t>(got));
+    if (got <= 0) continue;
+    into.append(block, static_cast<std::size_t>(got));
+    end = std::min(last, Clock::now() + deadlines.silence);
   }
 }
 
 }  // namespace
 
 ChildOutput in_child(const FileLock& lock, const std::function<void(const Write&)>& work,
-                     std::chrono::milliseconds deadline) {
+                     const ChildDeadlines& deadlines) {
   reap_left_behind();
   auto pipe = make_pipe();
   if (!pipe) return {{}, pipe.error()};
-  const auto end = Clock::now() + deadline;
+  const auto begin = Clock::now();
   pid_t pid = 0;
   {
     const SignalsBlocked blocked;
@@ -76,7 +81,7 @@ ChildOutput in_child(const FileLock& lock, const std::function<void(const Write&
   Child child(pid);
   pipe->writing.reset();
   ChildOutput output;
-  output.ended = read_all(pipe->reading.get(), end, output.text);
+  output.ended = read_all(pipe->reading.get(), deadlines, begin, output.text);
   if (!output.ended) {
     child.kill_and_reap(kPatience);
     return output;

@@ -18,11 +18,16 @@ struct ChildOutput {
 };
 using Write = std::function<void(std::string_view)>;
 
+struct ChildDeadlines {
+  std::chrono::milliseconds silence;  // since its start, or since it has said something
+  std::chrono::milliseconds whole;
+};
+
 // Does `work` in a child process (fork(2)) and returns what it said. It changes nothing here, and
 // has no descriptor of its parent's but that of `lock`, which it holds as long as it lives.
-// kDeadline where it takes longer, and the child is killed, or left behind where even that has to
-// wait; kFailed where it crashed.
+// kDeadline where it says nothing for too long or takes too long in all, and the child is killed,
+// or left behind where even that has to wait; kFailed where it crashed.
 ChildOutput in_child(const FileLock& lock, const std::function<void(const Write&)>& work,
-                     std::chrono::milliseconds deadline);
+                     const ChildDeadlines& deadlines);
 
 }  // namespace flexlocal

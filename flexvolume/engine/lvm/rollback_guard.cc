@@ -13,8 +13,8 @@
 namespace flexlocal::engine {
 namespace {
 
-// More than a disk takes that answers at all.
-constexpr auto kReadDeadline = std::chrono::seconds(10);
+// More than a disk takes that answers at all, and than many that are busy take together.
+constexpr ChildDeadlines kReadDeadlines{std::chrono::seconds(10), std::chrono::seconds(20)};
 
 // What the disks of a group say. In doubt: one cannot be read, or is another group's.
 struct DiskHeads {
@@ -61,7 +61,8 @@ DiskHeads heads_of(const BackendParts& parts, const std::string& group,
   ChildOutput output{{}, lock ? Status() : lock.error()};
   if (lock)
     output = in_child(
-        *lock, [&](const Write& write) { write_heads(parts, group, disks, write); }, kReadDeadline);
+        *lock, [&](const Write& write) { write_heads(parts, group, disks, write); },
+        kReadDeadlines);
   DiskHeads all = parse_heads(output.text, group);
   if (!output.ended)
     all.complete = output.ended.error().context(

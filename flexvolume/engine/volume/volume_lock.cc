@@ -11,7 +11,8 @@ namespace {
 // take its time, though.
 constexpr auto kVolumeDeadline = std::chrono::seconds(90);
 constexpr auto kGroupDeadline = std::chrono::seconds(90);
-constexpr auto kDisksDeadline = std::chrono::seconds(10);
+// Somewhat longer than whoever has it may take: see rollback_guard.cc.
+constexpr auto kDisksDeadline = std::chrono::seconds(21);
 
 // The folder is there from the second call on, so it is made only when it is missed.
 Result<FileLock> acquire(const std::string& folder, const std::string& name,

@@ -25,7 +25,7 @@ Result<FileLock> lock_volume_group(const std::string& folder, const std::string&
 Result<FileLock> try_lock_volume_group(const std::string& folder, const std::string& group);
 
 // Held while the headers of these disks of a group are read, also by a child that waits for one of
-// them for ever: there is no second. kDeadline after 10 s.
+// them for ever: there is no second. kDeadline after 21 s.
 Result<FileLock> lock_disks(const std::string& folder, const std::string& group,
                             const std::vector<std::string>& disks);
 

@@ -30,6 +30,8 @@ bool has_children() {
   return ::waitid(P_ALL, 0, &which, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
 }
 
+constexpr ChildDeadlines kLong{seconds(20), seconds(20)};
+
 struct Fixture {
   TemporaryFolder folder;
   Result<FileLock> lock = FileLock::acquire(folder.path("lock"), seconds(20));
@@ -43,7 +45,7 @@ TEST_CASE_FIXTURE(Fixture, "work in a child says what it said, and changes nothi
         changed = 1;
         write(std::string(100'000, 'x'));
       },
-      seconds(20));
+      kLong);
   CHECK(output.ended.ok());
   CHECK(output.text == std::string(100'000, 'x'));
   CHECK(changed == 0);
@@ -52,13 +54,12 @@ TEST_CASE_FIXTURE(Fixture, "work in a child says what it said, and changes nothi
 
 TEST_CASE_FIXTURE(Fixture, "work that does not end is given up, and what it had said is not lost") {
   const auto start = std::chrono::steady_clock::now();
-  const ChildOutput output = in_child(
-      *lock,
-      [](const Write& write) {
-        write("one");
-        for (;;) ::pause();
-      },
-      seconds(1));
+  const ChildOutput output = in_child(*lock,
+                                      [](const Write& write) {
+                                        write("one");
+                                        for (;;) ::pause();
+                                      },
+                                      {seconds(1), seconds(60)});
   REQUIRE_FALSE(output.ended.ok());
   CHECK(output.ended.error().code() == ErrorCode::kDeadline);
   CHECK(output.text == "one");
@@ -66,9 +67,27 @@ TEST_CASE_FIXTURE(Fixture, "work that does not end is given up, and what it had 
   CHECK_FALSE(has_children());
 }
 
+TEST_CASE_FIXTURE(Fixture, "work has more time as long as it says something, and not for ever") {
+  const auto talk = [](const Write& write, int times) {
+    for (int i = 0; times == 0 || i < times; ++i) {
+      write(".");
+      ::poll(nullptr, 0, 50);
+    }
+  };
+  const ChildOutput long_one =
+      in_child(*lock, [&](const Write& write) { talk(write, 80); }, {seconds(3), seconds(120)});
+  CHECK(long_one.ended.ok());
+  CHECK(long_one.text.size() == 80);
+  const ChildOutput endless =
+      in_child(*lock, [&](const Write& write) { talk(write, 0); }, {seconds(60), seconds(1)});
+  REQUIRE_FALSE(endless.ended.ok());
+  CHECK(endless.ended.error().code() == ErrorCode::kDeadline);
+  CHECK_FALSE(has_children());
+}
+
 TEST_CASE_FIXTURE(Fixture, "a child that crashes says so") {
   const ChildOutput output = in_child(
-      *lock, [](const Write&) { ::_exit(3); }, seconds(20));
+      *lock, [](const Write&) { ::_exit(3); }, kLong);
   REQUIRE_FALSE(output.ended.ok());
   CHECK(output.ended.error().code() == ErrorCode::kFailed);
 }
@@ -84,7 +103,7 @@ TEST_CASE_FIXTURE(Fixture, "a child has none of its parent's locks but the one t
           open.insert(std::filesystem::read_symlink(fd.path()).filename().string());
         for (const std::string& name : open) write(name + ' ');
       },
-      seconds(20));
+      kLong);
   REQUIRE(output.ended.ok());
   CHECK(output.text.find("lock ") != std::string::npos);
   CHECK(output.text.find("other") == std::string::npos);
@@ -115,7 +134,7 @@ TEST_CASE_FIXTURE(
   const auto begin = std::chrono::steady_clock::now();
   // A slow machine may not have traced it by then.
   while (!has_children() && std::chrono::steady_clock::now() - begin < seconds(60))
-    CHECK_FALSE(in_child(*lock, work, milliseconds(500)).ended.ok());
+    CHECK_FALSE(in_child(*lock, work, {milliseconds(500), milliseconds(500)}).ended.ok());
   lock = Error(ErrorCode::kFailed, "let go of here");
   CHECK_FALSE(FileLock::acquire(folder.path("lock"), milliseconds(10)).ok());
   std::ofstream(go_on) << "now";
