@@ -4,10 +4,10 @@
 #include <iostream>
 
 #include "flexvolume/base/program.h"
-#include "provisioner/budget_command.h"
-#include "provisioner/cluster_daemon.h"
-#include "provisioner/node_daemon.h"
-#include "provisioner/options.h"
+#include "provisioner/daemon/budget_command.h"
+#include "provisioner/daemon/cluster_daemon.h"
+#include "provisioner/daemon/command_line.h"
+#include "provisioner/daemon/node_daemon.h"
 
 namespace {
 

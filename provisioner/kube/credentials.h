@@ -22,12 +22,6 @@ struct CredentialSet {
   std::string token;        // without white space around it; empty: none
 };
 
-// What a source holds now, at most 1 MiB; a file that is empty is kInvalid.
-Result<std::string> content_of(const FileOrData& source, std::string_view what);
-
-// Whether it can be part of a header line.
-bool fits_header(std::string_view token);
-
 // What a credential program gave out last; nothing before its first answer.
 using LatestIssue = std::function<std::shared_ptr<const IssuedCredential>()>;
 

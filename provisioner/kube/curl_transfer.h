@@ -5,12 +5,39 @@
 
 #include <array>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "provisioner/kube/credentials.h"
-#include "provisioner/kube/curl_engine.h"
+#include "provisioner/kube/curl_options.h"
+#include "provisioner/kube/http.h"
 #include "provisioner/kube/server_warnings.h"
 
 namespace flexlocal::kube {
+
+class CurlEngine;
+
+// One request on its way: made, started and waited for by one coroutine, in whose frame it lives.
+struct Transfer {
+  Transfer(std::shared_ptr<CurlEngine> by, const HttpRequest& asked, bool streams);
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
+  ~Transfer();  // a request that is still under way is given up
+
+  void finish(std::optional<Error> with);
+
+  std::shared_ptr<CurlEngine> engine;
+  const HttpRequest& request;
+  const bool streaming;
+  asio::steady_timer wake;  // its waiter sets it to the deadline; cancelled when there is news
+  bool done = false;
+  std::optional<Error> failure;
+  HttpResponse response;
+  std::string arrived;  // of a stream's 2xx body: what has not been handed over yet
+
+  struct Handle;
+  std::unique_ptr<Handle> handle;
+};
 
 // What all requests of an engine have in common.
 struct CurlSettings {

@@ -6,7 +6,7 @@
 #include "flexvolume/base/json.h"
 #include "flexvolume/base/text.h"
 #include "provisioner/kube/base64.h"
-#include "provisioner/kube/credentials.h"
+#include "provisioner/kube/credential_text.h"
 #include "provisioner/kube/timestamp.h"
 
 namespace flexlocal::kube {

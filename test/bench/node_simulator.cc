@@ -21,9 +21,9 @@
 #include <vector>
 
 #include "flexvolume/base/text.h"
-#include "provisioner/heartbeat.h"
+#include "provisioner/agent/heartbeat.h"
+#include "provisioner/agent/node_role.h"
 #include "provisioner/kube/curl_http.h"
-#include "provisioner/node_role.h"
 
 namespace flexlocal::provisioner {
 namespace {

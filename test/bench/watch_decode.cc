@@ -19,7 +19,7 @@
 #include "flexvolume/base/text.h"
 #include "provisioner/kube/object_store.h"
 #include "provisioner/kube/watch_intake.h"
-#include "provisioner/objects.h"
+#include "provisioner/objects/objects.h"
 
 namespace flexlocal {
 namespace {

@@ -1,0 +1,65 @@
+#include "provisioner/accounting/room.h"
+
+#include "flexvolume/base/text.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+Error not_here(const Promise& wanted, std::string_view why) {
+  return Error(ErrorCode::kNotFound, concat("pool \"", wanted.pool, "\" ", why));
+}
+
+Error without_backend(const Promise& wanted) {
+  const std::string_view key = wanted.backend == engine::Backend::kLvm ? "volume-group"
+                               : wanted.backend == engine::Backend::kThin
+                                   ? "thin-pool"
+                                   : "quota-path or quota-size";
+  return not_here(wanted, concat("has no ", key, " in this node's node.conf, so that it has no ",
+                                 engine::to_string(wanted.backend), " volumes"));
+}
+
+}  // namespace
+
+bool Demand::has_layout() const {
+  return backend == engine::Backend::kLvm && pool->layout.kind != engine::Layout::Kind::kLinear;
+}
+
+Demand demand_of(const Promise& promise, const engine::Pool& pool, Bytes unit, Bytes held) {
+  const auto cost = [&](Bytes size) { return engine::cost_in(promise.backend, pool, size, unit); };
+  const Bytes more = held.count() == 0 ? cost(promise.size) : cost(promise.size) - cost(held);
+  return {promise.backend, &pool, promise.size - held, more,
+          Bytes(more.count() / engine::disks_needed(pool.layout))};
+}
+
+// Each must find its disks when all the others were made before it.
+bool finds_disks(const Demand& demand, const engine::Space& space, Bytes on_each_disk) {
+  if (!demand.has_layout()) return true;
+  engine::Space left = space;
+  for (Bytes& disk : left.disks) disk = disk - (on_each_disk - demand.most_on_one_disk);
+  return engine::fits_disks(demand.backend, *demand.pool, left, demand.size);
+}
+
+Result<PoolPlace> find_place(const Promise& wanted, const engine::NodeConfig& config) {
+  const auto found = config.pools.find(wanted.pool);
+  if (found == config.pools.end())
+    return Error(ErrorCode::kNotFound, engine::find_pool(config, wanted.pool).error().message());
+  PoolPlace place{found->second, engine::space_id(wanted.backend, wanted.pool, found->second)};
+  if (place.space.empty()) return without_backend(wanted);
+  return place;
+}
+
+Error not_seen(const Promise& wanted, const engine::Pool& pool) {
+  switch (wanted.backend) {
+    case engine::Backend::kLvm:
+      return not_here(
+          wanted, concat("is volume group \"", pool.volume_group, "\", which is not on this node"));
+    case engine::Backend::kThin:
+      return not_here(wanted, concat("is thin pool \"", pool.volume_group, '/', pool.thin_pool,
+                                     "\", which is not to be seen on this node"));
+    case engine::Backend::kQuota:
+      break;
+  }
+  return not_here(wanted, "has no file system with project quotas to be seen on this node");
+}
+
+}  // namespace flexlocal::provisioner

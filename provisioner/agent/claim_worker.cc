@@ -1,0 +1,278 @@
+#include "provisioner/agent/claim_worker.h"
+
+#include <algorithm>
+
+#include "flexvolume/base/text.h"
+#include "provisioner/controller/claims/selected_node_plan.h"
+#include "provisioner/objects/claim_patch.h"
+#include "provisioner/objects/paths.h"
+#include "provisioner/objects/pod_memory.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+// An answer that can only mean that nothing was written.
+bool certainly_refused(ErrorCode code) {
+  return code == ErrorCode::kInvalid || code == ErrorCode::kDenied;
+}
+
+// Whether what was decided for `then` is still what `now` asks for.
+bool asks_the_same(const Claim& now, const Claim& then) {
+  return now.uid == then.uid && now.deleting == then.deleting &&
+         now.selected_node == then.selected_node && now.volume_name == then.volume_name &&
+         now.requested == then.requested;
+}
+
+engine::VolumeSpec spec_for(const Order& order, const Claim& claim, const std::string& cluster_id,
+                            Bytes size) {
+  const ClassParameters& parameters = order.parameters;
+  return {.name = order.name,
+          .cluster_id = cluster_id,
+          .claim_namespace = claim.namespace_name,
+          .pool = parameters.pool,
+          .backend = parameters.backend,
+          .fs_type = parameters.fs_type,
+          .size = size,
+          .on_delete = parameters.on_delete,
+          .limits = parameters.limits,
+          .mount_options = parameters.mount_options,
+          .access_mode = access_mode_of(claim.access_modes)};
+}
+
+}  // namespace
+
+ClaimWorker::ClaimWorker(NodeParts& parts) : parts_(parts) {
+  parts_.volumes.on_change([this](const std::string& name) { look_for_strange(name); });
+}
+
+Task<Status> ClaimWorker::work(const std::string& key) {
+  const Claim* known = parts_.claims.get(key);
+  if (known == nullptr) {
+    parts_.ledger.release(key);
+    co_return Status();
+  }
+  const Claim claim = *known;  // the store may change while we wait
+  const StorageClass* class_known = parts_.classes.get(claim.storage_class);
+  ClaimPlan plan = plan_claim(claim, class_known, has_volume(claim), parts_.node.name);
+  if (!std::holds_alternative<Order>(plan)) parts_.ledger.release(key);
+  if (std::holds_alternative<LeaveAlone>(plan)) co_return Status();
+  if (const auto* refusal = std::get_if<Refuse>(&plan)) {
+    parts_.work.provision.failed({claim.storage_class, ""});
+    say(claim, kube::EventType::kWarning, "ProvisioningFailed", refusal->why);
+    co_return Error(ErrorCode::kInvalid, refusal->why);
+  }
+  const StorageClass storage_class = *class_known;
+  Order& order = std::get<Order>(plan);
+  const auto began = parts_.clock.now();
+  auto provisioned = co_await take_size(claim, order);
+  if (provisioned)
+    provisioned = co_await provision(claim, storage_class, order);
+  else
+    provisioned = no_size(claim, provisioned.error());
+  count(claim, order, provisioned, began);
+  co_return provisioned;
+}
+
+// What the class leaves to the memory of the pod.
+Task<Status> ClaimWorker::take_size(const Claim& claim, Order& order) {
+  const ClassParameters& parameters = order.parameters;
+  if (parameters.size_from != SizeFrom::kPodMemory) co_return Status();
+  const auto memory = co_await memory_of_first_pod(parts_.api, claim.namespace_name, claim.name);
+  if (!memory && memory.error().code() == ErrorCode::kDenied)
+    co_return Error(ErrorCode::kDenied,
+                    "sizeFrom podMemory needs leave to read pods, which this daemon does not have: "
+                    "kubectl apply -f examples/install/read-pods.yaml");
+  if (!memory) co_return memory.error().context("sizeFrom podMemory");
+  const Ratio ratio = parameters.disk_per_ram.value_or(parts_.budget.disk_per_ram);
+  order.requested = std::max(order.requested, disk_for(*memory, ratio));
+  co_return Status();
+}
+
+Status ClaimWorker::no_size(const Claim& claim, const Error& why) {
+  if (!claim.marked) return {};
+  if (why.code() != ErrorCode::kCancelled)
+    say(claim, kube::EventType::kWarning, "ProvisioningFailed", why.message());
+  return why;
+}
+
+// Before the claim is marked, nobody has looked for a volume that would do.
+bool ClaimWorker::has_volume(const Claim& claim) const {
+  if (parts_.volumes.get(concat("pvc-", claim.uid)) != nullptr) return true;
+  return !claim.marked && std::any_of(strange_.begin(), strange_.end(), [&](const auto& name) {
+    const Volume* const volume = parts_.volumes.get(name);
+    return volume != nullptr && is_meant_for(*volume, claim);
+  });
+}
+
+void ClaimWorker::look_for_strange(const std::string& name) {
+  const Volume* const volume = parts_.volumes.get(name);
+  if (volume != nullptr && name != concat("pvc-", volume->claim_uid))
+    strange_.insert(name);
+  else
+    strange_.erase(name);
+}
+
+// A claim that was handed back is one that could not be provisioned; a conflict is neither, and one
+// that waits for its mark is not decided yet.
+void ClaimWorker::count(const Claim& claim, const Order& order, const Status& provisioned,
+                        Clock::Instant began) {
+  WorkCounters& counters = parts_.work.provision;
+  if (provisioned && parts_.volumes.get(order.name.text()) != nullptr)
+    counters.succeeded({claim.storage_class, ""}, parts_.clock.now() - began);
+  else if (provisioned ? claim.marked
+                       : provisioned.error().code() != ErrorCode::kConflict &&
+                             provisioned.error().code() != ErrorCode::kCancelled)
+    counters.failed({claim.storage_class, ""});
+}
+
+// kNoSpace and kNotFound: not here. Two looks: what others freed in the last seconds counts.
+Task<Result<Bytes>> ClaimWorker::find_room(const Claim& claim, const Order& order) {
+  Result<Bytes> size = Error(ErrorCode::kUnavailable, "not looked yet");
+  const Promise wanted = promise_of(order);
+  for (const bool anew : {false, true}) {
+    auto refreshed = co_await parts_.ledger.refresh(anew);
+    if (!refreshed) co_return refreshed.error().context("looking at this node's disks");
+    const auto room = parts_.ledger.room(wanted, claim.key());
+    size = room ? fit(order, parts_.node.name, *room) : room.error();
+    if (size)
+      if (auto kept = keep_in_budget(claim, order, *size); !kept) size = kept.error();
+    if (size) break;
+  }
+  co_return size;
+}
+
+Status ClaimWorker::keep_in_budget(const Claim& claim, const Order& order, Bytes size) const {
+  const ClassParameters& parameters = order.parameters;
+  if (!parts_.budget.limit(parameters.disk_per_ram)) return {};
+  const Bytes given = parts_.ledger.given(parameters.pool, order.name.text(), claim.key());
+  return keep_budget(order, parts_.node.name, {parts_.budget, parameters.disk_per_ram, given},
+                     size);
+}
+
+Task<Status> ClaimWorker::provision(const Claim& claim, const StorageClass& storage_class,
+                                    const Order& order) {
+  auto size = co_await find_room(claim, order);
+  if (!size) {
+    const bool elsewhere =
+        size.error().code() == ErrorCode::kNoSpace || size.error().code() == ErrorCode::kNotFound;
+    if (!elsewhere) co_return size.error();
+    // A claim that goes from node to node where no node has a key would say the wrong thing.
+    if (auto ready = parts_.grants.refresh(); !ready) co_return no_grant(claim, ready.error());
+    parts_.ledger.release(claim.key());
+    if (!claim.marked) co_return Status();
+    auto handed = co_await hand_back(claim, size.error().message());
+    co_return handed;
+  }
+  // The disks may have taken seconds to answer. A claim that has changed meanwhile comes again by
+  // itself: whatever changed it has put it into the queue.
+  const Claim* now = parts_.claims.get(claim.key());
+  if (now == nullptr || !asks_the_same(*now, claim)) {
+    parts_.ledger.release(claim.key());
+    co_return Status();
+  }
+  // Nothing may be awaited between the look at the room and this: see Ledger.
+  const engine::VolumeSpec spec = spec_for(order, claim, parts_.cluster_id, *size);
+  const auto grant = parts_.grants.sign(spec);
+  if (!grant) co_return no_grant(claim, grant.error());
+  parts_.ledger.reserve(claim.key(), spec);
+  auto created = co_await create(claim, storage_class, spec, *grant);
+  co_return created;
+}
+
+Task<Status> ClaimWorker::create(const Claim& claim, const StorageClass& storage_class,
+                                 const engine::VolumeSpec& spec, const std::string& grant) {
+  // Before the object: a pod may be here the moment that it is.
+  auto promised = co_await parts_.storage.promise(spec);
+  if (!promised) {
+    parts_.ledger.release(claim.key());
+    const Error error = promised.error().context("promising the volume on this node");
+    say(claim, kube::EventType::kWarning, "ProvisioningFailed", error.message());
+    co_return error;
+  }
+  const std::string path = volumes_path();
+  const std::string body = volume_json(spec, grant, claim, storage_class, parts_.node);
+  auto answer = co_await parts_.api.create(path, body);
+  if (!answer && answer.error().code() == ErrorCode::kExists) {
+    auto adopted = co_await adopt(claim, spec);
+    co_return adopted;
+  }
+  if (!answer) {
+    if (certainly_refused(answer.error().code())) co_await take_back_promise(claim, spec);
+    const Error error = answer.error().context("creating the PersistentVolume");
+    say(claim, kube::EventType::kWarning, "ProvisioningFailed", error.message());
+    co_return error;
+  }
+  parts_.volumes.put(answer->root());
+  parts_.ledger.release(claim.key());
+  parts_.log.info("volume provisioned", {{"namespace", claim.namespace_name},
+                                         {"claim", claim.name},
+                                         {"volume", spec.name.text()},
+                                         {"pool", spec.pool},
+                                         {"backend", engine::to_string(spec.backend)},
+                                         {"size", to_string(spec.size)}});
+  say(claim, kube::EventType::kNormal, "ProvisioningSucceeded",
+      concat("volume ", spec.name.text(), " of ", to_string(spec.size), " in pool \"", spec.pool,
+             "\" on node ", parts_.node.name));
+  co_return Status();
+}
+
+Task<void> ClaimWorker::take_back_promise(const Claim& claim, const engine::VolumeSpec& spec) {
+  parts_.ledger.release(claim.key());
+  const engine::PromisedVolume promised{spec.name, spec.cluster_id};
+  auto withdrawn = co_await parts_.storage.withdraw(promised);
+  if (!withdrawn)
+    parts_.log.warning("the promise of a volume that was not made stays on this node",
+                       {{"volume", spec.name.text()}, {"error", withdrawn.error().message()}});
+}
+
+// There already: most often an earlier try of ours whose answer was lost. Whether it is, is asked.
+Task<Status> ClaimWorker::adopt(const Claim& claim, const engine::VolumeSpec& spec) {
+  const std::string path = volume_path(spec.name.text());
+  auto answer = co_await parts_.api.get(path);
+  if (!answer) co_return answer.error().context("reading the PersistentVolume that exists already");
+  // Ours or not, from here on it is known what there is; nothing is awaited before it is taken in.
+  parts_.ledger.release(claim.key());
+  const auto volume = decode_volume(answer->root());
+  if (volume && volume->claim_uid == claim.uid && volume->node == parts_.node.name &&
+      !volume->deleting) {
+    parts_.volumes.put(answer->root());
+    co_return Status();
+  }
+  co_await take_back_promise(claim, spec);
+  const Error error(ErrorCode::kExists, concat("PersistentVolume ", spec.name.text(),
+                                               " exists already and is not this "
+                                               "claim's on node ",
+                                               parts_.node.name));
+  say(claim, kube::EventType::kWarning, "ProvisioningFailed", error.message());
+  co_return error;
+}
+
+// Without selected-node the scheduler's PreBind fails at once and it looks again; with it, only
+// this node would be considered, for ten minutes (pkg/controller/volume/scheduling).
+Task<Status> ClaimWorker::hand_back(const Claim& claim, const std::string& why) {
+  say(claim, kube::EventType::kWarning, "ProvisioningFailed", why);
+  const std::string body = patch_without_selected_node(claim);
+  const std::string path = claim_path(claim);
+  auto answer = co_await parts_.api.merge_patch(path, body);
+  if (!answer && answer.error().code() == ErrorCode::kNotFound) co_return Status();
+  if (!answer) co_return answer.error().context("handing the claim back");
+  parts_.log.info("claim handed back", {{"namespace", claim.namespace_name},
+                                        {"claim", claim.name},
+                                        {"volume", concat("pvc-", claim.uid)},
+                                        {"why", why}});
+  co_return Status();
+}
+
+// Whatever was reserved by a try whose answer was lost stays so: that volume may be there.
+Status ClaimWorker::no_grant(const Claim& claim, const Error& why) {
+  if (!claim.marked) return {};
+  say(claim, kube::EventType::kWarning, "ProvisioningFailed", why.message());
+  return why;
+}
+
+void ClaimWorker::say(const Claim& claim, kube::EventType type, std::string_view reason,
+                      const std::string& message) {
+  parts_.events.record({reference_to(claim), type, std::string(reason), message});
+}
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,57 @@
+#include "provisioner/agent/heartbeat.h"
+
+#include "provisioner/kube/backoff.h"
+
+namespace flexlocal::provisioner {
+
+Task<void> Heartbeat::run() {
+  unsigned unsettled = 0;
+  for (;;) {
+    const NodeReport report = report_();
+    const Status beaten = co_await beat(report);
+    tell(beaten);
+    // What is to be told soon: that the daemon is ready after all.
+    const bool settled = beaten.ok() && report.trouble.empty();
+    unsettled = settled ? 0 : unsettled + 1;
+    const auto pause =
+        settled ? options_.interval
+                : kube::backoff_delay({options_.shortest, options_.interval}, unsettled - 1);
+    const Status slept = co_await kube::sleep_for(pause);
+    if (!slept) co_return;
+  }
+}
+
+Task<Status> Heartbeat::beat(const NodeReport& report) {
+  if (next_ == Next::kRead) {
+    const auto read = co_await lease_.read();
+    if (!read && read.error().code() != ErrorCode::kNotFound) co_return read.error();
+    known_ = read ? *read : kube::Lease{};
+    next_ = read ? Next::kUpdate : Next::kCreate;
+  }
+  kube::Lease lease = known_;
+  write_heartbeat(options_.node, options_.node_uid, report, clock_.wall(), lease);
+  Result<kube::Lease> written = kube::cancelled_error();
+  if (next_ == Next::kCreate)
+    written = co_await lease_.create(lease);
+  else
+    written = co_await lease_.update(lease);
+  next_ = written ? Next::kUpdate : Next::kRead;
+  if (!written) co_return written.error();
+  known_ = *written;
+  co_return Status();
+}
+
+// By its code: the texts of a read and of a write that find no server differ.
+void Heartbeat::tell(const Status& beaten) {
+  if (beaten) return told_.reset();
+  const ErrorCode code = beaten.error().code();
+  // There is one already, or somebody changed it: it is read at once.
+  if (code == ErrorCode::kExists || code == ErrorCode::kConflict || code == ErrorCode::kCancelled ||
+      code == told_)
+    return;
+  told_ = code;
+  log_.warning("the node's Lease could not be renewed",
+               {{"lease", lease_.name()}, {"error", beaten.error().message()}});
+}
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,58 @@
+// The node daemon's sign of life: a Lease that is renewed as long as it runs.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "flexvolume/base/log.h"
+#include "provisioner/objects/heartbeat_record.h"
+
+namespace flexlocal::provisioner {
+
+using kube::Task;
+
+struct HeartbeatOptions {
+  std::string namespace_name;
+  std::string node;
+  std::string node_uid;
+  std::chrono::nanoseconds interval = kHeartbeatInterval;
+  // Not yet ready, or after a failure: the first pause, which doubles up to the interval.
+  std::chrono::nanoseconds shortest = std::chrono::seconds(1);
+};
+
+// One request a beat: an update with the version that is known. After a failure, and a conflict is
+// one, the next beat reads first.
+class Heartbeat {
+ public:
+  using Report = std::function<NodeReport()>;
+
+  // `api`: one whose limit the daemon's other requests do not use up.
+  Heartbeat(kube::ApiClient& api, const Clock& clock, Log& log, HeartbeatOptions options,
+            Report report)
+      : clock_(clock),
+        log_(log),
+        options_(std::move(options)),
+        report_(std::move(report)),
+        lease_(api, options_.namespace_name, heartbeat_name(options_.node)) {}
+
+  // Beats until its task is told to stop. Failures are logged once each and tried again.
+  Task<void> run();
+
+ private:
+  enum class Next { kCreate, kRead, kUpdate };
+
+  Task<Status> beat(const NodeReport& report);
+  void tell(const Status& beaten);
+
+  const Clock& clock_;
+  Log& log_;
+  HeartbeatOptions options_;
+  Report report_;
+  kube::LeaseClient lease_;
+  kube::Lease known_;
+  Next next_ = Next::kCreate;
+  std::optional<ErrorCode> told_;
+};
+
+}  // namespace flexlocal::provisioner

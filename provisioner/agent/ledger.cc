@@ -1,0 +1,83 @@
+#include "provisioner/agent/ledger.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+// Only what others do to the disks makes it grow stale: our own volumes are counted.
+constexpr auto kFresh = std::chrono::seconds(10);
+
+Promise promise_of(const engine::VolumeSpec& spec) {
+  return {spec.name.text(), spec.backend, spec.pool, spec.size};
+}
+
+// The size among its options stays the first one for ever. Its capacity is not asked: the expand
+// controller raises that to whatever a claim asks for, whether there is room or not.
+Promise promise_of(const engine::VolumeSpec& spec, const Volume& volume) {
+  Promise promise = promise_of(spec);
+  if (const auto granted = parse_quantity(volume.granted); granted && *granted > promise.size)
+    promise.size = *granted;
+  return promise;
+}
+
+}  // namespace
+
+Ledger::Ledger(Storage& storage, const engine::NodeConfig& config, kube::Informer<Volume>& volumes,
+               const Clock& clock, std::string node)
+    : storage_(storage),
+      volumes_(volumes),
+      clock_(clock),
+      node_(std::move(node)),
+      accounts_(config) {
+  volumes.on_change([this](const std::string& volume) { count(volume); });
+}
+
+Task<Status> Ledger::refresh(bool anew) {
+  if (!anew && is_current() && clock_.now() - taken_ < kFresh) co_return Status();
+  const auto asked = clock_.now();
+  const std::uint64_t look = ++begun_;
+  auto inventory = co_await storage_.inventory();
+  if (!inventory) {
+    trouble_ = inventory.error();
+    co_return inventory.error();
+  }
+  trouble_.reset();
+  if (inventory_ && shown_ > look) co_return Status();  // several looks may be under way
+  outdated_.reset();
+  inventory_ = std::move(*inventory);
+  accounts_.see(*inventory_);
+  taken_ = asked;
+  shown_ = look;
+  co_return Status();
+}
+
+const engine::Inventory* Ledger::last_seen() const {
+  if (inventory_) return &*inventory_;
+  return outdated_ ? &*outdated_ : nullptr;
+}
+
+Result<PoolRoom> Ledger::room(const Promise& wanted, const std::string& claim) const {
+  if (!inventory_) return Error(ErrorCode::kUnavailable, "the disks have not been looked at yet");
+  return accounts_.room(wanted, claim);
+}
+
+void Ledger::reserve(const std::string& claim, const engine::VolumeSpec& spec) {
+  reserve(claim, promise_of(spec));
+}
+
+// One that does not say enough promises nothing.
+void Ledger::count(const std::string& volume) {
+  const auto counted = counted_.find(volume);
+  const Volume* const known = volumes_.get(volume);
+  const bool here = known != nullptr && known->node == node_;
+  if (here && counted != counted_.end() && counted->second.is_of(*known)) return;
+  const auto spec = here ? spec_of(*known) : Error(ErrorCode::kNotFound, "not of this node");
+  if (spec) {
+    accounts_.promise(promise_of(*spec, *known));
+    counted_.insert_or_assign(volume, Counted{known->uid, known->claim_uid, known->granted});
+  } else if (counted != counted_.end()) {
+    accounts_.forget_promise(volume);
+    counted_.erase(counted);
+  }
+}
+
+}  // namespace flexlocal::provisioner

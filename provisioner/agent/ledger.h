@@ -1,0 +1,97 @@
+// What this node's pools have given away: the daemon's one place for it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "flexvolume/base/clock.h"
+#include "provisioner/accounting/accounts.h"
+#include "provisioner/agent/storage.h"
+#include "provisioner/kube/informer.h"
+#include "provisioner/objects/objects.h"
+
+namespace flexlocal::provisioner {
+
+// Tasks may ask at once; between an answer and reserve() nothing may be awaited, or two claims
+// could take the same last byte.
+class Ledger {
+ public:
+  // To be made before `volumes` takes anything in, and to be kept as long as it does: what they
+  // promise is counted change by change.
+  Ledger(Storage& storage, const engine::NodeConfig& config, kube::Informer<Volume>& volumes,
+         const Clock& clock, std::string node);
+  Ledger(const Ledger&) = delete;
+  Ledger& operator=(const Ledger&) = delete;
+
+  // Makes sure that what the disks say is known, and no older than a few seconds; `anew` asks
+  // them in any case, which costs what Engine::inventory does.
+  Task<Status> refresh(bool anew);
+  // Forgets what the disks said: something was removed.
+  void forget() {
+    if (inventory_) outdated_ = std::move(inventory_);
+    inventory_.reset();
+    forgotten_ = begun_;
+  }
+  // Whether what is known was asked for after all that was removed. A look that a removal came into
+  // may still have seen what was removed.
+  bool is_current() const { return inventory_ && shown_ > forgotten_; }
+
+  // After a refresh(): room for what the claim asks for, as Accounts::room() has it.
+  Result<PoolRoom> room(const Promise& wanted, const std::string& claim) const;
+
+  // As Accounts::given() has it, by the last look at the disks.
+  Bytes given(const std::string& pool, const std::string& volume, const std::string& claim) const {
+    return accounts_.given(pool, volume, claim);
+  }
+
+  // For a claim, from the decision until its PersistentVolume is known, or it is certain that
+  // there will be none. A create without an answer may have been carried out: it stays reserved.
+  void reserve(const std::string& claim, const engine::VolumeSpec& spec);
+  // The same for what a volume grows to, until its PersistentVolume is known to say so.
+  void reserve(const std::string& claim, const Promise& promise) {
+    accounts_.reserve(claim, promise);
+  }
+  void release(const std::string& claim) { accounts_.release(claim); }
+  bool has_reservations() const { return accounts_.has_reservations(); }
+
+  const std::optional<engine::Inventory>& inventory() const { return inventory_; }
+
+  // For people, not for decisions: what the disks said last, forgotten or not; nullptr before the
+  // first look. And what went wrong with the last look, if it did.
+  const engine::Inventory* last_seen() const;
+  const std::optional<Error>& trouble() const { return trouble_; }
+
+ private:
+  // Of a PersistentVolume whose promise is counted, what of that can change; its options cannot
+  // (ValidatePersistentVolumeUpdate in pkg/apis/core/validation).
+  struct Counted {
+    std::string uid, claim_uid, granted;
+
+    bool is_of(const Volume& volume) const {
+      return uid == volume.uid && claim_uid == volume.claim_uid && granted == volume.granted;
+    }
+  };
+
+  void count(const std::string& volume);
+
+  Storage& storage_;
+  const kube::Informer<Volume>& volumes_;
+  const Clock& clock_;
+  std::string node_;
+  std::optional<engine::Inventory> inventory_;
+  std::optional<engine::Inventory> outdated_;
+  std::optional<Error> trouble_;
+  Clock::Instant taken_{};
+  // Looks at the disks: how many were begun, which of them `inventory_` is of, and how many of the
+  // first are outdated.
+  std::uint64_t begun_ = 0, shown_ = 0, forgotten_ = 0;
+  Accounts accounts_;
+  // This node's PersistentVolumes, by name: what they say is read when they change, not for every
+  // claim that asks for room beside them.
+  std::unordered_map<std::string, Counted> counted_;
+};
+
+}  // namespace flexlocal::provisioner

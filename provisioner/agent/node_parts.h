@@ -1,0 +1,43 @@
+// What the pieces of the node role share; made once, in node_role.cc.
+#pragma once
+
+#include <string>
+
+#include "flexvolume/base/clock.h"
+#include "flexvolume/base/log.h"
+#include "provisioner/accounting/budget.h"
+#include "provisioner/agent/grant_signer.h"
+#include "provisioner/agent/ledger.h"
+#include "provisioner/agent/storage.h"
+#include "provisioner/kube/events.h"
+#include "provisioner/kube/informer.h"
+#include "provisioner/objects/objects.h"
+#include "provisioner/objects/volume_object.h"
+#include "provisioner/work/work_metrics.h"
+
+namespace flexlocal::provisioner {
+
+// What one pass over a claim or a volume came to, when it did not fail.
+enum class Pass {
+  kDone,
+  kAgain  // begun, with more to do: it comes again soon, behind whatever else waits
+};
+
+struct NodeParts {
+  kube::ApiClient& api;
+  kube::EventRecorder& events;
+  kube::Informer<Claim>& claims;
+  kube::Informer<Volume>& volumes;
+  kube::Informer<StorageClass>& classes;
+  Storage& storage;
+  Ledger& ledger;
+  GrantSigner& grants;
+  const Clock& clock;
+  Log& log;
+  NodeIdentity node;
+  std::string cluster_id;
+  NodeBudget budget{};
+  WorkMetrics work{};
+};
+
+}  // namespace flexlocal::provisioner

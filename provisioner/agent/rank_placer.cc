@@ -1,0 +1,345 @@
+#include "provisioner/agent/rank_placer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "flexvolume/base/text.h"
+#include "provisioner/controller/claims/immediate_plan.h"
+#include "provisioner/controller/claims/selected_node_plan.h"
+#include "provisioner/objects/claim_patch.h"
+#include "provisioner/objects/paths.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+// Whatever made this node hand a claim back may be over then.
+constexpr auto kPassedOver = std::chrono::seconds(30);
+// A claim that cannot be here now is looked at again: no change of its own says that it can.
+constexpr auto kLookAgain = std::chrono::seconds(5);
+// By then fewer nodes may be before this one, and pauses be shorter.
+constexpr std::chrono::nanoseconds kNearAgain = std::chrono::seconds(10);
+// Far behind, a node looks again when the claim has waited as long again. In a burst each node
+// waits for nearly all claims: to look at them more often is what its daemon would be busy with.
+constexpr std::size_t kFar = 4;
+constexpr std::chrono::nanoseconds kFarAgain = std::chrono::seconds(30);
+constexpr std::chrono::nanoseconds kMostFarAgain = std::chrono::minutes(5);
+// Labels and cordons change seldom; between two looks at the Node for them.
+constexpr auto kNodeGoodFor = std::chrono::seconds(10);
+
+// A claim that has waited longer may have been written to by somebody else, or be about to.
+constexpr auto kFresh = std::chrono::seconds(2);
+
+Bytes told_by(const ToldRooms& told, NodeHash node) {
+  const auto found = std::find_if(told.nodes.begin(), told.nodes.end(),
+                                  [&](const auto& candidate) { return candidate.node == node; });
+  return found == told.nodes.end() ? Bytes() : found->room;
+}
+
+// Among those that the class allows.
+std::optional<std::size_t> rank_among(const RankCandidate& node, const ToldRooms& told,
+                                      const Claim& claim, const StorageClass& storage_class,
+                                      Bytes size, std::size_t enough) {
+  if (storage_class.allowed_topologies.empty())
+    return rank_of(node, told.nodes, claim.uid, size, enough);
+  std::vector<RankCandidate> allowed;
+  for (std::size_t i = 0; i < told.nodes.size(); ++i)
+    if (is_allowed_hostname(storage_class, told.hostnames[i])) allowed.push_back(told.nodes[i]);
+  return rank_of(node, allowed, claim.uid, size, enough);
+}
+
+}  // namespace
+
+bool RankPlacer::notice(const std::string& key) {
+  const Claim* const claim = parts_.claims.get(key);
+  const StorageClass* const known =
+      claim == nullptr ? nullptr : parts_.classes.get(claim->storage_class);
+  if (known == nullptr || !known->immediate || !claim->marked || claim->deleting ||
+      !claim->volume_name.empty()) {
+    settle(key, nullptr);
+    return false;
+  }
+  const bool chosen = !claim->selected_node.empty();
+  const bool ours = claim->selected_node == parts_.node.name;
+  if (chosen && !ours) {
+    settle(key, claim);
+    return false;
+  }
+  Seen& seen = seen_[key];
+  if (seen.uid != claim->uid) {
+    end_wait(key, seen);
+    seen = Seen{.uid = claim->uid};
+  }
+  const auto now = parts_.clock.now();
+  if (std::exchange(seen.ours, ours) && !ours) seen.not_before = now + kPassedOver;
+  if (ours) {
+    if (seen.since) note_taken(*claim, now - *seen.since);
+    end_wait(key, seen);
+    return false;
+  }
+  if (!seen.since) {
+    seen.since = now;
+    ++waiting_;
+  }
+  return true;
+}
+
+// It waits no more; `taken`: for another node has it. Of most claims of a cluster no more is to be
+// known then.
+void RankPlacer::settle(const std::string& key, const Claim* taken) {
+  const auto found = seen_.find(key);
+  if (found == seen_.end()) return;
+  Seen& seen = found->second;
+  const auto now = parts_.clock.now();
+  if (taken != nullptr && taken->uid == seen.uid && seen.since)
+    note_taken(*taken, now - *seen.since);
+  end_wait(key, seen);
+  seen.ours = false;
+  if (taken == nullptr || taken->uid != seen.uid || seen.not_before <= now) seen_.erase(found);
+}
+
+void RankPlacer::end_wait(const std::string& key, Seen& seen) {
+  line_.leave(key);
+  if (seen.since) --waiting_;
+  seen.since.reset();
+  seen.ranked.reset();
+  seen.look.reset();
+}
+
+// Only of those that are first: what another one took, it took after a pause.
+void RankPlacer::note_taken(const Claim& claim, std::chrono::nanoseconds waited) {
+  if (!pause_.is_news(waited, parts_.clock.now())) return;
+  const auto size = parse_quantity(claim.requested);
+  const auto* const told = survey_.last_rooms(claim.storage_class);
+  const StorageClass* const known = parts_.classes.get(claim.storage_class);
+  if (!size || told == nullptr || known == nullptr) return;
+  const NodeHash taker = hash_of_node(claim.selected_node);
+  if (rank_among({taker, told_by(*told, taker)}, *told, claim, *known, *size, 1) == 0)
+    pause_.observe(waited, parts_.clock.now());
+}
+
+std::vector<std::string> RankPlacer::asking() const {
+  std::vector<std::string> keys;
+  for (const auto& [key, seen] : seen_)
+    if (seen.since && seen.asks) keys.push_back(key);
+  return keys;
+}
+
+// What no node could serve is refused in words by the cluster daemon.
+Task<Result<RankPlacer::Again>> RankPlacer::work(const std::string& key) {
+  if (!notice(key)) co_return Again();
+  const Claim claim = *parts_.claims.get(key);  // the stores may change while we wait
+  const StorageClass storage_class = *parts_.classes.get(claim.storage_class);
+  const bool exists = parts_.volumes.get(concat("pvc-", claim.uid)) != nullptr;
+  const ClaimPlan plan = plan_claim(claim, &storage_class, exists, claim.selected_node);
+  const auto* const order = std::get_if<Order>(&plan);
+  if (order == nullptr || seen_.at(key).lost_version == claim.resource_version) {
+    line_.leave(key);
+    co_return Again();
+  }
+  const auto left = co_await consider(claim, storage_class, order->requested);
+  // Later, or not before something is known.
+  if (!left || !*left || **left > std::chrono::nanoseconds(0)) {
+    line_.leave(key);
+    co_return left;
+  }
+  const auto in_line = enter_line(key);
+  if (!in_line || *in_line > std::chrono::nanoseconds(0)) co_return in_line;
+  line_.begin();
+  auto taken = co_await take(claim, *order);
+  const auto* const told = survey_.last_rooms(storage_class.name);
+  line_.end(key, waiting_, told == nullptr ? 1 : told->nodes.size());
+  co_return taken;
+}
+
+RankPlacer::Again RankPlacer::enter_line(const std::string& key) {
+  const auto seen = seen_.find(key);
+  // It may have ended while the Node was asked for.
+  if (seen == seen_.end() || !seen->second.since) return std::nullopt;
+  return line_.enter(key, seen->second.due);
+}
+
+// How long it is until this node may take the claim, or should look at it again.
+Task<Result<RankPlacer::Again>> RankPlacer::consider(const Claim& claim,
+                                                     const StorageClass& storage_class,
+                                                     Bytes size) {
+  // What was known before a removal will do: each claim that waits asks, and take() looks again.
+  if (!parts_.ledger.inventory()) {
+    const Status refreshed = co_await parts_.ledger.refresh(false);
+    if (!refreshed) co_return refreshed.error().context("looking at this node's disks");
+  }
+  if (!has_room(storage_class.name, size)) co_return Again(kLookAgain);
+  // It may have ended while the disks were looked at.
+  const auto found = seen_.find(claim.key());
+  if (found == seen_.end() || !found->second.since) co_return Again();
+  const auto left = turn(claim, storage_class, size, found->second);
+  if (!left || *left > std::chrono::nanoseconds(0)) co_return left;
+  // Not before it is this node's turn: of all the nodes only few ask.
+  const Status known = co_await know_node();
+  if (!known) co_return known.error().context("looking at this node's labels");
+  if (!may_be_here(storage_class)) co_return Again(kLookAgain);
+  co_return left;
+}
+
+// How long it is until this node's turn; or until it should look again, for by a later list fewer
+// may be before it. nullopt: that takes a list, which is asked for.
+RankPlacer::Again RankPlacer::turn(const Claim& claim, const StorageClass& storage_class,
+                                   Bytes size, Seen& seen) {
+  if (const auto behind = behind_others(claim, storage_class, size, seen)) return behind;
+  const auto* const told = survey_.rooms_for(storage_class.name);
+  seen.asks = told == nullptr;
+  if (told == nullptr) return std::nullopt;
+  return turn_by(*told, claim, storage_class, size, seen).value_or(kLookAgain);
+}
+
+RankPlacer::Again RankPlacer::others_first(const std::string& key) {
+  const Claim* const claim = parts_.claims.get(key);
+  const StorageClass* const known =
+      claim == nullptr ? nullptr : parts_.classes.get(claim->storage_class);
+  const auto seen = seen_.find(key);
+  if (known == nullptr || seen == seen_.end() || !seen->second.since) return std::nullopt;
+  const auto size = parse_quantity(claim->requested);
+  if (!size) return std::nullopt;
+  const auto left = behind_others(*claim, *known, *size, seen->second);
+  seen->second.look.reset();
+  if (!left) return left;
+  line_.leave(key);  // it must not keep others waiting
+  if (*left > kRound) seen->second.look = parts_.clock.now() + *left;
+  return left;
+}
+
+std::vector<std::string> RankPlacer::next_round() {
+  const auto until = parts_.clock.now() + kRound;
+  std::vector<std::string> keys;
+  for (auto& [key, seen] : seen_) {
+    if (!seen.look || *seen.look > until) continue;
+    seen.look.reset();
+    keys.push_back(key);
+  }
+  return keys;
+}
+
+// An old list may say that others are before this node until the first of them have had their time,
+// but never that they are not: so what these take makes few nodes list.
+RankPlacer::Again RankPlacer::behind_others(const Claim& claim, const StorageClass& storage_class,
+                                            Bytes size, Seen& seen) {
+  const auto* const last = survey_.last_rooms(storage_class.name);
+  if (last == nullptr) return std::nullopt;
+  const auto ranked = seen.ranked;
+  if (ranked && parts_.clock.now() - *ranked >= std::int64_t{kFar} * pause_among(*last))
+    return std::nullopt;
+  const auto left = turn_by(*last, claim, storage_class, size, seen);
+  seen.asks = false;
+  if (left && *left > std::chrono::nanoseconds(0)) return left;
+  seen.ranked = ranked;
+  return std::nullopt;
+}
+
+// Each node that is before this one may have its part of all that wait to take first.
+std::chrono::nanoseconds RankPlacer::pause_among(const ToldRooms& told) const {
+  const std::size_t nodes = told.nodes.size();
+  return std::max(pause_.at(parts_.clock.now()), least_rank_pause(nodes)) +
+         time_to_take(waiting_ - 1, nodes);
+}
+
+// nullopt: this node has no room.
+RankPlacer::Again RankPlacer::turn_by(const ToldRooms& told, const Claim& claim,
+                                      const StorageClass& storage_class, Bytes size, Seen& seen) {
+  const auto now = parts_.clock.now();
+  const auto ranked = seen.ranked.value_or(now);
+  const auto far_again = std::clamp(now - ranked, kFarAgain, kMostFarAgain);
+  const auto pause = pause_among(told);
+  // With so many before it, its turn comes after the next look.
+  const auto enough = static_cast<std::size_t>((now - ranked + far_again) / pause) + 1;
+  const auto before = rank_among(own_candidate(storage_class.name, size, told), told, claim,
+                                 storage_class, size, std::max(enough, kFar));
+  if (!before) return std::nullopt;
+  seen.ranked = ranked;
+  seen.due = std::max(ranked + static_cast<std::int64_t>(*before) * pause, seen.not_before);
+  const auto again = *before < kFar ? kNearAgain : far_again;
+  return std::clamp<std::chrono::nanoseconds>(seen.due - now, {}, again);
+}
+
+// The class may ask for labels of which nodes do not tell each other. Then nodes are ranked that it
+// does not allow, and the pauses for them are waited for.
+bool RankPlacer::may_be_here(const StorageClass& storage_class) const {
+  return node_->ready && !node_->cordoned && is_allowed(storage_class, *node_);
+}
+
+// Any version will do: the API server answers from its cache.
+Task<Status> RankPlacer::know_node() {
+  const auto now = parts_.clock.now();
+  if (node_ && now - node_asked_ < kNodeGoodFor) co_return Status();
+  const std::string path = cached_node_path(parts_.node.name);
+  const auto object = co_await parts_.api.get(path);
+  if (!object) co_return object.error();
+  auto node = decode_node(object->root());
+  if (!node) co_return Error(ErrorCode::kCorrupt, concat("GET ", path, ": the answer is no Node"));
+  node_ = std::move(node);
+  node_asked_ = now;
+  co_return Status();
+}
+
+// Also this node by what it told: all must rank by the same figures, or in a burst of claims each
+// knows better of itself what the others do not yet, and takes another one for the first. What it
+// has not told yet counts where that is why it would be left out.
+RankCandidate RankPlacer::own_candidate(const std::string& storage_class, Bytes size,
+                                        const ToldRooms& told) const {
+  const Bytes own = told_by(told, own_hash_);
+  return {own_hash_, own < size ? own_room_(storage_class).value_or(Bytes()) : own};
+}
+
+bool RankPlacer::has_room(const std::string& storage_class, Bytes size) const {
+  const auto own = own_room_(storage_class);
+  return own && *own >= size;
+}
+
+// A watch of an API server that is busy is late, and to write by what it said would be in vain.
+// What has changed meanwhile is in the store then.
+Task<Status> RankPlacer::look_anew(const Claim& claim) {
+  const auto seen = seen_.find(claim.key());
+  if (seen == seen_.end() || !seen->second.since) co_return Status();
+  if (parts_.clock.now() - *seen->second.since < kFresh) co_return Status();
+  const auto object = co_await parts_.api.get(claim_path(claim));
+  // Its end comes by the watch.
+  if (!object && object.error().code() != ErrorCode::kNotFound) co_return object.error();
+  if (object) parts_.claims.put(object->root());
+  co_return Status();
+}
+
+Task<Result<RankPlacer::Again>> RankPlacer::take(const Claim& claim, const Order& order) {
+  const std::string key = claim.key();
+  const Status looked = co_await look_anew(claim);
+  if (!looked) co_return looked.error().context("looking whether another node has the claim");
+  const Status refreshed = co_await parts_.ledger.refresh(false);
+  if (!refreshed) co_return refreshed.error().context("looking at this node's disks");
+  // A claim that has changed meanwhile comes again by itself.
+  const Claim* const now = parts_.claims.get(key);
+  if (now == nullptr || now->resource_version != claim.resource_version) co_return Again();
+  if (!has_room(claim.storage_class, order.requested)) co_return Again(kLookAgain);
+  // Nothing may be awaited between the look at the room and this: see Ledger. The claim's next pass
+  // is ClaimWorker's, which goes on from there.
+  parts_.ledger.reserve(key, promise_of(order));
+  const std::string path = claim_path(claim);
+  const std::string body = patch_with_selected_node(claim, parts_.node.name);
+  const auto answer = co_await parts_.api.merge_patch(path, body);
+  if (!answer) co_return not_taken(claim, answer.error());
+  parts_.claims.put(answer->root());
+  parts_.work.claims_taken.with({}).add();
+  parts_.log.info("claim taken for this node",
+                  {{"namespace", claim.namespace_name}, {"claim", claim.name}});
+  co_return Again();
+}
+
+// Whoever was faster is seen by the watch. Any other answer may be one to what was carried out.
+Result<RankPlacer::Again> RankPlacer::not_taken(const Claim& claim, const Error& why) {
+  const bool conflict = why.code() == ErrorCode::kConflict;
+  if (!conflict && why.code() != ErrorCode::kNotFound)
+    return why.context("taking the claim for this node");
+  parts_.ledger.release(claim.key());
+  if (conflict) parts_.work.immediate_conflicts.with({}).add();
+  if (const auto seen = seen_.find(claim.key()); seen != seen_.end())
+    seen->second.lost_version = claim.resource_version;
+  return Again();
+}
+
+}  // namespace flexlocal::provisioner

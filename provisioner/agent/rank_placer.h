@@ -1,0 +1,105 @@
+// Takes claims with volumeBindingMode Immediate for this node, by --immediate=rank: every node
+// ranks all of them for a claim in the same way, the first takes it, and each further one steps in
+// if nobody has after a pause more. A claim is taken by its annotation, as the scheduler would
+// choose this node; ClaimWorker then makes the volume.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "provisioner/agent/capacity_survey.h"
+#include "provisioner/agent/node_parts.h"
+#include "provisioner/controller/claims/claim_plan.h"
+#include "provisioner/controller/ranking/immediate_rank.h"
+#include "provisioner/controller/ranking/take_line.h"
+#include "provisioner/objects/node_object.h"
+
+namespace flexlocal::provisioner {
+
+class RankPlacer {
+ public:
+  // The largest volume of the class that this node can make now, 0 when it can make none; nullopt:
+  // not known yet.
+  using OwnRoom = std::function<std::optional<Bytes>(const std::string& storage_class)>;
+  // When to come again; nullopt: when the claim changes, CapacitySurvey has a new list, or `let`
+  // says so.
+  using Again = std::optional<std::chrono::nanoseconds>;
+
+  // `let`: the claim may be worked on again after so long.
+  RankPlacer(NodeParts& parts, CapacitySurvey& survey, OwnRoom own_room, TakeLine::Let let)
+      : parts_(parts),
+        survey_(survey),
+        own_room_(std::move(own_room)),
+        own_hash_(hash_of_node(parts.node.name)),
+        line_(parts.clock, std::move(let)) {}
+
+  // To be called at each change of the claim "namespace/name". Whether it waits for a node.
+  bool notice(const std::string& key);
+
+  // Of a claim that waits, as notice() said: how long others go first by the last list, however old
+  // it is, so that no pass is spent on what others take. nullopt: that takes a pass. What is longer
+  // than kRound is remembered here: next_round() says when to look again, once a kRound for all of
+  // them, for in a burst nearly all claims are such ones, and others take most before their time.
+  Again others_first(const std::string& key);
+  static constexpr std::chrono::seconds kRound{10};
+  // The claims to look at again within the next kRound; each is said once.
+  std::vector<std::string> next_round();
+
+  // One pass over a claim. Nothing may work on it meanwhile, and ClaimWorker must have before.
+  Task<Result<Again>> work(const std::string& key);
+
+  // The claims that wait for a list.
+  std::vector<std::string> asking() const;
+
+ private:
+  // A claim of an Immediate class that has no volume yet, and waits for a node or has this one.
+  struct Seen {
+    std::string uid;
+    std::optional<Clock::Instant> since{};  // it waits; nullopt: it has a node
+    // Since this node has known its place: none could have taken the claim much sooner.
+    std::optional<Clock::Instant> ranked{};
+    Clock::Instant due{};                  // its turn for this node came, or will come
+    bool asks = false;                     // for a list
+    bool ours = false;                     // it has this node
+    Clock::Instant not_before{};           // it was handed back by this node
+    std::optional<Clock::Instant> look{};  // the round to look at it again in
+    std::string lost_version{};            // the version at which somebody was faster
+  };
+
+  Task<Result<Again>> consider(const Claim& claim, const StorageClass& storage_class, Bytes size);
+  Again turn(const Claim& claim, const StorageClass& storage_class, Bytes size, Seen& seen);
+  Again enter_line(const std::string& key);
+  bool may_be_here(const StorageClass& storage_class) const;
+  Task<Status> know_node();
+  void settle(const std::string& key, const Claim* taken);
+  void end_wait(const std::string& key, Seen& seen);
+  void note_taken(const Claim& claim, std::chrono::nanoseconds waited);
+  std::chrono::nanoseconds pause_among(const ToldRooms& told) const;
+  Again turn_by(const ToldRooms& told, const Claim& claim, const StorageClass& storage_class,
+                Bytes size, Seen& seen);
+  Again behind_others(const Claim& claim, const StorageClass& storage_class, Bytes size,
+                      Seen& seen);
+  RankCandidate own_candidate(const std::string& storage_class, Bytes size,
+                              const ToldRooms& told) const;
+  bool has_room(const std::string& storage_class, Bytes size) const;
+  Task<Status> look_anew(const Claim& claim);
+  Task<Result<Again>> take(const Claim& claim, const Order& order);
+  Result<Again> not_taken(const Claim& claim, const Error& why);
+
+  NodeParts& parts_;
+  CapacitySurvey& survey_;
+  OwnRoom own_room_;
+  NodeHash own_hash_;
+  std::unordered_map<std::string, Seen> seen_;  // by claim
+  std::size_t waiting_ = 0;                     // of those
+  TakeLine line_;
+  RankPause pause_;
+  std::optional<Node> node_;
+  Clock::Instant node_asked_{};
+};
+
+}  // namespace flexlocal::provisioner

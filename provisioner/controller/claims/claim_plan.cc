@@ -1,0 +1,94 @@
+#include "provisioner/controller/claims/claim_plan.h"
+
+#include "flexvolume/base/text.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+// The reason for which no node could ever serve the claim.
+std::optional<std::string> objection(const Claim& claim) {
+  if (claim.volume_mode == "Block") return "volumeMode Block is not supported; use Filesystem";
+  for (const std::string& mode : claim.access_modes)
+    if (mode != "ReadWriteOnce" && mode != "ReadWriteOncePod")
+      return concat("access mode ", printable(mode, 40),
+                    " is not possible on a local disk; accepted: ReadWriteOnce, "
+                    "ReadWriteOncePod");
+  if (claim.has_data_source) return "dataSource is not supported: a local volume starts empty";
+  if (claim.has_selector)
+    return "a selector is not supported: volumes are made for the claim, not chosen";
+  // A PersistentVolume that is not CSI's cannot have one, and without it no claim is bound that has
+  // one (pkg/apis/core/validation, component-helpers storage/volume FindMatchingVolume).
+  if (!claim.attributes_class.empty())
+    return concat(
+        "volumeAttributesClassName ", printable(claim.attributes_class, 80),
+        " is not supported: make the claim anew without it, and put what the volume is to "
+        "be like into its StorageClass");
+  return std::nullopt;
+}
+
+Error no_room(const std::string& node, std::string_view why) {
+  return Error(ErrorCode::kNoSpace,
+               concat("no room on node ", node, ": ", why, "; another node is looked for"));
+}
+
+ClaimPlan plan_open(const Claim& claim, const StorageClass* storage_class) {
+  if (const auto why = objection(claim)) return Refuse{*why};
+  if (storage_class == nullptr)
+    return Refuse{concat("StorageClass ", printable(claim.storage_class, 80),
+                         " is gone or is not one of flexlocal.io")};
+  auto parameters = parse_class(*storage_class);
+  if (!parameters) return Refuse{parameters.error().message()};
+  const auto requested = parse_quantity(claim.requested);
+  if (!requested) return Refuse{concat("the size asked for: ", requested.error().message())};
+  const auto sized = engine::check_size(parameters->backend, parameters->fs_type, *requested);
+  if (!sized) return Refuse{sized.error().message()};
+  auto name = engine::VolumeName::of_claim(claim.uid);
+  if (!name) return Refuse{concat("the claim's uid is not one: ", name.error().message())};
+  return Order{std::move(*name), std::move(*parameters), *requested};
+}
+
+}  // namespace
+
+ClaimPlan plan_claim(const Claim& claim, const StorageClass* storage_class, bool volume_exists,
+                     const std::string& node) {
+  if (claim.deleting || !claim.volume_name.empty() || volume_exists || claim.selected_node != node)
+    return LeaveAlone{};
+  ClaimPlan plan = plan_open(claim, storage_class);
+  if (!claim.marked && std::holds_alternative<Refuse>(plan)) return LeaveAlone{};
+  return plan;
+}
+
+bool is_meant_for(const Volume& volume, const Claim& claim) {
+  return volume.claim_namespace == claim.namespace_name && volume.claim_name == claim.name &&
+         (volume.claim_uid.empty() || volume.claim_uid == claim.uid);
+}
+
+Promise promise_of(const Order& order) {
+  return {order.name.text(), order.parameters.backend, order.parameters.pool, order.requested};
+}
+
+Result<Bytes> fit(const Order& order, const std::string& node, const PoolRoom& room) {
+  const engine::Backend backend = order.parameters.backend;
+  const engine::Layout& layout = room.pool.layout;
+  const Bytes size = engine::size_in(backend, room.pool, order.requested, room.unit);
+  const Bytes cost = engine::cost_in(backend, room.pool, order.requested, room.unit);
+  const bool enough = size <= kMostBytes && cost <= room.free;
+  if (enough && room.disks_suffice) return size;
+  std::string why =
+      concat("pool \"", order.parameters.pool, "\" has ", to_string(room.free),
+             " free for backend ", engine::to_string(backend), ", ", to_string(size), " asked");
+  if (cost > size)
+    why += concat(", which takes ", to_string(cost), " in layout ", engine::to_string(layout));
+  if (enough)
+    why += concat(", and not as layout ", engine::to_string(layout), " needs it, on ",
+                  engine::disks_needed(layout), " different disks");
+  return no_room(node, why);
+}
+
+Status keep_budget(const Order& order, const std::string& node, const Allowance& allowance,
+                   Bytes size) {
+  const auto kept = check_budget(allowance, order.parameters.pool, size);
+  return kept ? Status() : Status(no_room(node, kept.error().message()));
+}
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,95 @@
+#include "provisioner/controller/claims/room_summary.h"
+
+#include <algorithm>
+
+#include "flexvolume/base/text.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+const PoolFigures* figures_of(const NodeHeartbeat& beat, const Promise& wanted) {
+  const auto pool = beat.report.pools.find(wanted.pool);
+  if (pool == beat.report.pools.end()) return nullptr;
+  const auto backend = pool->second.find(std::string(engine::to_string(wanted.backend)));
+  return backend == pool->second.end() ? nullptr : &backend->second;
+}
+
+Bytes given_of(const NodeReport& report, const WantedVolume& wanted) {
+  const auto given = report.given.find(wanted.promise.pool);
+  return given == report.given.end() ? Bytes() : given->second;
+}
+
+// A daemon that says nothing of a budget has none.
+bool exceeds_budget(const NodeReport& report, const WantedVolume& wanted) {
+  if (!report.budget) return false;
+  const Allowance allowance{*report.budget, wanted.of_class, given_of(report, wanted)};
+  return !check_budget(allowance, wanted.promise.pool, wanted.promise.size);
+}
+
+}  // namespace
+
+std::string_view to_words(NoRoom reason) {
+  switch (reason) {
+    case NoRoom::kNodeUnready:
+      return "node not ready";
+    case NoRoom::kNoDaemon:
+      return "no node daemon";
+    case NoRoom::kDaemonNotReady:
+      return "node daemon not ready";
+    case NoRoom::kNoPool:
+      return "no such pool";
+    case NoRoom::kPoolFull:
+      return "pool full";
+    case NoRoom::kBudget:
+      return "RAM budget";
+    case NoRoom::kCordoned:
+      return "cordoned";
+  }
+  return "unknown";
+}
+
+std::optional<NoRoom> no_room_on(const NodeView& node, const WantedVolume& volume) {
+  const Promise& wanted = volume.promise;
+  if (!node.node.ready) return NoRoom::kNodeUnready;
+  if (node.beat == nullptr || !node.health.daemon_runs()) return NoRoom::kNoDaemon;
+  if (!node.beat->report.trouble.empty()) return NoRoom::kDaemonNotReady;
+  const PoolFigures* figures = figures_of(*node.beat, wanted);
+  if (figures == nullptr) return NoRoom::kNoPool;
+  if (figures->free < wanted.size) return NoRoom::kPoolFull;
+  if (exceeds_budget(node.beat->report, volume)) return NoRoom::kBudget;
+  if (node.node.cordoned) return NoRoom::kCordoned;
+  return std::nullopt;
+}
+
+Bytes free_on(const NodeView& node, const WantedVolume& wanted) {
+  if (node.beat == nullptr) return {};
+  const PoolFigures* const figures = figures_of(*node.beat, wanted.promise);
+  if (figures == nullptr) return {};
+  const NodeReport& report = node.beat->report;
+  if (!report.budget) return figures->free;
+  return std::min(figures->free, report.budget->left(wanted.of_class, given_of(report, wanted)));
+}
+
+std::optional<std::string> no_room_anywhere(const std::vector<NodeView>& nodes,
+                                            const WantedVolume& volume) {
+  const Promise& wanted = volume.promise;
+  std::map<NoRoom, std::size_t> counts;
+  for (const NodeView& node : nodes) {
+    const auto reason = no_room_on(node, volume);
+    if (!reason) return std::nullopt;
+    ++counts[*reason];
+  }
+  std::vector<std::pair<NoRoom, std::size_t>> order(counts.begin(), counts.end());
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::string> pieces;
+  pieces.reserve(order.size());
+  for (const auto& [reason, count] : order) pieces.push_back(concat(count, ' ', to_words(reason)));
+  std::string text =
+      concat("0 of ", nodes.size(), " nodes have ", format_quantity(wanted.size), " in pool \"",
+             wanted.pool, "\" for backend ", engine::to_string(wanted.backend));
+  if (!pieces.empty()) text += concat(": ", join(pieces, ", "));
+  return text;
+}
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,35 @@
+#include "provisioner/controller/cluster_metrics.h"
+
+#include "provisioner/kube/client_metrics.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+using kube::Gauge;
+
+// By what claims are decided by; a daemon that runs and cannot work says so in its Lease.
+std::string_view daemon_state(const NodeView& node) {
+  if (!node.health.daemon_runs() || node.beat == nullptr) return "absent";
+  return node.beat->report.trouble.empty() ? "ready" : "not ready";
+}
+
+}  // namespace
+
+void show_cluster(kube::Metrics& metrics, const ClusterParts& parts, const kube::WorkQueue& queue) {
+  metrics.collect<Gauge>(
+      {"flexlocal_nodes", "Nodes, by the state of flexlocal's daemon there.", {"daemon"}},
+      [&parts](kube::Family<Gauge>& out) {
+        // All three from the beginning: an alert on "absent" must find a zero, too.
+        for (const std::string_view state : {"ready", "not ready", "absent"}) out.with({state});
+        parts.nodes.for_each([&](const std::string&, const Node& node) {
+          out.with({daemon_state(parts.view_of(node))}).add(1);
+        });
+      });
+  kube::show_queue(metrics, queue, "cluster");
+  kube::show_informers(metrics,
+                       {kube::InformerView(parts.claims), kube::InformerView(parts.volumes),
+                        kube::InformerView(parts.classes), kube::InformerView(parts.nodes),
+                        kube::InformerView(parts.beats)});
+}
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,14 @@
+// What the cluster role shows of its term.
+#pragma once
+
+#include "provisioner/controller/cluster_parts.h"
+#include "provisioner/kube/metrics.h"
+#include "provisioner/kube/work_queue.h"
+
+namespace flexlocal::provisioner {
+
+// What the leader shows while it leads: nodes by the state of their daemon, and the work of the
+// client library. All arguments must outlive `metrics`.
+void show_cluster(kube::Metrics& metrics, const ClusterParts& parts, const kube::WorkQueue& queue);
+
+}  // namespace flexlocal::provisioner

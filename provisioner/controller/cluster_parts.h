@@ -1,0 +1,66 @@
+// What the pieces of the cluster role share; made once a term, in cluster_role.cc.
+#pragma once
+
+#include <string>
+
+#include "flexvolume/base/log.h"
+#include "provisioner/controller/capacity/node_health.h"
+#include "provisioner/controller/claims/immediate_plan.h"
+#include "provisioner/controller/claims/room_summary.h"
+#include "provisioner/controller/cluster_work.h"
+#include "provisioner/controller/reclaim/lost_volume_plan.h"
+#include "provisioner/kube/events.h"
+#include "provisioner/kube/informer.h"
+#include "provisioner/objects/node_object.h"
+#include "provisioner/objects/objects.h"
+
+namespace flexlocal::provisioner {
+
+using kube::Task;
+
+struct ClusterRoleOptions {
+  std::string namespace_name;  // of the Secret and the nodes' Leases
+  unsigned workers = 4;
+  kube::BackoffOptions retry{std::chrono::seconds(1), std::chrono::minutes(5)};
+  // How long a selected node may be NotReady.
+  std::chrono::nanoseconds node_lost_after = std::chrono::minutes(2);
+  NodeDeletePolicy node_delete_policy = NodeDeletePolicy::kTell;
+  // How long a node must be gone before its volumes are looked at.
+  std::chrono::nanoseconds node_delete_grace = std::chrono::minutes(10);
+  // Whether Nodes are labelled by what their daemons say.
+  bool label_nodes = true;
+  ImmediateBinding immediate = ImmediateBinding::kCentral;
+  // Whether the CSIDriver is made where there is none.
+  bool register_driver = true;
+  // How often that is looked after, and CSIStorageCapacities that nobody keeps are removed.
+  std::chrono::nanoseconds registry_interval = std::chrono::minutes(1);
+  // How often everything that depends on time is looked at, and the Secret read.
+  std::chrono::nanoseconds scan_interval = std::chrono::seconds(10);
+  // How long no node must have room before the claim says so: figures of nodes are that old.
+  std::chrono::nanoseconds no_room_after = std::chrono::seconds(15);
+};
+
+struct ClusterParts {
+  kube::ApiClient& api;  // through the leader's gate
+  kube::EventRecorder& events;
+  kube::Informer<Claim>& claims;
+  kube::Informer<Volume>& volumes;
+  kube::Informer<StorageClass>& classes;
+  kube::Informer<Node>& nodes;
+  kube::Informer<NodeHeartbeat>& beats;  // by "namespace/lease name"
+  NodeObservations& observations;
+  const Clock& clock;  // goes on while the machine sleeps
+  Log& log;
+  ClusterWork& work;
+  ClusterRoleOptions options;
+
+  std::string beat_key(const std::string& node) const {
+    return options.namespace_name + '/' + heartbeat_name(node);
+  }
+  // What is known of a node now; to be used before the next co_await.
+  NodeView view_of(const Node& node) const {
+    return {node, observations.health(node.name, clock.now()), beats.get(beat_key(node.name))};
+  }
+};
+
+}  // namespace flexlocal::provisioner

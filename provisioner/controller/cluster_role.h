@@ -1,0 +1,61 @@
+// The cluster role: what one daemon does for all nodes. One term of its leader.
+#pragma once
+
+#include "provisioner/controller/cluster_parts.h"
+#include "provisioner/controller/grant_keeper.h"
+#include "provisioner/controller/lost_volume_worker.h"
+#include "provisioner/controller/node_label.h"
+#include "provisioner/controller/pending_claim_worker.h"
+#include "provisioner/controller/registry.h"
+#include "provisioner/work/reconcile_loop.h"
+
+namespace flexlocal::provisioner {
+
+class ClusterRole {
+ public:
+  // `api` is the leader's: its requests fail once leading has ended. `clock` goes on while the
+  // machine sleeps. `work` counts on from one term to the next.
+  ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, const Clock& clock, Log& log,
+              const ClusterRoleOptions& options, ClusterWork& work);
+
+  // Works until stop(), then finishes what is begun, writes what events wait, and ends. Told to
+  // stop by its task, it drops everything and ends as well.
+  Task<void> run();
+  void stop() { loop_.stop(); }
+
+  // For those who show what the role does.
+  const ClusterParts& parts() const { return parts_; }
+  const kube::WorkQueue& queue() const { return loop_.queue(); }
+
+ private:
+  Task<void> work(const std::string& key);
+  Task<Status> work_on(const std::string& key);
+  Task<void> scan_loop();
+  Task<void> grant_loop();
+  Task<void> registry_loop();
+  bool has_synced() const;
+  void watch_changes();
+  void look_at_label(const std::string& node);
+  void scan();
+  void report(const std::string& key, const Status& status);
+
+  const Clock& clock_;
+  Log& log_;
+  ClusterRoleOptions options_;
+  kube::Informer<Claim> claims_;
+  kube::Informer<Volume> volumes_;
+  kube::Informer<StorageClass> classes_;
+  kube::Informer<Node> nodes_;
+  kube::Informer<NodeHeartbeat> beats_;
+  ReconcileLoop loop_;
+  kube::WorkQueue& queue_;
+  NodeObservations observations_;
+  ClusterParts parts_;
+  PendingClaimWorker claim_worker_;
+  LostVolumeWorker volume_worker_;
+  NodeLabeler labeler_;
+  GrantKeeper grants_;
+  Registry registry_;
+};
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,35 @@
+// What the cluster role counts.
+#pragma once
+
+#include "provisioner/kube/metrics.h"
+
+namespace flexlocal::provisioner {
+
+// One for the process: its counters go on from one term to the next.
+struct ClusterWork {
+  template <typename T>
+  using Family = kube::Family<T>;
+  using Counter = kube::Counter;
+
+  Family<Counter> claims_handed_back{
+      {"flexlocal_claims_handed_back_total",
+       "Claims whose selected node was lost, handed back to the scheduler."}};
+  Family<Counter> claims_placed{
+      {"flexlocal_claims_placed_total",
+       "Claims with volumeBindingMode Immediate that a node was chosen for."}};
+  Family<Counter> no_room_told{
+      {"flexlocal_claims_without_room_told_total", "Events on claims that no node has room for."}};
+  Family<Counter> lost_volumes_told{
+      {"flexlocal_lost_volumes_told_total",
+       "Times that somebody was told what to do about a volume of a deleted node."}};
+  Family<Counter> lost_volumes_removed{{"flexlocal_lost_volumes_removed_total",
+                                        "PersistentVolumes of deleted nodes that were let go."}};
+  // Labels: reason, "first" or "rotation".
+  Family<Counter> grant_keys_made{
+      {"flexlocal_grant_keys_made_total", "Keys that volumes are signed by.", {"reason"}}};
+
+  // It must outlive `metrics`.
+  void show_in(kube::Metrics& metrics) const;
+};
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,100 @@
+#include "provisioner/controller/immediate_placer.h"
+
+#include "flexvolume/base/text.h"
+#include "provisioner/controller/claims/selected_node_plan.h"
+#include "provisioner/objects/claim_patch.h"
+#include "provisioner/objects/paths.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+// A daemon says what is free with each beat; one may be under way when the volume appears.
+constexpr auto kCountedAfter = 2 * kHeartbeatInterval;
+// Whatever made a node refuse may be over then.
+constexpr auto kPassedOver = std::chrono::seconds(30);
+
+}  // namespace
+
+bool ImmediatePlacer::waits(const Claim& claim) const {
+  if (!claim.marked || claim.deleting || !claim.volume_name.empty() || !claim.selected_node.empty())
+    return false;
+  const StorageClass* const known = parts_.classes.get(claim.storage_class);
+  return known != nullptr && known->immediate;
+}
+
+Task<Result<bool>> ImmediatePlacer::place(const Claim& claim) {
+  const std::string key = claim.key();
+  settle();
+  take_back_assignment(key);
+  const StorageClass* const known = parts_.classes.get(claim.storage_class);
+  const ClaimPlan plan = plan_claim(claim, known, false, claim.selected_node);
+  const auto* const order = std::get_if<Order>(&plan);
+  if (known == nullptr || order == nullptr) co_return false;
+  const std::string node = choose(claim, *known, *order);
+  if (node.empty()) co_return false;
+  // Before it is written: other claims are placed meanwhile.
+  assigned_.insert_or_assign(key, Assignment{node, promise_of(*order)});
+  const std::string path = claim_path(claim);
+  const std::string body = patch_with_selected_node(claim, node);
+  const auto answer = co_await parts_.api.merge_patch(path, body);
+  if (!answer) {
+    // Whoever was faster is seen by the watch. Any other answer may be one to what was carried out.
+    if (answer.error().code() == ErrorCode::kConflict) assigned_.erase(key);
+    if (answer.error().code() == ErrorCode::kNotFound) co_return true;
+    co_return answer.error().context("choosing a node for the claim");
+  }
+  parts_.claims.put(answer->root());
+  parts_.work.claims_placed.with({}).add();
+  parts_.log.info("node chosen for the claim",
+                  {{"namespace", claim.namespace_name}, {"claim", claim.name}, {"node", node}});
+  co_return true;
+}
+
+// What is over, and what the daemons' figures count by now.
+void ImmediatePlacer::settle() {
+  std::erase_if(refused_,
+                [&](const auto& entry) { return parts_.claims.get(entry.first) == nullptr; });
+  for (auto entry = assigned_.begin(); entry != assigned_.end();)
+    entry = is_settled(entry->first, entry->second) ? assigned_.erase(entry) : std::next(entry);
+}
+
+bool ImmediatePlacer::is_settled(const std::string& key, Assignment& assignment) const {
+  const Claim* const claim = parts_.claims.get(key);
+  if (claim == nullptr) return true;
+  if (parts_.volumes.get(concat("pvc-", claim->uid)) == nullptr) return false;
+  const auto now = parts_.clock.now();
+  if (!assignment.made) assignment.made = now;
+  return now - *assignment.made >= kCountedAfter;
+}
+
+void ImmediatePlacer::take_back_assignment(const std::string& claim) {
+  const auto before = assigned_.find(claim);
+  if (before == assigned_.end()) return;
+  refused_[claim][before->second.node] = parts_.clock.now();
+  assigned_.erase(before);
+}
+
+std::string ImmediatePlacer::choose(const Claim& claim, const StorageClass& storage_class,
+                                    const Order& order) const {
+  const WantedVolume wanted{promise_of(order), order.parameters.disk_per_ram};
+  std::map<std::string_view, Bytes> assigned;
+  for (const auto& [key, assignment] : assigned_)
+    if (assignment.promise.pool == wanted.promise.pool)
+      assigned[assignment.node] += assignment.promise.size;
+  std::vector<NodeChoice> nodes;
+  parts_.nodes.for_each([&](const std::string& name, const Node& node) {
+    if (is_passed_over(claim, name)) return;
+    const auto more = assigned.find(name);
+    nodes.push_back({parts_.view_of(node), more == assigned.end() ? Bytes() : more->second});
+  });
+  return choose_node(nodes, storage_class, wanted);
+}
+
+bool ImmediatePlacer::is_passed_over(const Claim& claim, const std::string& node) const {
+  const auto refusals = refused_.find(claim.key());
+  if (refusals == refused_.end()) return false;
+  const auto refused = refusals->second.find(node);
+  return refused != refusals->second.end() && parts_.clock.now() - refused->second < kPassedOver;
+}
+
+}  // namespace flexlocal::provisioner

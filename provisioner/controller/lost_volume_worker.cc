@@ -1,0 +1,114 @@
+#include "provisioner/controller/lost_volume_worker.h"
+
+#include "flexvolume/base/text.h"
+#include "provisioner/objects/paths.h"
+#include "provisioner/objects/volume_object.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+// Events are kept for an hour.
+constexpr auto kTellAgain = std::chrono::hours(1);
+
+}  // namespace
+
+Task<Status> LostVolumeWorker::work(const std::string& name) {
+  const Volume* known = parts_.volumes.get(name);
+  if (known == nullptr || known->node.empty()) {
+    told_.erase(name);
+    co_return Status();
+  }
+  const Volume volume = *known;  // the store may change while we wait
+  if (parts_.nodes.get(volume.node) != nullptr) {
+    gone_.answered_there(volume.node);
+    told_.erase(name);
+    co_return Status();
+  }
+  if (gone_.verdict(volume.node, parts_.clock.now()) == GoneNodes::Verdict::kAsk) {
+    const auto absent = co_await node_is_absent(volume.node);
+    if (!absent) co_return absent.error();
+  }
+  if (gone_.verdict(volume.node, parts_.clock.now()) != GoneNodes::Verdict::kGone)
+    co_return Status();
+  auto looked_after = co_await look_after(volume);
+  co_return looked_after;
+}
+
+Task<Result<bool>> LostVolumeWorker::node_is_absent(const std::string& node) {
+  const std::string path = node_path(node);
+  const auto answer = co_await parts_.api.get(path);
+  if (answer) {
+    parts_.nodes.put(answer->root());
+    gone_.answered_there(node);
+    co_return false;
+  }
+  if (answer.error().code() != ErrorCode::kNotFound) co_return answer.error();
+  gone_.answered_absent(node, parts_.clock.now());
+  co_return true;
+}
+
+Task<Status> LostVolumeWorker::look_after(const Volume& volume) {
+  const LostVolumePlan plan = plan_lost_volume(volume, parts_.options.node_delete_policy);
+  if (plan == LostVolumePlan::kNothing) co_return Status();
+  if (plan == LostVolumePlan::kTell) {
+    tell(volume);
+    co_return Status();
+  }
+  auto acted = co_await act(volume, plan);
+  co_return acted;
+}
+
+// Only on the API server's own word of this moment, for the node and for the volume.
+Task<Status> LostVolumeWorker::act(const Volume& known, LostVolumePlan plan) {
+  const auto absent = co_await node_is_absent(known.node);
+  if (!absent) co_return absent.error();
+  if (!*absent) co_return Status();
+  const std::string path = volume_path(known.name);
+  const auto answer = co_await parts_.api.get(path);
+  if (!answer && answer.error().code() == ErrorCode::kNotFound) co_return Status();
+  if (!answer) co_return answer.error();
+  std::optional<Volume> latest = decode_volume(answer->root());
+  if (!latest || latest->uid != known.uid || latest->node != known.node ||
+      plan_lost_volume(*latest, parts_.options.node_delete_policy) != plan)
+    co_return Status();  // the watch brings what it is now
+  if (plan == LostVolumePlan::kDelete) {
+    const kube::Preconditions same{.uid = latest->uid,
+                                   .resource_version = latest->resource_version};
+    const auto deleted = co_await parts_.api.delete_object(path, same);
+    if (!deleted && deleted.error().code() == ErrorCode::kNotFound) co_return Status();
+    if (!deleted) co_return deleted.error().context("deleting the PersistentVolume");
+    latest = decode_volume(deleted->root());
+    if (!latest) co_return Status();
+  }
+  auto gone = co_await let_go(*latest);
+  co_return gone;
+}
+
+Task<Status> LostVolumeWorker::let_go(const Volume& volume) {
+  const std::string path = volume_path(volume.name);
+  const std::string body = patch_without_finalizer(volume);
+  const auto answer = co_await parts_.api.merge_patch(path, body);
+  if (!answer && answer.error().code() != ErrorCode::kNotFound)
+    co_return answer.error().context("letting the PersistentVolume go");
+  parts_.work.lost_volumes_removed.with({}).add();
+  parts_.log.warning("PersistentVolume of a deleted node let go; its data was not wiped",
+                     {{"volume", volume.name}, {"node", volume.node}});
+  co_return Status();
+}
+
+void LostVolumeWorker::tell(const Volume& volume) {
+  const auto now = parts_.clock.now();
+  const auto [found, is_new] = told_.try_emplace(volume.name, now);
+  if (!is_new && now - found->second < kTellAgain) return;
+  found->second = now;
+  parts_.work.lost_volumes_told.with({}).add();
+  const std::string advice = advice_on(volume);
+  parts_.log.warning("PersistentVolume of a deleted node",
+                     {{"volume", volume.name}, {"node", volume.node}, {"advice", advice}});
+  parts_.events.record({reference_to(volume), kube::EventType::kWarning, "NodeDeleted", advice});
+  if (volume.phase == "Bound")  // so its claim is there
+    parts_.events.record(
+        {reference_to_claim_of(volume), kube::EventType::kWarning, "NodeDeleted", advice});
+}
+
+}  // namespace flexlocal::provisioner

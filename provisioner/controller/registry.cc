@@ -1,0 +1,124 @@
+#include "provisioner/controller/registry.h"
+
+#include <vector>
+
+#include "flexvolume/base/text.h"
+#include "provisioner/kube/complete_list.h"
+#include "provisioner/objects/driver_object.h"
+#include "provisioner/objects/paths.h"
+
+namespace flexlocal::provisioner {
+
+Task<Status> Registry::look() {
+  const Status placed = co_await find_place();
+  if (!placed || place_.version.empty()) co_return placed;
+  if (parts_.options.register_driver) {
+    const Status registered = co_await look_after_driver();
+    if (!registered) co_return registered.error().context("the CSIDriver");
+  }
+  const Status swept = co_await sweep();
+  if (swept) co_return Status();
+  // Perhaps the API server has another version of them since it was made anew.
+  if (swept.error().code() == ErrorCode::kNotFound) place_.version.clear();
+  co_return swept.error().context("CSIStorageCapacities that nobody keeps");
+}
+
+Task<Status> Registry::find_place() {
+  if (!place_.version.empty()) co_return Status();
+  auto version = co_await find_capacity_version(parts_.api);
+  if (!version) co_return version.error();
+  if (version->empty() && !told_of_none_) {
+    parts_.log.info("this API server has no CSIStorageCapacity: no CSIDriver is made");
+    told_of_none_ = true;
+  }
+  place_.version = std::move(*version);
+  place_.namespace_name = parts_.options.namespace_name;
+  co_return Status();
+}
+
+Task<Status> Registry::look_after_driver() {
+  const std::string path = driver_path();
+  const auto present = co_await parts_.api.get(path);
+  if (present) {
+    judge_driver(present->root());
+    co_return Status();
+  }
+  if (present.error().code() != ErrorCode::kNotFound) co_return present.error();
+  const Status made = co_await make_driver();
+  co_return made;
+}
+
+Task<Status> Registry::make_driver() {
+  const std::string path = drivers_path();
+  const std::string body = driver_json();
+  const auto made = co_await parts_.api.create(path, body);
+  // Somebody was faster: theirs is looked at the next time.
+  if (!made && made.error().code() == ErrorCode::kExists) co_return Status();
+  if (!made) co_return made.error();
+  parts_.log.info("CSIDriver made: the scheduler asks for room", {{"name", engine::kProvisioner}});
+  judge_driver(made->root());
+  co_return Status();
+}
+
+// Never overwritten: somebody may have meant it so.
+void Registry::judge_driver(JsonView driver) {
+  const std::string differs = driver_differs(driver).value_or("");
+  if (!differs.empty() && differs != told_) {
+    const std::string text =
+        concat("this CSIDriver is not as flexlocal needs it: ", differs,
+               "; delete it, and it is made anew, or change it, or run the cluster daemon with "
+               "--register=false");
+    parts_.log.warning(text, {{"name", engine::kProvisioner}});
+    parts_.events.record(
+        {reference_to_driver(driver), kube::EventType::kWarning, "DriverDiffers", text});
+  }
+  told_ = differs;
+}
+
+// The list is not kept: there may be one for each of thousands of nodes, and each changes with
+// every volume that is made.
+Task<Status> Registry::sweep() {
+  std::vector<PublishedCapacity> kept_by_nobody;
+  const Visit visit = [&](JsonView object) -> Status {
+    auto published = decode_capacity(object);
+    if (!objection_to(published).empty()) kept_by_nobody.push_back(std::move(published));
+    return {};
+  };
+  const std::string path = capacity_path(place_, "");
+  kube::Query selectors;
+  selectors.add("labelSelector", kNodeLabel);
+  const Status listed = co_await visit_all(parts_.api, path, selectors, visit);
+  if (!listed) co_return listed;
+  for (const PublishedCapacity& published : kept_by_nobody) {
+    const std::string why = objection_to(published);
+    if (why.empty()) continue;
+    const Status removed = co_await remove(published, why);
+    if (!removed) co_return removed;
+  }
+  co_return Status();
+}
+
+// A daemon that is cut off comes back and tells of its room anew, so a mistake costs seconds.
+std::string Registry::objection_to(const PublishedCapacity& published) const {
+  const std::string& node = published.node;
+  if (parts_.classes.get(published.storage_class) == nullptr) return "its StorageClass is gone";
+  if (parts_.nodes.get(node) == nullptr) return "its node is gone";
+  const NodeHealth health = parts_.observations.health(node, parts_.clock.now());
+  return health.silent_for > health.patience ? "its node's daemon gives no sign of life" : "";
+}
+
+Task<Status> Registry::remove(const PublishedCapacity& published, const std::string& why) {
+  const std::string path = capacity_path(place_, published.name);
+  const auto removed = co_await parts_.api.delete_object(path, published.preconditions);
+  if (!removed) {
+    const ErrorCode code = removed.error().code();
+    // Gone already, or written meanwhile: then somebody keeps it.
+    if (code == ErrorCode::kNotFound || code == ErrorCode::kConflict) co_return Status();
+    co_return removed.error();
+  }
+  parts_.log.info("room is no longer told",
+                  {{"node", published.node}, {"class", published.storage_class}, {"why", why}});
+  co_return Status();
+}
+
+}  // namespace flexlocal::provisioner

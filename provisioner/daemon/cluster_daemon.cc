@@ -1,0 +1,146 @@
+#include "provisioner/daemon/cluster_daemon.h"
+
+#include <unistd.h>
+
+#include "flexvolume/base/text.h"
+#include "flexvolume/base/version.h"
+#include "provisioner/controller/cluster_metrics.h"
+#include "provisioner/controller/cluster_role.h"
+#include "provisioner/daemon/process.h"
+#include "provisioner/daemon/process_metrics.h"
+#include "provisioner/daemon/status_server.h"
+#include "provisioner/kube/boot_clock.h"
+#include "provisioner/kube/client_metrics.h"
+#include "provisioner/kube/leader_elector.h"
+#include "provisioner/objects/grant_secret.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+constexpr const char* kLeaseName = "flexlocal-cluster";
+
+// The pod's name, for people, and a number that no other process ever had.
+std::string make_identity() {
+  char host[256] = "unknown";
+  if (::gethostname(host, sizeof host - 1) != 0) host[0] = '\0';
+  return concat(host, '_', make_grant_key().substr(0, 16));
+}
+
+class ClusterDaemon final : public kube::LeaderWork {
+ public:
+  explicit ClusterDaemon(Process& process) : process_(process), options_(process.options()) {}
+
+  Task<Status> serve(kube::Http& http) {
+    process_.log().info("cluster daemon started",
+                        {{"version", version()}, {"server", process_.server()}});
+    const auto server = open_status_server(process_.io(), process_.log(), options_.http_endpoint,
+                                           options_.metrics_path);
+    if (!server) co_return server.error();
+    kube::LeaderGate gate(http, clock_);
+    kube::ApiClient leaders(gate, process_.clock(), api_options(options_));
+    api_ = &leaders;
+    kube::Metrics metrics;
+    show_process(metrics);
+    kube::show_requests(metrics, leaders);
+    show_leader(metrics, [this] { return role_ != nullptr; });
+    work_.show_in(metrics);
+    const ShownPages shown(server->get(), {.ready = [] { return Status(); },
+                                           .metrics = [&] { return text_of(metrics); }});
+    if (options_.leader_election)
+      co_await stand_for_election(http, gate);
+    else
+      co_await lead_alone(gate);
+    process_.log().info("cluster daemon stopped");
+    co_return Status();
+  }
+
+  void stop_serving() {
+    if (elector_ != nullptr)
+      elector_->stop();
+    else
+      stop();
+  }
+
+  Task<void> lead() override {
+    ClusterRole role(process_.io(), *api_, clock_, process_.log(), role_options(), work_);
+    kube::Metrics term;
+    show_cluster(term, role.parts(), role.queue());
+    role_ = &role;
+    term_ = &term;
+    co_await role.run();
+    term_ = nullptr;
+    role_ = nullptr;
+  }
+  void stop() override {
+    if (role_ != nullptr) role_->stop();
+  }
+
+ private:
+  // What only a leader has to show is left out when there is no term: it is not zero, it is not
+  // known.
+  std::string text_of(const kube::Metrics& lasting) const {
+    return term_ == nullptr ? lasting.text() : lasting.text() + term_->text();
+  }
+
+  Task<void> stand_for_election(kube::Http& http, kube::LeaderGate& gate) {
+    kube::ElectionOptions election;
+    election.identity = make_identity();
+    election.lease_duration = options_.lease_duration;
+    election.renew_deadline = options_.renew_deadline;
+    election.retry_period = options_.retry_period;
+    kube::ApiOptions api = api_options(options_);
+    api.limit = {};
+    api.deadline = std::min<std::chrono::milliseconds>(api.deadline, election.renew_deadline / 2);
+    api.longest_pause = election.retry_period;
+    kube::ApiClient lease_api(http, process_.clock(), api);
+    kube::LeaseClient lease(lease_api, own_namespace(options_), kLeaseName);
+    kube::LeaderElector elector(process_.io(), lease, clock_, process_.log(), election, gate,
+                                *this);
+    elector_ = &elector;
+    co_await elector.run();
+    elector_ = nullptr;
+  }
+
+  Task<void> lead_alone(kube::LeaderGate& gate) {
+    gate.open_until(Clock::Instant::max());
+    co_await lead();
+  }
+
+  ClusterRoleOptions role_options() const {
+    ClusterRoleOptions role;
+    role.namespace_name = own_namespace(options_);
+    role.workers = options_.worker_threads;
+    role.retry = {options_.retry_interval_start, options_.retry_interval_max};
+    role.label_nodes = options_.label_nodes;
+    role.immediate = options_.immediate;
+    role.register_driver = options_.register_driver;
+    role.registry_interval = options_.capacity_poll_interval;
+    role.node_lost_after = options_.node_lost_after;
+    role.node_delete_policy = options_.node_delete_policy;
+    role.node_delete_grace = options_.node_delete_grace;
+    return role;
+  }
+
+  Process& process_;
+  const DaemonOptions& options_;
+  kube::BootClock clock_;
+  kube::ApiClient* api_ = nullptr;
+  kube::LeaderElector* elector_ = nullptr;
+  ClusterWork work_;
+  ClusterRole* role_ = nullptr;
+  const kube::Metrics* term_ = nullptr;  // of this term
+};
+
+}  // namespace
+
+Status run_cluster(const DaemonOptions& options) {
+  const auto log = make_stderr_log(options.log_format, options.log_level);
+  auto cluster = cluster_config(options);
+  if (!cluster) return cluster.error();
+  Process process(options, std::move(*cluster), *log);
+  ClusterDaemon daemon(process);
+  return process.run([&](kube::Http& http) { return daemon.serve(http); },
+                     [&] { daemon.stop_serving(); });
+}
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,153 @@
+#include "provisioner/daemon/node_daemon.h"
+
+#include "flexvolume/base/program.h"
+#include "flexvolume/base/text.h"
+#include "flexvolume/base/version.h"
+#include "flexvolume/engine/host/kernel_mounter.h"
+#include "provisioner/agent/heartbeat.h"
+#include "provisioner/agent/node_metrics.h"
+#include "provisioner/agent/node_role.h"
+#include "provisioner/daemon/process.h"
+#include "provisioner/daemon/process_metrics.h"
+#include "provisioner/daemon/status_server.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+// Everything that lives as long as the daemon, in the order in which it is needed.
+class NodeDaemon {
+ public:
+  NodeDaemon(Process& process, engine::NodeConfig config)
+      : process_(process),
+        options_(process.options()),
+        config_(std::move(config)),
+        runner_(options_.host_proc),
+        devices_(host_root()),
+        mounter_(options_.host_proc.empty() ? "/proc/self/mountinfo"
+                                            : options_.host_proc + "/mountinfo"),
+        engine_(host(), config_),
+        storage_(process.io(), engine_, options_.worker_threads + 1) {}
+
+  Task<Status> serve(kube::Http& http) {
+    const auto server = open_status_server(process_.io(), process_.log(), options_.http_endpoint,
+                                           options_.metrics_path);
+    if (!server) co_return server.error();
+    kube::ApiClient api(http, process_.clock(), api_options(options_));
+    auto membership = co_await await_membership(api, options_.node_name, process_.log());
+    if (!membership) co_return membership.error().context(concat("API server ", process_.server()));
+    process_.log().info("node daemon started", {{"node", options_.node_name},
+                                                {"version", version()},
+                                                {"server", process_.server()},
+                                                {"cluster", membership->cluster_id}});
+    NodeRole role(process_.io(), api, storage_, config_, process_.clock(), process_.log(),
+                  *membership, role_options());
+    role_ = &role;
+    kube::Metrics metrics;
+    show_process(metrics);
+    show_node(metrics, role.parts(), role.queue(), config_, counters());
+    const ShownPages shown(server->get(),
+                           {.ready = [&role] { return node_readiness(role.parts()); },
+                            .metrics = [&metrics] { return metrics.text(); }});
+    // Not behind the role's requests: they may have to wait for --kube-api-qps, and whoever gives
+    // no sign of life is taken for dead.
+    kube::ApiClient heartbeat_api(http, process_.clock(), heartbeat_api_options());
+    Heartbeat heartbeat(heartbeat_api, process_.clock(), process_.log(),
+                        heartbeat_options(*membership), [&role] { return role.report(); });
+    kube::TaskGroup beats(process_.io());
+    beats.spawn(heartbeat.run());
+    co_await role.run();
+    role_ = nullptr;
+    beats.cancel();
+    const Status ended = co_await beats.join();
+    process_.log().info("node daemon stopped");
+    co_return ended;
+  }
+
+  void stop() {
+    if (role_ != nullptr)
+      role_->stop();
+    else
+      process_.cancel();
+  }
+
+ private:
+  // The host's file tree, as its first process sees it: what tools and devices are looked for
+  // under.
+  std::string host_root() const {
+    return options_.host_proc.empty() ? std::string() : options_.host_proc + "/root";
+  }
+
+  std::string counters() const { return options_.state_dir + "/counters"; }
+
+  engine::Host host() {
+    const std::string root = host_root();
+    return {runner_,
+            devices_,
+            mounter_,
+            process_.log(),
+            options_.state_dir + "/volumes",
+            options_.lock_dir,
+            options_.host_grant_key,
+            root,
+            counters(),
+            options_.state_dir + "/groups"};
+  }
+
+  NodeRoleOptions role_options() const {
+    NodeRoleOptions role;
+    role.workers = options_.worker_threads;
+    role.retry = {options_.retry_interval_start, options_.retry_interval_max};
+    role.grants = {options_.grant_key, options_.host_grant_key};
+    role.orphan_grace = std::chrono::ceil<std::chrono::seconds>(options_.orphan_grace);
+    role.orphan_policy = options_.orphan_policy;
+    role.ram_fraction = options_.ram_fraction;
+    role.disk_per_ram = options_.disk_per_ram;
+    role.immediate = options_.immediate;
+    role.capacity.enabled = options_.enable_capacity;
+    role.capacity.namespace_name = own_namespace(options_);
+    role.capacity.daemon_set = options_.daemon_set;
+    role.capacity.poll_interval = options_.capacity_poll_interval;
+    return role;
+  }
+
+  kube::ApiOptions heartbeat_api_options() const {
+    kube::ApiOptions api = api_options(options_);
+    api.limit = {};
+    api.deadline = std::min<std::chrono::milliseconds>(api.deadline, kHeartbeatInterval);
+    api.longest_pause = kHeartbeatInterval;
+    return api;
+  }
+
+  HeartbeatOptions heartbeat_options(const Membership& membership) const {
+    HeartbeatOptions beat;
+    beat.namespace_name = own_namespace(options_);
+    beat.node = membership.node.name;
+    beat.node_uid = membership.node.uid;
+    return beat;
+  }
+
+  Process& process_;
+  const DaemonOptions& options_;
+  engine::NodeConfig config_;
+  ProcessRunner runner_;
+  engine::KernelDevices devices_;
+  engine::KernelMounter mounter_;
+  engine::Engine engine_;
+  EngineStorage storage_;
+  NodeRole* role_ = nullptr;
+};
+
+}  // namespace
+
+Status run_node(const DaemonOptions& options) {
+  const auto log = make_stderr_log(options.log_format, options.log_level);
+  auto config = engine::load_node_config(options.node_config);
+  if (!config) return config.error();
+  auto cluster = cluster_config(options);
+  if (!cluster) return cluster.error();
+  Process process(options, std::move(*cluster), *log);
+  NodeDaemon daemon(process, std::move(*config));
+  return process.run([&](kube::Http& http) { return daemon.serve(http); }, [&] { daemon.stop(); });
+}
+
+}  // namespace flexlocal::provisioner

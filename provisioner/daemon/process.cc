@@ -1,0 +1,67 @@
+#include "provisioner/daemon/process.h"
+
+#include <boost/asio/signal_set.hpp>
+#include <csignal>
+#include <cstdlib>
+
+namespace flexlocal::provisioner {
+namespace {
+
+constexpr const char* kServiceAccount = "/var/run/secrets/kubernetes.io/serviceaccount";
+constexpr const char* kDefaultNamespace = "flexlocal-system";
+
+}  // namespace
+
+Result<kube::ClusterConfig> cluster_config(const DaemonOptions& options) {
+  if (!options.kubeconfig.empty())
+    return kube::load_kubeconfig(options.kubeconfig, options.context);
+  const char* host = std::getenv("KUBERNETES_SERVICE_HOST");
+  const char* port = std::getenv("KUBERNETES_SERVICE_PORT");
+  if (host == nullptr || port == nullptr)
+    return Error(ErrorCode::kInvalid,
+                 "this is no pod (KUBERNETES_SERVICE_HOST is not set): name a --kubeconfig");
+  return kube::in_cluster_config(kServiceAccount, host, port);
+}
+
+kube::ApiOptions api_options(const DaemonOptions& options) {
+  kube::ApiOptions api;
+  api.limit = {options.kube_api_qps, options.kube_api_burst};
+  api.deadline = options.timeout;
+  return api;
+}
+
+std::string own_namespace(const DaemonOptions& options) {
+  if (!options.namespace_name.empty()) return options.namespace_name;
+  const char* pods = std::getenv("POD_NAMESPACE");
+  return pods != nullptr && *pods != '\0' ? pods : kDefaultNamespace;
+}
+
+Status Process::run(const Serve& serve, const std::function<void()>& stop) {
+  auto http = kube::CurlHttp::make(io_, clock_, log_, cluster_);
+  if (!http) return http.error();
+  boost::asio::signal_set signals(io_, SIGTERM, SIGINT);
+  signals.async_wait([&](const boost::system::error_code& error, int) {
+    if (!error) stop();
+  });
+  const std::function<void()> ended = [&signals] { signals.cancel(); };
+  kube::TaskGroup tasks(io_);
+  tasks_ = &tasks;
+  tasks.spawn(serve_to_the_end(serve(**http), ended));
+  io_.run();
+  tasks_ = nullptr;
+  return result_;
+}
+
+void Process::cancel() {
+  if (tasks_ != nullptr) tasks_->cancel();
+}
+
+kube::Task<void> Process::serve_to_the_end(kube::Task<Status> task,
+                                           const std::function<void()>& ended) {
+  result_ = co_await std::move(task);
+  // Told to stop before it began: that is no failure.
+  if (!result_ && result_.error().code() == ErrorCode::kCancelled) result_ = Status();
+  ended();
+}
+
+}  // namespace flexlocal::provisioner

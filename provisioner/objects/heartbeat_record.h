@@ -1,0 +1,55 @@
+// What a node daemon says of itself in its Lease: names and annotations, built and read here only.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "flexvolume/base/bytes.h"
+#include "provisioner/accounting/budget.h"
+#include "provisioner/kube/lease.h"
+
+namespace flexlocal::provisioner {
+
+inline constexpr std::chrono::seconds kHeartbeatInterval{10};
+// A daemon whose Lease did not change for so long is not running.
+inline constexpr std::chrono::seconds kHeartbeatDuration{40};
+
+struct PoolFigures {
+  Bytes size;
+  Bytes free;  // less what is promised and not made yet
+};
+// By the pool's name and the backend's word, "lvm".
+using PoolReport = std::map<std::string, std::map<std::string, PoolFigures>>;
+
+struct NodeReport {
+  std::string trouble;                   // for a person; empty: volumes can be made here
+  PoolReport pools{};                    // those that are to be seen
+  std::optional<NodeBudget> budget{};    // nullopt: it says none
+  std::map<std::string, Bytes> given{};  // by pool, what its volumes have in all
+};
+
+// The Lease's name for a node, "node-<name>", and the node of a Lease; nullopt: it is another's.
+std::string heartbeat_name(std::string_view node);
+std::optional<std::string> node_of_heartbeat(std::string_view lease_name);
+
+// The next beat: `lease` as it is to be written. It belongs to the Node of that uid, with which it
+// is to go.
+void write_heartbeat(const std::string& node, const std::string& node_uid, const NodeReport& report,
+                     Clock::Wall now, kube::Lease& lease);
+
+// What the cluster role keeps of it.
+struct NodeHeartbeat {
+  std::string node;
+  std::optional<Clock::Wall> renewed;
+  std::chrono::seconds duration = kHeartbeatDuration;
+  std::string version;
+  NodeReport report;
+};
+
+// nullopt: no node daemon's. Annotations that make no sense read as absent.
+std::optional<NodeHeartbeat> decode_heartbeat(JsonView object);
+
+}  // namespace flexlocal::provisioner

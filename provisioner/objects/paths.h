@@ -1,0 +1,35 @@
+// Where the API server has the objects that the daemon reads and writes. All but
+// CSIStorageCapacities, whose version differs: see capacity_object.h.
+#pragma once
+
+#include <string>
+
+#include "provisioner/objects/objects.h"
+
+namespace flexlocal::provisioner {
+
+// `namespace_name` empty: those of all namespaces.
+std::string claims_path(const std::string& namespace_name = {});
+std::string claim_path(const Claim& claim);
+std::string claim_status_path(const Claim& claim);
+std::string volumes_path();
+std::string volume_path(const std::string& name);
+std::string classes_path();
+std::string nodes_path();
+std::string node_path(const std::string& name);
+// For a GET that the API server may answer from its cache, which lags behind and costs it little.
+std::string cached_node_path(const std::string& name);
+std::string pods_path(const std::string& namespace_name);
+std::string namespace_path(const std::string& name);
+std::string daemon_set_path(const std::string& namespace_name, const std::string& name);
+// The Leases of the node daemons, and that of the one on `node`.
+std::string heartbeats_path(const std::string& namespace_name);
+std::string heartbeat_path(const std::string& namespace_name, const std::string& node);
+// Of the CSIDriver of our name, and of all of them, to create it in.
+std::string driver_path();
+std::string drivers_path();
+// Of the Secret of the grant keys, and of all of the namespace, to create it in.
+std::string grant_secret_path(const std::string& namespace_name);
+std::string secrets_path(const std::string& namespace_name);
+
+}  // namespace flexlocal::provisioner

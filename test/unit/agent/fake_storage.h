@@ -1,0 +1,126 @@
+// A node's disks as plain values: what is asked of them is written down in order.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "flexvolume/base/text.h"
+#include "provisioner/agent/storage.h"
+#include "provisioner/kube/condition.h"
+
+namespace flexlocal::provisioner::test {
+
+class FakeStorage final : public Storage {
+ public:
+  explicit FakeStorage(std::vector<std::string>& journal) : journal_(journal) {}
+
+  // A volume group of 2 GiB that is empty.
+  engine::Inventory present{
+      {}, {}, {{"group:vg", kGiB + kGiB, kGiB + kGiB, Bytes(4 * kMiB.count()), {}}}, {}};
+  std::deque<engine::Removal> slices;  // what the next removals come to, before one that is done
+  std::set<std::string> promised;      // and not withdrawn
+  engine::AccessMode promised_mode{};  // of the last promise
+  Status promise_status;
+  Status inventory_status;
+  Status grow_status;
+  Status after_growth;  // what a growth says that has been carried out
+  Status remove_status;
+  Status retain_status;
+  Status access_status;
+  Status settle_status;
+  bool completes_growths = false;
+  Status limits_status;
+  Status resume_status;
+  int looks = 0;
+  bool hold_look = false;  // the next one waits for `go` when it has seen the disks
+  // With `hold`, growths wait for `go` before they begin.
+  bool hold = false;
+  int held = 0;
+  kube::Condition go;
+  int limit_refreshes = 0;
+  int resumptions = 0;
+
+  Bytes& free() { return present.spaces.front().free; }
+
+  Task<Result<engine::Inventory>> inventory() override {
+    ++looks;
+    if (!inventory_status) co_return inventory_status.error();
+    const engine::Inventory seen = present;
+    if (std::exchange(hold_look, false)) {
+      const Status waited = co_await go.wait();
+      if (!waited) co_return waited.error();
+    }
+    co_return seen;
+  }
+  Task<Status> promise(const engine::VolumeSpec& spec) override {
+    promised_mode = spec.access_mode;
+    if (promise_status) promised.insert(spec.name.text());
+    co_return promise_status;
+  }
+  Task<Status> record_access(const engine::VolumeSpec& spec,
+                             const std::string& claim_uid) override {
+    journal_.push_back(concat("record ", to_string(spec.access_mode), " of ", spec.name.text(),
+                              " for ", claim_uid));
+    if (access_status) present.access[spec.name.text()].claim_uid = claim_uid;
+    co_return access_status;
+  }
+  Task<Status> withdraw(const engine::PromisedVolume& volume) override {
+    promised.erase(volume.name.text());
+    co_return Status();
+  }
+  // As LVM has it: the volume becomes larger, and its group has less. A volume that is not among
+  // the holdings has not been made yet.
+  Task<Status> grow(const engine::VolumeSpec& spec, Bytes size) override {
+    journal_.push_back(concat("grow ", spec.name.text(), " to ", size.count() / kMiB.count()));
+    if (hold) {
+      ++held;
+      const Status waited = co_await go.wait();
+      if (!waited) co_return waited;
+    }
+    if (!grow_status) co_return grow_status;
+    for (engine::Holding& holding : present.holdings) {
+      if (holding.volume != spec.name.text()) continue;
+      free() = free() - (size - holding.size);
+      holding.size = std::max(holding.size, size);
+      co_return after_growth;
+    }
+    co_return Error(ErrorCode::kNotFound, "the volume is not there yet");
+  }
+  Task<Result<engine::Removal>> remove(const engine::VolumeSpec& spec) override {
+    journal_.push_back(concat("remove ", spec.name.text()));
+    if (!remove_status) co_return remove_status.error();
+    engine::Removal removal;
+    if (!slices.empty()) {
+      removal = slices.front();
+      slices.pop_front();
+    }
+    co_return removal;
+  }
+  Task<Status> set_retained(const engine::VolumeSpec& spec, engine::Retained retained) override {
+    const bool kept = retained == engine::Retained::kYes;
+    journal_.push_back(concat(kept ? "retain " : "take up ", spec.name.text()));
+    co_return retain_status;
+  }
+  Task<Status> settle(const engine::Inventory&) override {
+    journal_.push_back("settle");
+    if (completes_growths) present.behind.clear();
+    co_return settle_status;
+  }
+  Task<Status> resume_suspended() override {
+    ++resumptions;
+    co_return resume_status;
+  }
+  Task<Status> refresh_io_limits() override {
+    ++limit_refreshes;
+    co_return limits_status;
+  }
+
+ private:
+  std::vector<std::string>& journal_;
+};
+
+}  // namespace flexlocal::provisioner::test

@@ -1,0 +1,170 @@
+#include "provisioner/agent/heartbeat.h"
+
+#include "flexvolume/base/version.h"
+#include "provisioner/agent/node_report.h"
+#include "test/unit/agent/node_lab.h"
+#include "test/unit/kube/lease_server.h"
+
+namespace flexlocal::provisioner::test {
+namespace {
+
+using kube::test::LeaseServer;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+NodeReport ready_report() {
+  NodeReport report;
+  report.pools["default"]["lvm"] = {kGiB + kGiB, kGiB};
+  report.budget = NodeBudget{.memory = kGiB};
+  report.given["default"] = kGiB;
+  return report;
+}
+
+std::optional<NodeHeartbeat> decoded(const std::string& text) {
+  const auto document = JsonDocument::parse(text);
+  REQUIRE(document.ok());
+  return decode_heartbeat(document->root());
+}
+
+struct Fixture : kube::test::Lab {
+  LeaseServer server;
+  kube::test::FakeHttp http;
+  kube::test::ManualClock manual;
+  kube::ApiClient api{http, clock, kube::ApiOptions{.limit = {}}};
+  NodeReport report = ready_report();
+  bool reachable = true;
+  Heartbeat heartbeat{api, manual, log, options(), [this] { return report; }};
+
+  Fixture() {
+    http.answer = [this](const kube::HttpRequest& request) -> Result<kube::HttpResponse> {
+      if (!reachable) return Error(ErrorCode::kUnavailable, "no server");
+      return server.answer(request);
+    };
+  }
+  static HeartbeatOptions options() {
+    HeartbeatOptions options;
+    options.namespace_name = "ns";
+    options.node = kNode;
+    options.node_uid = "u-1";
+    options.interval = milliseconds(1);
+    options.shortest = milliseconds(1);
+    return options;
+  }
+  bool beats(std::size_t count) {
+    return run_until([&] { return http.seen.size() >= count; });
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a beat says who, which version, whether ready, and with what room; all is read back") {
+  kube::Lease lease;
+  lease.name = heartbeat_name(kNode);
+  const Clock::Wall now{seconds(1'700'000'000)};
+  write_heartbeat(kNode, "u-1", ready_report(), now, lease);
+  CHECK(lease.name == "node-node-a");
+  CHECK(lease.annotations.at("flexlocal.io/version") == version());
+  CHECK(lease.annotations.at("flexlocal.io/ready") == "true");
+  CHECK_FALSE(lease.annotations.contains("flexlocal.io/reason"));
+  CHECK(lease.annotations.at("flexlocal.io/pools") ==
+        R"({"default":{"lvm":{"size":2147483648,"free":1073741824}}})");
+  CHECK(lease.annotations.at("flexlocal.io/budget") ==
+        R"({"memory":1073741824,"ramFraction":"0.85","diskPerRam":"32","pools":{"default":)"
+        R"({"budget":29205777612,"used":1073741824,"free":28132035788}}})");
+  REQUIRE(lease.owners.size() == 1);
+  CHECK(lease.owners[0].uid == "u-1");
+  const auto beat = decoded(encode_lease(lease));
+  REQUIRE(beat.has_value());
+  CHECK(beat->node == kNode);
+  CHECK(beat->renewed == now);
+  CHECK(beat->duration == seconds(40));
+  CHECK(beat->version == version());
+  CHECK(beat->report.trouble.empty());
+  CHECK(beat->report.pools.at("default").at("lvm").free == kGiB);
+  REQUIRE(beat->report.budget.has_value());
+  CHECK(beat->report.budget->memory == kGiB);
+  CHECK(beat->report.budget->limit({}) == NodeBudget{.memory = kGiB}.limit({}));
+  CHECK(beat->report.given.at("default") == kGiB);
+}
+
+TEST_CASE("a daemon that is not ready says why, until it is") {
+  kube::Lease lease;
+  NodeReport report = ready_report();
+  report.trouble = "no grant key:\ncreate the Secret";
+  write_heartbeat(kNode, "u-1", report, {}, lease);
+  CHECK(lease.annotations.at("flexlocal.io/ready") == "false");
+  CHECK(lease.annotations.at("flexlocal.io/reason") == "no grant key:?create the Secret");
+  write_heartbeat(kNode, "u-1", ready_report(), {}, lease);
+  CHECK_FALSE(lease.annotations.contains("flexlocal.io/reason"));
+}
+
+TEST_CASE("a stranger's Lease is no heartbeat, and nonsense in one reads as absent") {
+  CHECK_FALSE(decoded(R"({"metadata":{"name":"flexlocal-cluster"}})").has_value());
+  CHECK_FALSE(decoded(R"({"metadata":{"name":"node-"}})").has_value());
+  const auto beat =
+      decoded(R"({"metadata":{"name":"node-a","annotations":{"flexlocal.io/pools":)"
+              R"("{\"p\":{\"lvm\":{\"size\":-1,\"free\":\"x\"},\"thin\":7},\"q\":[]}"}}})");
+  REQUIRE(beat.has_value());
+  CHECK(beat->report.trouble == "no reason given");
+  CHECK(beat->report.pools.at("p").at("lvm").size == Bytes(0));
+  CHECK(beat->report.pools.at("p").at("thin").free == Bytes(0));
+  CHECK_FALSE(beat->report.pools.contains("q"));
+  CHECK(decoded(R"({"metadata":{"name":"node-a","annotations":{"flexlocal.io/pools":"[["}}})")
+            ->report.pools.empty());
+}
+
+TEST_CASE_FIXTURE(Fixture, "the first beat makes the Lease, the others renew it with one request") {
+  tasks.spawn(heartbeat.run());
+  REQUIRE(beats(4));
+  CHECK(http.seen[0].method == kube::Method::kPost);
+  for (std::size_t i = 1; i < 4; ++i) CHECK(http.seen[i].method == kube::Method::kPut);
+  // The clock stands still here, and yet each beat is another than the one before.
+  CHECK(*server.lease->renewed > manual.wall());
+  CHECK(log.lines.empty());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a Lease that is there already, or was changed, is read and renewed") {
+  kube::Lease earlier;
+  earlier.labels = {{"kept", "yes"}};
+  REQUIRE(server.create(earlier).ok());
+  tasks.spawn(heartbeat.run());
+  REQUIRE(run_until([&] { return server.lease->holder == kNode; }));
+  CHECK(server.lease->labels.at("kept") == "yes");
+  kube::Lease changed = *server.lease;
+  changed.holder = "somebody";
+  REQUIRE(server.update(changed).ok());
+  CHECK(run_until([&] { return server.lease->holder == kNode; }));
+  server.lease.reset();
+  CHECK(run_until([&] { return server.lease.has_value(); }));
+}
+
+TEST_CASE_FIXTURE(Fixture, "an API server that is away is told of once, and then it goes on") {
+  reachable = false;
+  tasks.spawn(heartbeat.run());
+  REQUIRE(beats(5));
+  CHECK(log.lines.size() == 1);
+  reachable = true;
+  CHECK(run_until([&] { return server.lease.has_value(); }));
+}
+
+TEST_CASE("the report has each pool's room less what is promised, and the first trouble") {
+  NodeLab lab;
+  NodeState state;
+  CHECK(report_of(state, lab.config, lab.ledger, lab.parts.budget).trouble ==
+        "the disks have not been looked at yet");
+  REQUIRE(lab.wait_for(lab.ledger.refresh(true)).ok());
+  state.tidied = Status();
+  CHECK(report_of(state, lab.config, lab.ledger, lab.parts.budget).trouble ==
+        "the grant key has not been looked at yet");
+  state.granted = Status();
+  lab.know_volume(volume_text(sample_spec(), "Bound"));
+  const NodeReport report = report_of(state, lab.config, lab.ledger, lab.parts.budget);
+  CHECK(report.trouble.empty());
+  CHECK(report.pools.at("default").at("lvm").size == kGiB + kGiB);
+  CHECK(report.pools.at("default").at("lvm").free == kGiB);
+  lab.config.pools["other"].volume_group = "nowhere";
+  CHECK(report_of(state, lab.config, lab.ledger, lab.parts.budget).trouble.find("nowhere") !=
+        std::string::npos);
+}
+
+}  // namespace flexlocal::provisioner::test

@@ -1,0 +1,170 @@
+#include "provisioner/agent/ledger.h"
+
+#include "test/unit/agent/node_lab.h"
+
+namespace flexlocal::provisioner::test {
+namespace {
+
+struct Fixture : NodeLab {
+  void refresh(bool anew) { REQUIRE(wait_for(ledger.refresh(anew)).ok()); }
+  // A look that has seen the disks as they are now, and has not said so yet.
+  void hold_look() {
+    storage.hold_look = true;
+    tasks.spawn(kube::test::store(ledger.refresh(true), held_));
+    REQUIRE(run_until([&] { return storage.looks > 0; }));
+  }
+  void end_look() {
+    storage.go.notify_all();
+    REQUIRE(run_until([&] { return held_.has_value(); }));
+    CHECK(held_->ok());
+  }
+  static Promise wanted(const std::string& pool) {
+    return {"pvc-asking", engine::Backend::kLvm, pool, kGiB};
+  }
+  Bytes free_in(const std::string& pool, const std::string& claim = "shop/asking") {
+    const auto room = ledger.room(wanted(pool), claim);
+    REQUIRE(room.ok());
+    return room->free;
+  }
+  ErrorCode code_of(const std::string& pool) {
+    const auto room = ledger.room(wanted(pool), "shop/asking");
+    REQUIRE_FALSE(room.ok());
+    return room.error().code();
+  }
+
+ private:
+  std::optional<Status> held_;
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "the disks are asked once in ten seconds, or anew when told to") {
+  refresh(false);
+  refresh(false);
+  CHECK(storage.looks == 1);
+  manual.advance(std::chrono::seconds(10) - std::chrono::nanoseconds(1));
+  refresh(false);
+  CHECK(storage.looks == 1);
+  manual.advance(std::chrono::nanoseconds(1));
+  refresh(false);
+  CHECK(storage.looks == 2);
+  refresh(true);
+  CHECK(storage.looks == 3);
+  ledger.forget();
+  refresh(false);
+  CHECK(storage.looks == 4);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a look that a removal came into is not the last one") {
+  storage.free() = kGiB;
+  hold_look();
+  storage.free() = kGiB + kGiB;
+  ledger.forget();
+  end_look();
+  CHECK(free_in("default") == kGiB);  // which is known, and outdated
+  CHECK_FALSE(ledger.is_current());
+  refresh(false);
+  CHECK(free_in("default") == kGiB + kGiB);
+  CHECK(ledger.is_current());
+  refresh(false);
+  CHECK(storage.looks == 2);
+}
+
+TEST_CASE_FIXTURE(Fixture, "of two looks at once the one that was begun last counts") {
+  hold_look();
+  storage.free() = kGiB;
+  ledger.forget();
+  refresh(true);
+  end_look();
+  CHECK(free_in("default") == kGiB);
+  CHECK(ledger.is_current());
+}
+
+TEST_CASE_FIXTURE(Fixture, "before the first look nothing is known, and that is said") {
+  CHECK(code_of("default") == ErrorCode::kUnavailable);
+  refresh(false);
+  CHECK(free_in("default") == kGiB + kGiB);
+  ledger.forget();
+  CHECK(code_of("default") == ErrorCode::kUnavailable);
+}
+
+TEST_CASE_FIXTURE(Fixture, "disks that cannot be looked at are an error, and the old look stays") {
+  refresh(true);
+  storage.inventory_status = Error(ErrorCode::kFailed, "vgs failed");
+  const Status looked = wait_for(ledger.refresh(true));
+  REQUIRE_FALSE(looked.ok());
+  CHECK(looked.error().message() == "vgs failed");
+  CHECK(free_in("default") == kGiB + kGiB);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a pool that is not configured, or whose group is gone, is not found") {
+  config.pools["lost"].volume_group = "no-such-vg";
+  refresh(true);
+  CHECK(code_of("fast") == ErrorCode::kNotFound);
+  CHECK(code_of("lost") == ErrorCode::kNotFound);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "volumes of this node and reservations are promises, each counted once") {
+  refresh(true);
+  ledger.reserve("shop/data", sample_spec());
+  CHECK(free_in("default") == kGiB);
+  know_volume(volume_text(sample_spec(), "Pending"));
+  CHECK(free_in("default") == kGiB);
+  ledger.release("shop/data");
+  CHECK(free_in("default") == kGiB);
+  engine::VolumeSpec other = sample_spec();
+  other.name = *engine::VolumeName::of_claim(kOtherUid);
+  ledger.reserve("shop/other", other);
+  CHECK(free_in("default") == Bytes(0));
+  // A claim that is planned again is not in its own way.
+  CHECK(free_in("default", "shop/other") == kGiB);
+  ledger.release("shop/other");
+  ledger.release("shop/other");
+  CHECK(free_in("default") == kGiB);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a volume is promised what was granted, and not what others say of it") {
+  refresh(true);
+  know_volume(
+      with(volume_text(sample_spec(), "Bound"), R"("storage":"1Gi")", R"("storage":"1536Mi")"));
+  CHECK(free_in("default") == kGiB);
+  know_volume(with(volume_text(sample_spec(), "Bound"), R"("annotations":{)",
+                   R"("annotations":{"flexlocal.io/granted":"1536Mi",)"));
+  CHECK(free_in("default") == Bytes(512 * kMiB.count()));
+  // Once the disks show the growth it is not counted twice, and one that is under way neither.
+  storage.present.holdings = {{"pvc-" + kUid, "group:vg", Bytes(1536 * kMiB.count())}};
+  storage.free() = Bytes(512 * kMiB.count());
+  refresh(true);
+  CHECK(free_in("default") == Bytes(512 * kMiB.count()));
+  ledger.reserve("growth", Promise{"pvc-" + kUid, engine::Backend::kLvm, "default", kGiB + kGiB});
+  CHECK(free_in("default") == Bytes(0));
+}
+
+TEST_CASE_FIXTURE(Fixture, "another node's volumes take no room here") {
+  refresh(true);
+  know_volume(with(volume_text(sample_spec(), "Bound"), R"("flexlocal.io/node":"node-a")",
+                   R"("flexlocal.io/node":"node-b")"));
+  CHECK(free_in("default") == kGiB + kGiB);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a volume whose space is not taken back yet keeps its room") {
+  const std::string name = "pvc-" + kUid;
+  know_volume(volume_text(sample_spec(), "Released"));
+  storage.free() = kGiB;
+  storage.present.holdings = {{name, "group:vg", kGiB}};
+  refresh(true);
+  CHECK(free_in("default") == kGiB);
+}
+
+TEST_CASE_FIXTURE(Fixture, "two pools on one group share its room") {
+  config.pools["other"].volume_group = "vg";
+  refresh(true);
+  engine::VolumeSpec spec = sample_spec();
+  spec.pool = "other";
+  ledger.reserve("shop/data", spec);
+  CHECK(free_in("default") == kGiB);
+  CHECK(free_in("other") == kGiB);
+}
+
+}  // namespace flexlocal::provisioner::test

@@ -1,0 +1,116 @@
+// The parts of the cluster role on a fake API server, whose calls are in one journal:
+// "GET /api/v1/nodes/node-a".
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "flexvolume/base/text.h"
+#include "provisioner/controller/cluster_parts.h"
+#include "test/unit/kube/fake_http.h"
+#include "test/unit/kube/lab.h"
+#include "test/unit/objects/samples.h"
+
+namespace flexlocal::provisioner::test {
+
+inline const std::string kNodePath = "/api/v1/nodes/" + kNode;
+inline const std::string kLeasePath =
+    "/apis/coordination.k8s.io/v1/namespaces/ns/leases/node-" + kNode;
+inline const std::string kClaimPath = "/api/v1/namespaces/shop/persistentvolumeclaims/data";
+inline const std::string kVolumePath = "/api/v1/persistentvolumes/pvc-" + kUid;
+
+struct ClusterLab : kube::test::Lab {
+  std::vector<std::string> journal;
+  kube::test::FakeHttp http;
+  kube::test::ManualClock manual;
+  kube::ApiClient api{http, clock, kube::ApiOptions{.limit = {}}};
+  kube::EventRecorder events{api, manual, log, {"flexlocal.io", ""}};
+  kube::Informer<Claim> claims{api, log, {"claims", "/c", "", ""}, decode_open_claim};
+  kube::Informer<Volume> volumes{api, log, {"volumes", "/v", "", ""}, decode_volume};
+  kube::Informer<StorageClass> classes{api, log, {"classes", "/s", "", ""}, decode_storage_class};
+  kube::Informer<Node> nodes{api, log, {"nodes", "/n", "", ""}, decode_node};
+  kube::Informer<NodeHeartbeat> beats{api, log, {"leases", "/l", "", ""}, decode_heartbeat};
+  NodeObservations observations;
+  ClusterWork work;
+  ClusterParts parts{api,   events,       claims, volumes, classes, nodes,
+                     beats, observations, manual, log,     work,    options()};
+
+  // The next answers to each "METHOD path", the last of them for ever; 200 and "{}" otherwise.
+  struct Answer {
+    int status = 200;
+    std::string body = "{}";
+  };
+  std::map<std::string, std::vector<Answer>> answers;
+
+  ClusterLab() {
+    http.answer = [this](const kube::HttpRequest& request) -> Result<kube::HttpResponse> {
+      const std::string call = concat(to_string(request.method), ' ', request.target);
+      if (!request.target.ends_with("/events")) journal.push_back(call);
+      auto& script = answers[call];
+      const Answer now = script.empty() ? Answer{} : script.front();
+      if (script.size() > 1) script.erase(script.begin());
+      return kube::HttpResponse{.status = now.status, .body = now.body, .retry_after = {}};
+    };
+    nodes.on_change([this](const std::string& name) {
+      const Node* node = nodes.get(name);
+      observations.saw_node(name, node == nullptr ? std::nullopt : std::optional<bool>(node->ready),
+                            manual.now());
+    });
+    beats.on_change([this](const std::string& key) {
+      const auto* beat = beats.get(key);
+      if (beat != nullptr) observations.saw_lease(beat->node, beat, manual.now());
+    });
+  }
+
+  static ClusterRoleOptions options() {
+    ClusterRoleOptions options;
+    options.namespace_name = "ns";
+    return options;
+  }
+
+  static std::string next_version() {
+    static int version = 1'000'000;
+    return concat(++version);
+  }
+  static std::string node_text(bool ready = true) {
+    return concat(R"({"metadata":{"name":")", kNode, R"(","resourceVersion":")", next_version(),
+                  R"("},"status":{"conditions":[{"type":"Ready","status":")",
+                  ready ? "True" : "False", R"("}]}})");
+  }
+  // A node daemon's Lease, renewed at that second, with so much room in pool "default".
+  static std::string lease_text(int renewed, Bytes free = kGiB) {
+    kube::Lease lease;
+    lease.namespace_name = "ns";
+    lease.name = heartbeat_name(kNode);
+    NodeReport report;
+    report.pools["default"]["lvm"] = {kGiB, free};
+    write_heartbeat(kNode, "u", report, Clock::Wall(std::chrono::seconds(renewed)), lease);
+    lease.resource_version = next_version();
+    return encode_lease(lease);
+  }
+  static Answer missing() { return {404, R"({"kind":"Status","reason":"NotFound"})"}; }
+
+  template <typename T>
+  static void put(kube::Informer<T>& informer, const std::string& text) {
+    const auto document = JsonDocument::parse(text);
+    REQUIRE(document.ok());
+    informer.put(document->root());
+  }
+
+  bool did(const std::string& call) const {
+    return std::find(journal.begin(), journal.end(), call) != journal.end();
+  }
+  // All events that were recorded, as they are written.
+  std::string events_written() {
+    events.shut_down();
+    tasks.spawn(events.run());
+    REQUIRE(run_until([this] { return tasks.running() == 0; }));
+    std::string bodies;
+    for (const kube::HttpRequest& request : http.seen)
+      if (request.target.find("/events") != std::string::npos) bodies += request.body + '\n';
+    return bodies;
+  }
+};
+
+}  // namespace flexlocal::provisioner::test

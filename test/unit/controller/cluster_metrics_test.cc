@@ -1,0 +1,79 @@
+#include "provisioner/controller/cluster_metrics.h"
+
+#include "provisioner/controller/grant_keeper.h"
+#include "provisioner/controller/lost_volume_worker.h"
+#include "provisioner/controller/pending_claim_worker.h"
+#include "test/unit/controller/cluster_lab.h"
+
+namespace flexlocal::provisioner::test {
+namespace {
+
+struct Fixture : ClusterLab {
+  kube::WorkQueue queue{manual, {}};
+
+  bool shows(const std::string& line) const {
+    kube::Metrics metrics;
+    work.show_in(metrics);
+    show_cluster(metrics, parts, queue);
+    const std::string text = concat('\n', metrics.text());
+    return text.find(concat('\n', line, '\n')) != std::string::npos;
+  }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture,
+                  "nodes are shown by their daemon: it runs, it is in trouble, it is silent") {
+  CHECK(shows(R"(flexlocal_nodes{daemon="absent"} 0)"));
+  put(nodes, node_text());
+  CHECK(shows(R"(flexlocal_nodes{daemon="absent"} 1)"));
+  put(beats, lease_text(1));
+  CHECK(shows(R"(flexlocal_nodes{daemon="ready"} 1)"));
+  CHECK(shows(R"(flexlocal_nodes{daemon="absent"} 0)"));
+  put(beats,
+      with(lease_text(2), R"("flexlocal.io/ready":"true")", R"("flexlocal.io/ready":"false")"));
+  CHECK(shows(R"(flexlocal_nodes{daemon="not ready"} 1)"));
+  manual.advance(kHeartbeatDuration + std::chrono::seconds(1));
+  CHECK(shows(R"(flexlocal_nodes{daemon="absent"} 1)"));
+}
+
+TEST_CASE_FIXTURE(Fixture, "a claim that is handed back is counted") {
+  CHECK(shows("flexlocal_claims_handed_back_total 0"));
+  put(claims, claim_text(sample_claim()));
+  answers["GET " + kNodePath] = {missing()};
+  PendingClaimWorker worker(parts);
+  CHECK(wait_for(worker.work("shop/data")).ok());
+  CHECK(did("PATCH " + kClaimPath));
+  CHECK(shows("flexlocal_claims_handed_back_total 1"));
+}
+
+TEST_CASE_FIXTURE(Fixture, "volumes of deleted nodes are counted, told of or let go") {
+  for (const bool removes : {false, true}) {
+    parts.options.node_delete_policy =
+        removes ? NodeDeletePolicy::kDelete : NodeDeletePolicy::kTell;
+    put(volumes, volume_text(sample_spec(), "Released"));
+    answers["GET " + kNodePath] = {missing()};
+    answers["GET " + kVolumePath] = {{200, volume_text(sample_spec(), "Released")}};
+    answers["DELETE " + kVolumePath] = {{200, volume_text(sample_spec(), "Released")}};
+    LostVolumeWorker worker(parts);
+    CHECK(wait_for(worker.work("pvc-" + kUid)).ok());
+    manual.advance(parts.options.node_delete_grace);
+    CHECK(wait_for(worker.work("pvc-" + kUid)).ok());
+  }
+  CHECK(shows("flexlocal_lost_volumes_told_total 1"));
+  CHECK(shows("flexlocal_lost_volumes_removed_total 1"));
+}
+
+TEST_CASE_FIXTURE(Fixture, "a key that is made is counted, one that somebody else made is not") {
+  const std::string secrets = "/api/v1/namespaces/ns/secrets";
+  answers["GET " + secrets + "/flexlocal-grant"] = {missing()};
+  answers["POST " + secrets] = {{409, R"({"kind":"Status","reason":"AlreadyExists"})"},
+                                {201, "{}"}};
+  GrantKeeper keeper(parts);
+  CHECK(wait_for(keeper.look()).ok());
+  CHECK_FALSE(shows(R"(flexlocal_grant_keys_made_total{reason="first"} 1)"));
+  CHECK(wait_for(keeper.look()).ok());
+  CHECK(shows(R"(flexlocal_grant_keys_made_total{reason="first"} 1)"));
+}
+
+}  // namespace flexlocal::provisioner::test

@@ -1,0 +1,258 @@
+#include "provisioner/objects/objects.h"
+
+#include <doctest/doctest.h>
+
+#include "test/unit/objects/samples.h"
+
+namespace flexlocal::provisioner::test {
+namespace {
+
+// As a 1.20 API server answers, shortened by what nobody here reads.
+const std::string kClaim = R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{
+  "annotations":{"volume.beta.kubernetes.io/storage-provisioner":"flexlocal.io",
+    "volume.kubernetes.io/selected-node":"node-a"},
+  "creationTimestamp":"2021-03-01T10:00:00Z","finalizers":["kubernetes.io/pvc-protection"],
+  "managedFields":[{"manager":"kube-scheduler","fieldsV1":{"f:metadata":{}}}],
+  "name":"data","namespace":"shop","resourceVersion":"412",
+  "uid":"11111111-2222-3333-4444-555555555555"},
+  "spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}},
+    "storageClassName":"local","volumeMode":"Filesystem"},"status":{"phase":"Pending"}})";
+
+template <typename T>
+std::optional<T> decode(std::optional<T> (*decoder)(JsonView), const std::string& text) {
+  const auto document = JsonDocument::parse(text);
+  REQUIRE(document.ok());
+  return decoder(document->root());
+}
+
+}  // namespace
+
+TEST_CASE("a claim is read with all that a decision needs") {
+  const auto claim = decode(decode_claim, kClaim);
+  REQUIRE(claim.has_value());
+  CHECK(claim->key() == "shop/data");
+  CHECK(claim->uid == kUid);
+  CHECK(claim->resource_version == "412");
+  CHECK(claim->storage_class == "local");
+  CHECK(claim->selected_node == "node-a");
+  CHECK(claim->volume_name.empty());
+  CHECK(claim->volume_mode == "Filesystem");
+  CHECK(claim->requested == "1Gi");
+  CHECK(claim->access_modes == std::vector<std::string>{"ReadWriteOnce"});
+  CHECK_FALSE(claim->has_data_source);
+  CHECK_FALSE(claim->has_selector);
+  CHECK_FALSE(claim->deleting);
+}
+
+TEST_CASE("a claim is ours by the annotation's old name and by its new one, and by nothing else") {
+  CHECK(decode(decode_claim, with(kClaim, "volume.beta.kubernetes.io/storage-provisioner",
+                                  "volume.kubernetes.io/storage-provisioner")));
+  CHECK_FALSE(decode(decode_claim, with(kClaim, "storage-provisioner", "other")));
+  CHECK_FALSE(decode(decode_claim, with(kClaim, "\"flexlocal.io\"", "\"flexlocal.io/x\"")));
+  CHECK_FALSE(decode(decode_claim, R"({"metadata":{"name":"x"}})"));
+  CHECK_FALSE(decode(decode_claim, "[]"));
+}
+
+TEST_CASE("a claim that is not marked is ours by its class, if that is one of ours") {
+  const auto document = JsonDocument::parse(with(kClaim, "storage-provisioner", "other"));
+  REQUIRE(document.ok());
+  CHECK_FALSE(decode_claim_of(document->root(), {"other", "loca", "locals", ""}));
+  const auto claim = decode_claim_of(document->root(), {"local", "other"});
+  REQUIRE(claim.has_value());
+  CHECK_FALSE(claim->marked);
+  CHECK(claim->uid == kUid);
+  const auto old_way = JsonDocument::parse(
+      with(kClaim, "volume.beta.kubernetes.io/storage-provisioner",
+           R"(volume.beta.kubernetes.io/storage-class":"x","volume.beta.kubernetes.io/other)"));
+  REQUIRE(old_way.ok());
+  CHECK_FALSE(decode_claim_of(old_way->root(), {"local"}));
+  const auto marked = decode(decode_claim, kClaim);
+  REQUIRE(marked.has_value());
+  CHECK(marked->marked);
+}
+
+TEST_CASE("a claim without a volume is open, whatever its class; a bound one must be marked") {
+  const std::string unmarked = with(kClaim, "storage-provisioner", "other");
+  const auto open = decode(decode_open_claim, unmarked);
+  REQUIRE(open.has_value());
+  CHECK_FALSE(open->marked);
+  const auto bound = [](const std::string& text) {
+    return with(text, R"("spec":{)", R"("spec":{"volumeName":"pv",)");
+  };
+  CHECK_FALSE(decode(decode_open_claim, bound(unmarked)).has_value());
+  CHECK(decode(decode_open_claim, bound(kClaim)).has_value());
+  CHECK_FALSE(decode(decode_open_claim, with(unmarked, "volume.beta.kubernetes.io/other",
+                                             R"(volume.beta.kubernetes.io/storage-class":"x","a)"))
+                  .has_value());
+}
+
+TEST_CASE("sources, selectors, a bound volume and deletion are noticed") {
+  const auto changed = [](const std::string& from, const std::string& to) {
+    return *decode(decode_claim, with(kClaim, from, to));
+  };
+  const std::string spec = R"("spec":{)";
+  CHECK(changed(spec, spec + R"("dataSource":{"kind":"VolumeSnapshot","name":"s"},)")
+            .has_data_source);
+  CHECK(changed(spec, spec + R"("dataSourceRef":{"kind":"X","name":"s"},)").has_data_source);
+  CHECK(changed(spec, spec + R"("dataSourceRef":{"kind":"X","name":"s","namespace":"other"},)")
+            .has_data_source);
+  CHECK(changed(spec, spec + R"("volumeAttributesClassName":"gold",)").attributes_class == "gold");
+  CHECK(changed(spec, spec + R"("selector":{},)").has_selector);
+  CHECK(changed(spec, spec + R"("volumeName":"pvc-1",)").volume_name == "pvc-1");
+  CHECK(changed(R"("creationTimestamp")",
+                R"("deletionTimestamp":"2021-03-01T11:00:00Z","creationTimestamp")")
+            .deleting);
+}
+
+TEST_CASE("what a claim has, and what of its growth is pending, is read from its status") {
+  const auto status = [](const std::string& text) {
+    return *decode(decode_claim, with(kClaim, R"("status":{"phase":"Pending"})", text));
+  };
+  const Claim bound = status(
+      R"("status":{"phase":"Bound","capacity":{"storage":"2Gi"},"conditions":[
+        {"type":"FileSystemResizePending","status":"True"},{"type":"Resizing","status":"True"},
+        {"type":"ControllerResizeError","status":"True","message":"no room"},
+        {"type":"NodeResizeError","status":"True"},
+        {"type":"Other","status":"False","message":"m"}],
+        "allocatedResources":{"storage":"3Gi"},
+        "allocatedResourceStatuses":{"storage":"NodeResizePending"}})");
+  CHECK(bound.phase == "Bound");
+  CHECK(bound.resize_error == "no room");
+  CHECK(bound.allocated == "3Gi");
+  CHECK(bound.resize_status == "NodeResizePending");
+  CHECK(bound.capacity == "2Gi");
+  CHECK(bound.file_system_pending);
+  CHECK(bound.other_conditions ==
+        std::vector<std::string>{R"({"type":"Other","status":"False","message":"m"})"});
+  const Claim done =
+      status(R"("status":{"conditions":[{"type":"FileSystemResizePending","status":"False"}]})");
+  CHECK_FALSE(done.file_system_pending);
+  CHECK(done.other_conditions.empty());
+}
+
+TEST_CASE("a volume is ours by who provisioned it") {
+  const std::string text = volume_text(sample_spec(), "Bound");
+  const auto volume = decode(decode_volume, text);
+  REQUIRE(volume.has_value());
+  CHECK(volume->phase == "Bound");
+  CHECK(volume->node == kNode);
+  CHECK(volume->claim_uid == kUid);
+  CHECK(volume->claim_namespace == "shop");
+  CHECK(volume->claim_name == "data");
+  CHECK(volume->node_uid.empty());
+  CHECK(volume->reclaim_policy == "Delete");
+  CHECK(volume->finalizers == std::vector<std::string>{std::string(kFinalizer)});
+  CHECK_FALSE(volume->deleting);
+  CHECK_FALSE(volume->migrated);
+  CHECK_FALSE(
+      decode(decode_volume, with(text, R"("pv.kubernetes.io/provisioned-by":"flexlocal.io")",
+                                 R"("pv.kubernetes.io/provisioned-by":"other.io")")));
+  CHECK_FALSE(decode(decode_volume, R"({"metadata":{"name":"by-hand"}})"));
+}
+
+TEST_CASE("a volume that was handed to another driver is noticed") {
+  const auto volume =
+      decode(decode_volume, with(volume_text(sample_spec(), "Released"), R"("annotations":{)",
+                                 R"("annotations":{"pv.kubernetes.io/migrated-to":"csi.x",)"));
+  REQUIRE(volume.has_value());
+  CHECK(volume->migrated);
+}
+
+TEST_CASE("a class is ours by its provisioner, and what it asks for beyond us is noticed") {
+  const std::string text = class_text();
+  const auto found = decode(decode_storage_class, text);
+  REQUIRE(found.has_value());
+  CHECK(found->name == "local");
+  CHECK(found->reclaim_policy == "Delete");
+  CHECK(found->mount_options.empty());
+  CHECK(decode(decode_storage_class, with(text, "{", R"({"mountOptions":["noatime",7],)"))
+            ->mount_options == std::vector<std::string>{"noatime", ""});
+  CHECK(decode(decode_storage_class, with(text, "{", R"({"parameters":{"pool":"fast"},)"))
+            ->parameters.at("pool") == "fast");
+  CHECK_FALSE(decode(decode_storage_class, with(text, "flexlocal.io", "flexlocal.io.evil")));
+}
+
+TEST_CASE("events name the object that they are about") {
+  const kube::ObjectReference claim = reference_to(sample_claim());
+  CHECK(claim.kind == "PersistentVolumeClaim");
+  CHECK(claim.namespace_name == "shop");
+  CHECK(claim.uid == kUid);
+  const auto volume = reference_to(decoded_volume(volume_text(sample_spec(), "Bound")));
+  CHECK(volume.kind == "PersistentVolume");
+  CHECK(volume.namespace_name.empty());
+  CHECK(volume.name == "pvc-" + kUid);
+  const auto theirs = reference_to_claim_of(decoded_volume(volume_text(sample_spec(), "Bound")));
+  CHECK(theirs.kind == "PersistentVolumeClaim");
+  CHECK(theirs.namespace_name == "shop");
+  CHECK(theirs.name == "data");
+  CHECK(theirs.uid == kUid);
+}
+
+TEST_CASE("a volume whose name and claim do not fit each other has no spec") {
+  const std::string text = volume_text(sample_spec(), "Released");
+  REQUIRE(spec_of(decoded_volume(text)).ok());
+  for (const std::string& uid : {kOtherUid, std::string(), kUid + "0"}) {
+    Volume volume = decoded_volume(text);
+    volume.claim_uid = uid;
+    const auto spec = spec_of(volume);
+    REQUIRE_FALSE(spec.ok());
+    CHECK(spec.error().code() == ErrorCode::kInvalid);
+    CHECK(spec.error().message() ==
+          "PersistentVolume pvc-" + kUid + " is for another claim than its name says");
+  }
+}
+
+TEST_CASE("the grant among the options does not keep a volume from being removed, valid or not") {
+  Volume volume = decoded_volume(volume_text(sample_spec(), "Released"));
+  const std::string key(engine::kGrantKey);
+  REQUIRE(sample_keys().verify(*spec_of(volume), volume.options.at(key)).ok());
+  volume.options[key] = "1-forged";
+  CHECK(spec_of(volume).ok());
+  volume.options.erase(key);
+  CHECK(spec_of(volume).ok());
+}
+
+TEST_CASE("a volume that does not say enough has no spec") {
+  for (const char* key : {"backend", "pool", "size", "claimNamespace", "clusterID"}) {
+    Volume volume = decoded_volume(volume_text(sample_spec(), "Released"));
+    REQUIRE(volume.options.erase(std::string("flexlocal.io/") + key) == 1);
+    CHECK_FALSE(spec_of(volume).ok());
+  }
+  Volume volume = decoded_volume(volume_text(sample_spec(), "Released"));
+  volume.name = "by-hand";
+  CHECK_FALSE(spec_of(volume).ok());
+  volume = decoded_volume(volume_text(sample_spec(), "Released"));
+  volume.options["flexlocal.io/of-the-future"] = "x";
+  CHECK_FALSE(spec_of(volume).ok());
+}
+
+TEST_CASE("a class binds late unless it says Immediate, and is allowed where its terms say") {
+  const std::string text = R"({"metadata":{"name":"c"},"provisioner":"flexlocal.io")";
+  const auto late =
+      decode(decode_storage_class, text + R"(,"volumeBindingMode":"WaitForFirstConsumer"})");
+  REQUIRE(late.has_value());
+  CHECK_FALSE(late->immediate);
+  CHECK(late->allowed_topologies.empty());
+  const auto immediate = decode(
+      decode_storage_class,
+      text + R"(,"volumeBindingMode":"Immediate","allowedTopologies":[{"matchLabelExpressions":[)" +
+          R"({"key":"zone","values":["a","b"]},{"key":"disk","values":["nvme"]}]},{}]})");
+  REQUIRE(immediate.has_value());
+  CHECK(immediate->immediate);
+  CHECK(immediate->allowed_topologies ==
+        std::vector<TopologyTerm>{{{"zone", {"a", "b"}}, {"disk", {"nvme"}}}, {}});
+}
+
+TEST_CASE("ReadWriteOncePod is the mode that binds, alone or beside another") {
+  using engine::AccessMode;
+  CHECK(access_mode_of({}) == AccessMode::kReadWriteOnce);
+  CHECK(access_mode_of({"ReadWriteOnce", "ReadWriteMany"}) == AccessMode::kReadWriteOnce);
+  CHECK(access_mode_of({"ReadWriteOncePod"}) == AccessMode::kReadWriteOncePod);
+  CHECK(access_mode_of({"ReadWriteOnce", "ReadWriteOncePod"}) == AccessMode::kReadWriteOncePod);
+  const std::string text = volume_text(sample_spec(), "Bound");
+  CHECK(stated_spec(decoded_volume(text))->access_mode == AccessMode::kReadWriteOnce);
+  const std::string one_pod = with(text, R"(["ReadWriteOnce"])", R"(["ReadWriteOncePod"])");
+  CHECK(stated_spec(decoded_volume(one_pod))->access_mode == AccessMode::kReadWriteOncePod);
+}
+
+}  // namespace flexlocal::provisioner::test
