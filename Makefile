@@ -144,6 +144,11 @@ $(OUT)/engine-call: $(call objects,test/node/engine_call.cc flexvolume/protocol.
 	@echo "  LD   $@"
 	@$(CXX) $(LDFLAGS) $(if $(SANITIZE),,-static -Wl,--gc-sections -Wl,--no-warnings) $^ -o $@ -lboost_program_options -lsodium
 
+# What the cluster tier's tests write VolumeCopies with.
+$(OUT)/copy-call: $(call objects,test/cluster/copy_call.cc $(provisioner) $(kube) $(engine) $(base))
+	@echo "  LD   $@"
+	@$(CXX) $(LDFLAGS) $^ -o $@ -l:libboost_program_options.a -lcurl -lyaml-cpp -lsodium
+
 # What test/bench measures the client library with.
 $(OUT)/watch-decode: $(call objects,test/bench/watch_decode.cc $(provisioner) $(kube) $(engine) $(base))
 	@echo "  LD   $@"
@@ -203,13 +208,13 @@ install: all  ## install under DESTDIR: the daemon, the manual, and the plugin f
 	$(OUT)/flexlocal install $(abspath $(DESTDIR)$(PLUGINDIR))
 
 .PHONY: check check-unit check-node check-cluster check-e2e
-check: $(OUT)/unit-tests all $(fuzz_programs) $(OUT)/flexlocal-dynamic $(OUT)/engine-call $(killers) $(BUILD)/image.tar $(BUILD)/setup-lab $(BUILD)/setup-lint  ## run all tiers of tests
+check: $(OUT)/unit-tests all $(fuzz_programs) $(OUT)/flexlocal-dynamic $(OUT)/copy-call $(OUT)/engine-call $(killers) $(BUILD)/image.tar $(BUILD)/setup-lab $(BUILD)/setup-lint  ## run all tiers of tests
 	scripts/check $(OUT) lint unit valgrind fuzz node cluster e2e
 check-unit: $(OUT)/unit-tests  ## pure decisions, parsers, state machines: milliseconds
 	scripts/check $(OUT) unit
 check-node: $(OUT)/flexlocal $(OUT)/engine-call $(killers) $(BUILD)/setup-lab  ## the plugin on a real kernel with LVM and XFS
 	scripts/check $(OUT) node
-check-cluster: $(OUT)/flexlocal-provisioner $(BUILD)/setup-lab  ## the daemon on a real control plane
+check-cluster: $(OUT)/flexlocal-provisioner $(OUT)/copy-call $(BUILD)/setup-lab  ## the daemon on a real control plane
 	scripts/check $(OUT) cluster
 check-e2e: $(BUILD)/image.tar $(BUILD)/setup-lab  ## everything on a real kubelet
 	scripts/check $(OUT) e2e
@@ -233,7 +238,7 @@ soak: all $(OUT)/engine-call $(OUT)/node-simulator $(killers) $(BUILD)/setup-lab
 	$(MAKE) SANITIZE=address,undefined check-unit
 
 .PHONY: matrix
-matrix: all $(BUILD)/image.tar $(BUILD)/setup-lab  ## tiers cluster and e2e on Kubernetes 1.37, 1.35 and 1.20
+matrix: all $(OUT)/copy-call $(BUILD)/image.tar $(BUILD)/setup-lab  ## tiers cluster and e2e on Kubernetes 1.37, 1.35 and 1.20
 	scripts/matrix $(OUT)
 
 .PHONY: portability
@@ -256,7 +261,7 @@ demo-down:  ## stop the demo's cluster
 
 .PHONY: format lint
 format: $(BUILD)/setup-lint  ## lay out the C++ files
-	clang-format -i $(sources) $(unit) $(fuzz) $(headers) $(wildcard test/node/*.cc test/node/*.h test/bench/*.cc)
+	clang-format -i $(sources) $(unit) $(fuzz) $(headers) $(wildcard test/node/*.cc test/node/*.h test/bench/*.cc test/cluster/*.cc)
 lint: $(BUILD)/setup-lint $(BUILD)/setup-lab all  ## layout, arrows, clang-tidy, shellcheck, manifests
 	scripts/lint $(BUILD)
 

@@ -4,6 +4,7 @@
 #include "provisioner/kube/api.h"
 #include "provisioner/objects/grant_secret.h"
 #include "provisioner/objects/heartbeat_record.h"
+#include "provisioner/objects/volume_copy.h"
 
 namespace flexlocal::provisioner {
 namespace {
@@ -61,6 +62,14 @@ std::string heartbeat_path(const std::string& namespace_name, const std::string&
   return kube::object_path("coordination.k8s.io/v1", "leases", namespace_name,
                            heartbeat_name(node));
 }
+
+std::string copies_path() { return copy_path({}); }
+
+std::string copy_path(const std::string& name) {
+  return kube::object_path(kCopyGroupVersion, kCopyResource, "", name);
+}
+
+std::string copy_status_path(const std::string& name) { return concat(copy_path(name), "/status"); }
 
 std::string driver_path() {
   return kube::object_path(kStorage, "csidrivers", "", engine::kProvisioner);

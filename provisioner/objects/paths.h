@@ -25,6 +25,9 @@ std::string daemon_set_path(const std::string& namespace_name, const std::string
 // The Leases of the node daemons, and that of the one on `node`.
 std::string heartbeats_path(const std::string& namespace_name);
 std::string heartbeat_path(const std::string& namespace_name, const std::string& node);
+std::string copies_path();
+std::string copy_path(const std::string& name);
+std::string copy_status_path(const std::string& name);
 // Of the CSIDriver of our name, and of all of them, to create it in.
 std::string driver_path();
 std::string drivers_path();

@@ -1,0 +1,58 @@
+// What the controller orders of one copy of a volume: the spec of a VolumeCopy.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "flexvolume/base/json.h"
+#include "flexvolume/engine/contract/contract.h"
+#include "provisioner/accounting/budget.h"
+
+namespace flexlocal::provisioner {
+
+// Where the data of a copy comes from.
+enum class Origin {
+  kNew,       // it is made empty: nobody had the volume before
+  kExisting,  // it is on the node's disks already
+  kReceived   // another copy's is sent to it
+};
+
+enum class DesiredState {
+  kServing,   // pods of the claim's namespace may mount it
+  kRetained,  // it is kept, and nobody may mount it
+  kRemoved    // it is wiped as onDelete says, and gone
+};
+
+struct CopyOrder {
+  explicit CopyOrder(engine::VolumeName name)
+      : volume{.name = std::move(name), .cluster_id = {}, .claim_namespace = {}, .pool = {}} {}
+
+  // Size, backend, pool and what else it is made of; its namespace is the claim's.
+  engine::VolumeSpec volume;
+  std::string copy;  // 16 hexadecimal digits, drawn for this order and never used again
+  Origin origin = Origin::kNew;
+  std::string node;  // name of the Node
+  std::string claim_uid;
+  // These five may be empty only where a copy that was found is kept or removed, for a host's disks
+  // do not say them.
+  std::string node_uid;  // of the Node that the volume was made on
+  std::string hostname;  // its label kubernetes.io/hostname, for the PersistentVolume's affinity
+  std::string claim_name;
+  std::string storage_class;
+  std::string reclaim_policy;           // "Delete" or "Retain"
+  std::optional<Ratio> disk_per_ram{};  // nullopt: what the node says
+  DesiredState desired = DesiredState::kServing;
+  // Of the leader that ordered it: larger than its predecessor's, and than that of every order
+  // there is, for the Lease that counts terms may have been made anew.
+  std::int64_t term = 0;
+};
+
+// kInvalid, naming the field, for one that is missing, malformed or not known to this version: an
+// order that is not understood as a whole is not carried out in parts.
+Result<CopyOrder> parse_order(JsonView spec);
+// The spec as an object.
+void write_order(JsonWriter& json, const CopyOrder& order);
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,79 @@
+#include "provisioner/objects/volume_copy.h"
+
+#include "flexvolume/base/text.h"
+#include "provisioner/objects/objects.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+// What the API server cannot hold an object to, or an older one does not: that it is what its name
+// and its label, by which agents find it, say.
+Result<CopyOrder> order_of(const VolumeCopy& copy, JsonView object) {
+  auto order = parse_order(object["spec"]);
+  if (!order) return order;
+  if (copy.name != copy_name(*order))
+    return Error(ErrorCode::kInvalid,
+                 concat("its name is not ", copy_name(*order), ", which is that of its spec"));
+  if (object["metadata"]["labels"][kNodeLabel].text() != order->node)
+    return Error(ErrorCode::kInvalid, concat("its label ", kNodeLabel, " is not ", order->node,
+                                             ", the node of its spec"));
+  return order;
+}
+
+// The version alone guards: the API server compares no uid in a patch of a custom resource's
+// status.
+void begin_patch(JsonWriter& json, const VolumeCopy& known) {
+  json.begin_object().key("metadata").begin_object().member("uid", known.uid);
+  json.member("resourceVersion", known.resource_version).end_object();
+}
+
+}  // namespace
+
+std::string copy_name(const CopyOrder& order) {
+  return concat(order.volume.name.text(), '-', order.copy);
+}
+
+std::optional<VolumeCopy> decode_copy(JsonView object) {
+  const JsonView meta = object["metadata"];
+  if (meta["name"].text().empty()) return std::nullopt;
+  VolumeCopy copy{.name = std::string(meta["name"].text()),
+                  .uid = std::string(meta["uid"].text()),
+                  .resource_version = std::string(meta["resourceVersion"].text()),
+                  .generation = meta["generation"].integer().value_or(0),
+                  .deleting = meta["deletionTimestamp"].exists(),
+                  .order = Error(ErrorCode::kInvalid, "not read yet"),
+                  .status = parse_status(object["status"])};
+  copy.order = order_of(copy, object);
+  return copy;
+}
+
+std::string copy_json(const CopyOrder& order) {
+  JsonWriter json;
+  json.begin_object().member("apiVersion", kCopyGroupVersion).member("kind", "VolumeCopy");
+  json.key("metadata").begin_object().member("name", copy_name(order));
+  json.key("labels").begin_object().member(kNodeLabel, order.node).end_object().end_object();
+  json.key("spec");
+  write_order(json, order);
+  json.end_object();
+  return json.take();
+}
+
+std::string order_patch(const VolumeCopy& known, const CopyOrder& order) {
+  JsonWriter json;
+  begin_patch(json, known);
+  json.key("spec");
+  write_order(json, order);
+  json.end_object();
+  return json.take();
+}
+
+std::string status_patch(const VolumeCopy& known, const CopyStatus& status) {
+  JsonWriter json;
+  begin_patch(json, known);
+  json.key("status");
+  write_status(json, status);
+  json.end_object();
+  return json.take();
+}
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,47 @@
+// A VolumeCopy: one volume's data on one node. Its spec is the order, which the controller writes;
+// its status is what the agent of that node answers. The schema that the API server holds it to is
+// examples/install/volumecopy.yaml.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "provisioner/objects/copy_order.h"
+#include "provisioner/objects/copy_status.h"
+
+namespace flexlocal::provisioner {
+
+inline constexpr std::string_view kCopyGroupVersion = "flexlocal.io/v1alpha1";
+inline constexpr std::string_view kCopyResource = "volumecopies";
+
+struct VolumeCopy {
+  std::string name;
+  std::string uid;
+  std::string resource_version;
+  std::int64_t generation = 0;
+  bool deleting = false;
+  // kInvalid, in words, when this version does not understand all of it: nothing of it is then to
+  // be carried out.
+  Result<CopyOrder> order;
+  CopyStatus status;
+};
+
+// "pvc-<uid>-<copy>".
+std::string copy_name(const CopyOrder& order);
+
+// nullopt when it has no name.
+std::optional<VolumeCopy> decode_copy(JsonView object);
+
+// The object to create.
+std::string copy_json(const CopyOrder& order);
+// The merge patch that makes `order` the order of `known`, if that still has its version. What a
+// copy is never changes: the API server refuses that, since 1.25.
+std::string order_patch(const VolumeCopy& known, const CopyOrder& order);
+// The merge patch of the status, for the subresource, if `known` still has its version: an answer
+// to an object that was made anew under its name, or to an order that has changed, is refused
+// (kConflict).
+std::string status_patch(const VolumeCopy& known, const CopyStatus& status);
+
+}  // namespace flexlocal::provisioner
