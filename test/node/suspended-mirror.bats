@@ -18,9 +18,12 @@ teardown() {
   forget_volumes
 }
 
-# Both legs there, alike, as large as the volume, and nothing else loaded anywhere.
+# expect_whole_mirror [LARGER]: both legs there, alike, as large as the volume, and nothing else loaded
+# anywhere. A leg may be LARGER, no MiB else, where an lvextend was killed before its commit: LVM takes up
+# the legs' tables before that (dm_tree_preload_children in libdm-deptree.c). The mirror uses of a leg
+# what it is itself large, and the next change of the volume loads the leg's table anew.
 expect_whole_mirror() {
-  local leg device
+  local leg device more
   expect_none_suspended
   expect_committed
   wait_until_in_sync
@@ -28,7 +31,8 @@ expect_whole_mirror() {
     fail "its health: $(lvs -a -o name,lv_health_status,devices "$group")"
   for leg in 0 1; do
     device=/dev/mapper/$group-${name//-/--}_rimage_$leg
-    [ "$(($(blockdev --getsize64 "$device") >> 20)).00" = "$(lv_size)" ] ||
+    more=$((($(blockdev --getsize64 "$device") >> 20) - $(lv_size | cut -d. -f1)))
+    ((more == 0 || more == ${1:-0})) ||
       fail "leg $leg is $(dmsetup table "$device"), the volume $(lv_size)M"
   done
   [ -z "$(dmsetup info -c --noheadings -o name,tables_loaded -S 'tables_loaded!=Live')" ] ||
@@ -63,7 +67,7 @@ look() {
     [[ $(</run/report) != "ran to the end after "* ]] || break
     killed=$((killed + 1))
     look
-    expect_whole_mirror
+    expect_whole_mirror 4
     expect_data
   done
   [ "$killed" -gt 10 ] || fail "killed only $killed times"
