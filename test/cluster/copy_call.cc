@@ -80,6 +80,7 @@ CopyStatus answer_of(const std::string& word, const VolumeCopy& copy) {
   status.host = "99999999-2222-3333-4444-555555555555";
   status.observed_generation = copy.generation;
   status.state = word == "promised" ? CopyState::kPromised : CopyState::kReady;
+  status.made = status.state == CopyState::kReady;
   if (word != "ready") return status;
   status.size = Bytes(3 * kGiB.count());
   status.wiped = Bytes(1);
