@@ -1,17 +1,12 @@
 #include "provisioner/agent/membership.h"
 
 #include "flexvolume/base/text.h"
+#include "provisioner/objects/names.h"
 #include "provisioner/objects/node_object.h"
 #include "provisioner/objects/objects.h"
 #include "provisioner/objects/paths.h"
 
 namespace flexlocal::provisioner {
-namespace {
-
-// What a label's value can hold (apimachinery/pkg/util/validation).
-constexpr std::size_t kMostLabelValue = 63;
-
-}  // namespace
 
 kube::Task<Result<Membership>> load_membership(kube::ApiClient& api, const std::string& node) {
   if (node.size() > kMostLabelValue)

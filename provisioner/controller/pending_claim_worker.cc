@@ -3,6 +3,7 @@
 #include "flexvolume/base/text.h"
 #include "provisioner/controller/claims/selected_node_plan.h"
 #include "provisioner/objects/claim_patch.h"
+#include "provisioner/objects/names.h"
 #include "provisioner/objects/paths.h"
 
 namespace flexlocal::provisioner {
@@ -55,7 +56,8 @@ Task<Status> PendingClaimWorker::look_for_node(const Claim& claim) {
 Task<Status> PendingClaimWorker::look_after_choice(const Claim& claim) {
   const std::string& node = claim.selected_node;
   const auto lost_after = parts_.options.node_lost_after;
-  if (!can_be_node(node)) {
+  // Anyone who may write a claim may write anything there.
+  if (!is_dns_subdomain(node)) {
     const std::string why = concat("node ", printable(node, 80), " is gone");
     auto taken = co_await take_back(claim, why);
     co_return taken;

@@ -5,15 +5,12 @@
 #include <utility>
 
 #include "flexvolume/base/text.h"
+#include "provisioner/objects/names.h"
 
 namespace flexlocal::provisioner {
 namespace {
 
 constexpr std::size_t kCopyDigits = 16;
-// apimachinery/pkg/util/validation: of a name (DNS1123Subdomain), and of a label's value, which a
-// Node's name is here.
-constexpr std::size_t kMostName = 253;
-constexpr std::size_t kMostLabelValue = 63;
 constexpr std::size_t kMostMountOptions = 16;
 constexpr std::array kOrigins = {std::string_view("New"), std::string_view("Existing"),
                                  std::string_view("Received")};
@@ -63,31 +60,10 @@ bool is_copy_id(std::string_view text) {
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-bool is_alphanumeric(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
-bool is_made_of(std::string_view text, std::size_t most, std::string_view between) {
-  return !text.empty() && text.size() <= most && is_alphanumeric(text.front()) &&
-         is_alphanumeric(text.back()) && std::all_of(text.begin(), text.end(), [&](char c) {
-           return is_alphanumeric(c) || between.find(c) != std::string_view::npos;
-         });
-}
-
-bool has_capitals(std::string_view text) {
-  return std::any_of(text.begin(), text.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
-}
-
-bool is_name(std::string_view text) {
-  return is_made_of(text, kMostName, "-.") && !has_capitals(text);
-}
-
+// A label's value, too.
 bool is_node(std::string_view text) {
-  return is_made_of(text, kMostLabelValue, "-.") && !has_capitals(text);
+  return is_dns_subdomain(text) && text.size() <= kMostLabelValue;
 }
-
-// A hostname may have what a Node's name may not.
-bool is_label_value(std::string_view text) { return is_made_of(text, kMostLabelValue, "-._"); }
 
 Status store_count(JsonView value, std::uint64_t& into) {
   const auto count = value.integer();
@@ -153,7 +129,8 @@ constexpr std::array<Field<CopyOrder>, 3> kClaimFields = {{
      [](CopyOrder& o, JsonView v) {
        return store_text(v, engine::is_dns_label, o.volume.claim_namespace);
      }},
-    {"name", false, [](CopyOrder& o, JsonView v) { return store_text(v, is_name, o.claim_name); }},
+    {"name", false,
+     [](CopyOrder& o, JsonView v) { return store_text(v, is_dns_subdomain, o.claim_name); }},
     {"uid", true,
      [](CopyOrder& o, JsonView v) { return store_text(v, engine::is_uuid, o.claim_uid); }},
 }};
@@ -185,10 +162,7 @@ Status is_read_later(CopyOrder&, JsonView value) {
 }
 
 constexpr std::array<Field<CopyOrder>, 21> kFields = {{
-    {"volume", true,
-     [](CopyOrder& o, JsonView v) {
-       return store(engine::VolumeName::parse(v.text()), o.volume.name);
-     }},
+    {"volume", true, [](CopyOrder&, JsonView) { return Status(); }},  // is read first
     {"copy", true, [](CopyOrder& o, JsonView v) { return store_text(v, is_copy_id, o.copy); }},
     {"origin", true, [](CopyOrder& o, JsonView v) { return store_word(v, kOrigins, o.origin); }},
     {"nodeName", true, [](CopyOrder& o, JsonView v) { return store_text(v, is_node, o.node); }},
@@ -200,7 +174,7 @@ constexpr std::array<Field<CopyOrder>, 21> kFields = {{
      [](CopyOrder& o, JsonView v) { return store_text(v, engine::is_uuid, o.volume.cluster_id); }},
     {"claim", true, is_read_later},
     {"storageClassName", false,
-     [](CopyOrder& o, JsonView v) { return store_text(v, is_name, o.storage_class); }},
+     [](CopyOrder& o, JsonView v) { return store_text(v, is_dns_subdomain, o.storage_class); }},
     {"reclaimPolicy", false,
      [](CopyOrder& o, JsonView v) {
        o.reclaim_policy = v.text();
@@ -323,7 +297,7 @@ void write_changing(JsonWriter& json, const CopyOrder& order) {
 
 Result<CopyOrder> parse_order(JsonView spec) {
   if (!spec.is_object()) return Error(ErrorCode::kInvalid, "spec is missing");
-  // VolumeName has no empty value: the first field gives the true one.
+  // VolumeName has no empty value to begin with.
   auto name = engine::VolumeName::parse(spec["volume"].text());
   if (!name) return wrong("volume", name.error().message());
   CopyOrder order(std::move(*name));

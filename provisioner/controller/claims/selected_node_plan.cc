@@ -16,18 +16,6 @@ bool waits_for_node(const Claim& claim, bool volume_exists) {
          !volume_exists;
 }
 
-// Source: k8s.io/apimachinery/pkg/util/validation (IsDNS1123Subdomain)
-bool can_be_node(std::string_view name) {
-  constexpr std::size_t kLongest = 253;
-  const auto is_alphanumeric = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-  };
-  if (name.empty() || name.size() > kLongest) return false;
-  for (const char c : name)
-    if (!is_alphanumeric(c) && c != '-' && c != '.') return false;
-  return is_alphanumeric(name.front()) && is_alphanumeric(name.back());
-}
-
 std::optional<std::string> objection_to_node(const std::string& node, const NodeHealth& health,
                                              std::chrono::nanoseconds node_lost_after) {
   if (!health.exists) return concat("node ", node, " is gone");

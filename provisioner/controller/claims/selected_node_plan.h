@@ -12,9 +12,6 @@ namespace flexlocal::provisioner {
 // Whether the claim waits for the daemon of its selected node to make its volume.
 bool waits_for_node(const Claim& claim, bool volume_exists);
 
-// Whether a Node can have that name: anyone who may write a claim may write anything there.
-bool can_be_node(std::string_view name);
-
 // Why nobody on that node will do so, in words; nullopt: it is to be expected still. The scheduler
 // never takes its choice back by itself: while the annotation is there only that node is
 // considered (pkg/controller/volume/scheduling).
