@@ -122,13 +122,13 @@ FORCE:
 # that has none of our libraries. Sanitizers have no static run-time, so they get a dynamic one.
 $(OUT)/flexlocal: $(call objects,flexvolume/main.cc $(plugin) $(engine) $(base))
 	@echo "  LD   $@"
-	@$(CXX) $(LDFLAGS) $(if $(SANITIZE),,-static -Wl,--gc-sections -Wl,--no-warnings) $^ -o $@ -lboost_program_options -lsodium
+	@$(CXX) $(LDFLAGS) $(if $(SANITIZE),,-static -Wl,--gc-sections -Wl,--no-warnings) $^ -o $@ -lboost_program_options
 
 # The same objects for valgrind, which sees memory only where it can take the place of the C
 # library's malloc and string functions: in a static program it cannot.
 $(OUT)/flexlocal-dynamic: $(call objects,flexvolume/main.cc $(plugin) $(engine) $(base))
 	@echo "  LD   $@"
-	@$(CXX) $(LDFLAGS) $^ -o $@ -lboost_program_options -lsodium
+	@$(CXX) $(LDFLAGS) $^ -o $@ -lboost_program_options
 
 # Boost's library is linked in: its package's name carries its version, the image need not.
 $(OUT)/flexlocal-provisioner: $(call objects,provisioner/main.cc $(provisioner) $(kube) $(engine) $(base))
@@ -142,7 +142,7 @@ $(OUT)/unit-tests: $(call objects,$(unit) $(provisioner) $(kube) $(plugin) $(eng
 # What the node tier's tests call for operations that only the daemon does.
 $(OUT)/engine-call: $(call objects,test/node/engine_call.cc flexvolume/protocol.cc $(engine) $(base))
 	@echo "  LD   $@"
-	@$(CXX) $(LDFLAGS) $(if $(SANITIZE),,-static -Wl,--gc-sections -Wl,--no-warnings) $^ -o $@ -lboost_program_options -lsodium
+	@$(CXX) $(LDFLAGS) $(if $(SANITIZE),,-static -Wl,--gc-sections -Wl,--no-warnings) $^ -o $@ -lboost_program_options
 
 # What the cluster tier's tests write VolumeCopies with.
 $(OUT)/copy-call: $(call objects,test/cluster/copy_call.cc $(provisioner) $(kube) $(engine) $(base))
@@ -179,7 +179,7 @@ $(BUILD)/fuzz/flexvolume/base/version.o: override CPPFLAGS += -I$(OUT)/generated
 $(fuzz_programs): $(BUILD)/fuzz/%: $(BUILD)/fuzz/test/fuzz/%.o \
   $(patsubst %.cc,$(BUILD)/fuzz/%.o,$(filter-out flexvolume/cli/%,$(plugin)) $(engine) $(base))
 	@echo "  LD   $@"
-	@clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer $^ -o $@ -lboost_program_options -lsodium
+	@clang++ $(FUZZ_FLAGS) -fsanitize=fuzzer $^ -o $@ -lboost_program_options
 
 # The killers of the node tier: static, so that they start fast where starting costs most.
 $(OUT)/tracer: $(call objects,test/node/tracer.cc test/node/stopped_call.cc)

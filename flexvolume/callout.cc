@@ -20,14 +20,13 @@ std::string option_of(const engine::Options& options, std::string_view key) {
 
 Result<engine::MountRequest> parse_mount(const engine::Options& options,
                                          const std::string& folder) {
-  auto spec = engine::parse_options(options);
-  if (!spec) return spec.error();
+  auto volume = engine::parse_options(options);
+  if (!volume) return volume.error();
   const std::string access = option_of(options, engine::kKubeletReadWrite);
   if (!access.empty() && access != "rw" && access != "ro")
     return Error(ErrorCode::kInvalid,
                  concat("option ", engine::kKubeletReadWrite, " is neither rw nor ro"));
-  return engine::MountRequest{.spec = std::move(*spec),
-                              .grant = option_of(options, engine::kGrantKey),
+  return engine::MountRequest{.volume = std::move(*volume),
                               .folder = folder,
                               .pod_namespace = option_of(options, engine::kKubeletPodNamespace),
                               .pod_uid = option_of(options, engine::kKubeletPodUid),
@@ -46,8 +45,8 @@ Result<Bytes> parse_size(const std::string& text, std::string_view what) {
 // (pkg/volume/flexvolume/expander.go). The folder is not used: the volume is found by its name.
 Result<engine::GrowRequest> parse_expand(const engine::Options& options,
                                          const Arguments& arguments) {
-  auto spec = engine::parse_options(options);
-  if (!spec) return spec.error();
+  auto volume = engine::parse_options(options);
+  if (!volume) return volume.error();
   const auto size = parse_size(arguments[4], "new");
   if (!size) return size.error();
   const auto before = parse_size(arguments[5], "old");
@@ -55,7 +54,7 @@ Result<engine::GrowRequest> parse_expand(const engine::Options& options,
   if (*size < *before)
     return Error(ErrorCode::kInvalid, concat("a volume cannot shrink, from ", to_string(*before),
                                              " to ", to_string(*size)));
-  return engine::GrowRequest{std::move(*spec), option_of(options, engine::kGrantKey), *size};
+  return engine::GrowRequest{std::move(*volume), *size};
 }
 
 // Whom a call is for, as far as the caller says it: not checked, for the log only.

@@ -5,7 +5,6 @@
 
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/contract/contract.h"
-#include "flexvolume/engine/contract/grant.h"
 #include "flexvolume/engine/volume/record.h"
 
 namespace flexlocal::cli {
@@ -137,26 +136,6 @@ Finding check_lvm_locks(const NodeFacts& facts) {
       "in containers too, uses the same folder"};
 }
 
-Finding check_grant_key(const NodeFacts& facts) {
-  if (facts.grant_keys)
-    return {"grant.key", Level::kOk, concat(*facts.grant_keys, " key(s) in the file")};
-  const std::string& found = facts.grant_keys.error().message();
-  switch (facts.grant_keys.error().code()) {
-    case ErrorCode::kNotFound:
-      return {"grant.key", Level::kError, found,
-              "make the Secret flexlocal-grant in namespace flexlocal-system, and see whether the "
-              "node daemon of this node runs"};
-    case ErrorCode::kDenied:
-      return {"grant.key", Level::kError, found,
-              concat("`chown root: ", engine::kGrantKeyPath, "; chmod 0600 ", engine::kGrantKeyPath,
-                     "`; whoever read it can mount any volume, so make "
-                     "a new key if others may have")};
-    default:
-      return {"grant.key", Level::kError, found,
-              "correct the Secret flexlocal-grant: the node daemon writes the file from it"};
-  }
-}
-
 Finding check_kubelet_dir(const NodeFacts& facts) {
   if (facts.kubelet_dir.there) return {"kubelet-dir", Level::kOk, facts.kubelet_dir.path};
   return {"kubelet-dir", Level::kError, concat(facts.kubelet_dir.path, " is not there"),
@@ -221,7 +200,6 @@ std::vector<Finding> diagnose(const NodeFacts& facts) {
   append(findings, check_kernel(facts));
   if (needs_lvm(facts)) findings.push_back(check_lvm_locks(facts));
   if (facts.config) append(findings, diagnose_pools(*facts.config, facts));
-  findings.push_back(check_grant_key(facts));
   findings.push_back(check_kubelet_dir(facts));
   findings.push_back(check_plugin(facts));
   findings.push_back(check_cgroups(facts));

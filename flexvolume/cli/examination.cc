@@ -41,7 +41,7 @@ Finding missing_volume(const VolumeView& view) {
     return {"volume", Level::kOk, "not made yet: the next mount makes it"};
   if (view.record->state == RecordState::kWiping)
     return {"volume", Level::kOk, "gone: the node daemon removes the record as well"};
-  if (view.record->backend == Backend::kQuota)
+  if (view.record->spec.backend == Backend::kQuota)
     return {"volume", Level::kError, "its folder is not on any quota file system that is mounted",
             "mount the pool's file system; if the data is gone for good, delete the claim"};
   return {"volume", Level::kError,
@@ -72,16 +72,21 @@ void check_agreement(const VolumeView& view, std::vector<Finding>& findings) {
   if (!view.record || !view.lv || !view.lv->ownership) return;
   const Record& record = *view.record;
   const engine::Ownership& tags = *view.lv->ownership;
-  if (record.cluster_id != tags.cluster_id || record.claim_namespace != tags.claim_namespace)
+  if (record.spec.cluster_id != tags.cluster_id ||
+      record.spec.claim_namespace != tags.claim_namespace)
     findings.push_back({"owner", Level::kError,
                         "record and tags name different clusters or namespaces",
                         "neither mounts nor removes it: find out whose it is; the tags were "
                         "written when it was made (`lvs -o +lv_tags`)"});
+  if (record.spec.copy != tags.copy)
+    findings.push_back({"copy", Level::kError, "record and tags name different copies",
+                        "neither mounts nor removes it: find out which of the two is to be served "
+                        "(`lvs -o +lv_tags`)"});
   if (record.state > RecordState::kIntent && record.device_uuid != view.lv->device_uuid)
-    findings.push_back({"device", Level::kError,
-                        "this is not the logical volume that the record was written for",
-                        "it was replaced or restored by hand: nothing is formatted; if its data is "
-                        "the right one, move the record away and it is adopted by its tags"});
+    findings.push_back(
+        {"device", Level::kError, "this is not the logical volume that the record was written for",
+         "it was replaced or restored by hand: nothing is formatted; if its data is "
+         "the right one, move the record away, and the node daemon writes it anew from the tags"});
   if (tags.ready && record.state == RecordState::kNew)
     findings.push_back({"state", Level::kWarning, "the tags say ready and the record says new",
                         "the next mount looks at the device and settles it"});
@@ -93,6 +98,10 @@ void check_progress(const VolumeView& view, std::vector<Finding>& findings) {
                         "its PersistentVolume was deleted under the policy Retain; it stays until "
                         "somebody removes it or creates the PersistentVolume again"});
   if (!view.record) return;
+  if (view.record->claim_uid.empty())
+    findings.push_back({"claim", Level::kWarning, "the record was made anew from the disk",
+                        "no pod mounts it until the node daemon has completed the record from the "
+                        "PersistentVolume: see whether it runs"});
   if (view.record->grow_file_system)
     findings.push_back({"growth", Level::kWarning,
                         "the device has grown and its file system has not yet",

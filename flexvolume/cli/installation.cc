@@ -113,7 +113,6 @@ Status uninstall(const InstalledFiles& files, engine::Mounter& mounter,
     if (auto free = check_nothing_mounted_in(folder, *after); !free) return free;
   for (const std::string& folder : files.folders)
     if (auto removed = remove_tree(folder); !removed) return removed;
-  if (auto removed = remove_file(files.grant_key); !removed) return removed;
   for (const std::string_view dot : {"", "."})
     if (auto removed = remove_tree(concat(files.plugin_folder, '/', dot, engine::kDriverFolder));
         !removed)

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "flexvolume/base/result.h"
-#include "flexvolume/engine/contract/grant.h"
 #include "flexvolume/engine/host/mount_table.h"
 #include "flexvolume/engine/quota/shared_volume.h"
 #include "flexvolume/engine/volume/volume_folder.h"
@@ -25,7 +24,6 @@ struct InstalledFiles {
   std::string pools{engine::kPoolFolder};                 // shared file systems are mounted in it
   std::vector<std::string> folders{"/var/lib/flexlocal",  // what goes whole; `pools` last
                                    "/run/flexlocal", std::string(engine::kPoolFolder)};
-  std::string grant_key{engine::kGrantKeyPath};
 };
 
 // Takes all of it away, the driver last, so that a call that failed can be repeated; node.conf is

@@ -57,7 +57,6 @@ struct NodeFacts {
   Result<std::vector<GroupFact>> groups;
   Result<std::vector<LogicalVolumeFact>> volumes;
   Result<std::vector<engine::MountEntry>> mounts;
-  Result<std::size_t> grant_keys;  // how many there are
   FolderFact kubelet_dir;
   FolderFact plugin_dir;
   Result<std::string> installed_version;  // of the program in the plugin folder

@@ -23,9 +23,10 @@ std::string usage_text(const Usage& usage) {
 }
 
 std::string record_text(const engine::Record& record) {
-  std::string text = concat(to_string(record.state), ", decided size ", to_string(record.size));
+  std::string text =
+      concat(to_string(record.state), ", decided size ", to_string(record.spec.size));
   if (record.project_id != 0) text += concat(", project id ", record.project_id);
-  if (!record.access.claim_uid.empty()) text += concat(", ", to_string(record.access.mode));
+  if (!record.claim_uid.empty()) text += concat(", ", to_string(record.spec.access_mode));
   if (!record.device_uuid.empty()) text += concat(", device ", record.device_uuid);
   return text;
 }
@@ -72,15 +73,16 @@ void write_record(JsonWriter& json, const VolumeView& view) {
   json.begin_object()
       .member("state", to_string(view.record->state))
       .member("deviceUUID", printable(view.record->device_uuid))
+      .member("copy", view.record->spec.copy)
       .key("sizeBytes")
-      .integer(static_cast<std::int64_t>(view.record->size.count()))
+      .integer(static_cast<std::int64_t>(view.record->spec.size.count()))
       .key("projectID")
       .integer(view.record->project_id)
       .key("accessMode");
-  if (view.record->access.claim_uid.empty())
+  if (view.record->claim_uid.empty())
     json.null();
   else
-    json.string(to_string(view.record->access.mode));
+    json.string(to_string(view.record->spec.access_mode));
   json.end_object();
 }
 

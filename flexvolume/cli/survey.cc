@@ -113,12 +113,6 @@ bool has_device_mapper(const Places& places) {
   return false;
 }
 
-Result<std::size_t> count_grant_keys(const std::string& path) {
-  const auto keys = engine::GrantKeys::load(path);
-  if (!keys) return keys.error();
-  return keys->count();
-}
-
 Result<std::string> ask_installed(const std::string& plugin_dir, CommandRunner& runner) {
   const std::string program = concat(plugin_dir, '/', engine::kDriverFolder, "/flexlocal");
   if (::access(program.c_str(), X_OK) != 0)
@@ -217,7 +211,6 @@ NodeFacts survey(const Places& places, CommandRunner& runner, engine::Mounter& m
                    .groups = std::move(groups),
                    .volumes = std::move(volumes),
                    .mounts = mounts,
-                   .grant_keys = count_grant_keys(places.grant_key),
                    .kubelet_dir = look_at_folder(kubelet_dir),
                    .plugin_dir = look_at_folder(places.plugin_dir),
                    .installed_version = ask_installed(places.plugin_dir, runner),

@@ -6,7 +6,6 @@
 
 #include "flexvolume/base/program.h"
 #include "flexvolume/cli/node_facts.h"
-#include "flexvolume/engine/contract/grant.h"
 #include "flexvolume/engine/volume/record.h"
 
 namespace flexlocal::cli {
@@ -17,7 +16,6 @@ inline constexpr std::string_view kDefaultPluginDir =
 
 struct Places {
   std::string node_conf{engine::kNodeConfigPath};
-  std::string grant_key{engine::kGrantKeyPath};
   std::string records{engine::kRecordFolder};
   std::string plugin_dir{kDefaultPluginDir};
   std::string lvm_locks = "/run/lock/lvm";  // locking_dir of lvm.conf where it gives no other

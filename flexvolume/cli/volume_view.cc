@@ -64,7 +64,7 @@ class Merger {
     VolumeView* view = find([&](const VolumeView& v) {
       if (v.name != entry.name.text() || v.record) return false;
       if (!entry.record) return true;
-      return entry.record->backend == Backend::kQuota
+      return entry.record->spec.backend == Backend::kQuota
                  ? v.folder.has_value()
                  : v.lv && v.lv->group == entry.record->volume_group;
     });
@@ -127,7 +127,7 @@ std::optional<unsigned> wiped_percent(const VolumeView& view) {
 
 std::string claim_namespace_of(const VolumeView& view) {
   if (view.lv && view.lv->ownership) return view.lv->ownership->claim_namespace;
-  return view.record ? view.record->claim_namespace : std::string();
+  return view.record ? view.record->spec.claim_namespace : std::string();
 }
 
 std::string claim_uid_of(const VolumeView& view) {
@@ -138,11 +138,11 @@ std::string claim_uid_of(const VolumeView& view) {
 
 std::string cluster_id_of(const VolumeView& view) {
   if (view.lv && view.lv->ownership) return view.lv->ownership->cluster_id;
-  return view.record ? view.record->cluster_id : std::string();
+  return view.record ? view.record->spec.cluster_id : std::string();
 }
 
 std::string backend_of(const VolumeView& view) {
-  if (view.record) return std::string(to_string(view.record->backend));
+  if (view.record) return std::string(to_string(view.record->spec.backend));
   if (view.folder) return std::string(to_string(Backend::kQuota));
   if (!view.lv || !view.lv->ownership) return {};
   return std::string(to_string(view.lv->thin_pool.empty() ? Backend::kLvm : Backend::kThin));
@@ -161,13 +161,13 @@ std::string group_of(const VolumeView& view) {
 
 std::string fs_type_of(const VolumeView& view) {
   if (view.lv && view.lv->ownership) return std::string(to_string(view.lv->ownership->fs_type));
-  return view.record ? std::string(to_string(view.record->fs_type)) : std::string();
+  return view.record ? std::string(to_string(view.record->spec.fs_type)) : std::string();
 }
 
 Bytes size_of(const VolumeView& view) {
   if (view.lv) return view.lv->size;
   if (view.folder) return view.folder->size;
-  return view.record ? view.record->size : Bytes();
+  return view.record ? view.record->spec.size : Bytes();
 }
 
 std::optional<Bytes> used_of(const VolumeView& view) {
@@ -177,7 +177,7 @@ std::optional<Bytes> used_of(const VolumeView& view) {
 }
 
 std::string device_of(const VolumeView& view) {
-  const bool logical = view.lv || (view.record && view.record->backend != Backend::kQuota &&
+  const bool logical = view.lv || (view.record && view.record->spec.backend != Backend::kQuota &&
                                    !view.record->volume_group.empty());
   return logical ? engine::device_path(group_of(view), view.name) : std::string();
 }

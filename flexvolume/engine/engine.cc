@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "flexvolume/base/first_failure.h"
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/volume/volume_folder.h"
 #include "flexvolume/engine/volume_holder.h"
@@ -12,26 +13,51 @@ namespace {
 // "Several pods mounted and unmounted in between" ends well before this many layers.
 constexpr int kMostLayers = 64;
 
-Status check_namespace(const MountRequest& request) {
-  const std::string& wanted = request.spec.claim_namespace;
+Status check_namespace(const MountRequest& request, const Record& record) {
+  const std::string& wanted = record.spec.claim_namespace;
   if (request.pod_namespace == wanted) return {};
   return Error(ErrorCode::kDenied,
                concat("the volume is of namespace \"", wanted, "\"; a pod of \"",
                       printable(request.pod_namespace, 63), "\" may not mount it"));
 }
 
-bool is_of(const Record& record, const VolumeSpec& spec) {
-  return record.cluster_id == spec.cluster_id && record.claim_namespace == spec.claim_namespace;
+Status check_copy(const VolumeCall& call, const Record& record) {
+  if (call.copy == record.spec.copy) return {};
+  return Error(ErrorCode::kDenied,
+               concat("the PersistentVolume, or the pod's author, names copy \"", call.copy,
+                      "\" of the volume; this node has copy \"", record.spec.copy, '"'));
 }
 
-Status save_access(const RecordStore& records, Record record, const PromisedAccess& access,
-                   Log& log) {
-  if (record.access == access) return {};
-  record.access = access;
+Status check_complete(const Record& record) {
+  if (!record.claim_uid.empty()) return {};
+  return Error(ErrorCode::kUnavailable,
+               "the volume's record was lost and made anew from the disk; the node daemon "
+               "completes it, and the mount is tried again");
+}
+
+Error another_claims(const VolumeName& name) {
+  return Error(ErrorCode::kDenied,
+               concat("this node's record of volume ", name.text(),
+                      " is of another claim, copy or size; nothing is changed"));
+}
+
+// With what tags do not say, or may change.
+Record record_for_claim(Record record, const VolumeSpec& spec, const std::string& claim_uid) {
+  record.spec.access_mode = spec.access_mode;
+  record.spec.limits = spec.limits;
+  record.spec.mount_options = spec.mount_options;
+  record.claim_uid = claim_uid;
+  return record;
+}
+
+Status save_claim(const RecordStore& records, const Record& before, const VolumeSpec& spec,
+                  const std::string& claim_uid, Log& log) {
+  const Record record = record_for_claim(before, spec, claim_uid);
+  if (record.spec == before.spec && record.claim_uid == before.claim_uid) return {};
   if (auto saved = records.save(record); !saved) return saved;
-  log.info("access mode recorded", {{"volume", record.name.text()},
-                                    {"claim_uid", access.claim_uid},
-                                    {"mode", to_string(access.mode)}});
+  log.info("claim recorded", {{"volume", spec.name.text()},
+                              {"claim_uid", claim_uid},
+                              {"mode", to_string(spec.access_mode)}});
   return {};
 }
 
@@ -72,22 +98,25 @@ Engine::Engine(const Host& host, const NodeConfig& config)
       io_limiter_({host.mounter, host.devices, host.log, host.tool_root,
                    concat(host.lock_folder, "/io-limits"),
                    DurableCounter(host.counter_folder, host.lock_folder, kIoLimitsNotApplied)}),
-      refusals_(host.counter_folder, host.lock_folder, kGrantsRefused),
+      refusals_(host.counter_folder, host.lock_folder, kMountsRefused),
       pod_names_(concat(host.lock_folder, "/pod-names")) {}
 
-Status Engine::check_grant(const VolumeSpec& spec, const std::string& grant) const {
-  const auto keys = GrantKeys::load(host_.grant_key);
-  if (!keys) return keys.error().context("the volume's grant cannot be verified");
-  return keys->verify(spec, grant);
+Result<Record> Engine::load(const VolumeName& name) const {
+  auto record = records_.load(name);
+  if (!record) return record.error();
+  if (!*record) return unpromised(name);
+  return std::move(**record);
 }
 
-Status Engine::admit(const MountRequest& request) const {
-  const Status granted = check_grant(request.spec, request.grant);
-  return count_refusal(granted ? check_namespace(request) : granted);
-}
-
-Status Engine::admit(const GrowRequest& request) const {
-  return count_refusal(check_grant(request.spec, request.grant));
+// The namespace first, so that a stranger learns nothing of the volume.
+Result<Record> Engine::admit(const MountRequest& request) const {
+  auto record = load(request.volume.name);
+  if (!record) return record;
+  Status allowed = check_namespace(request, *record);
+  if (allowed) allowed = check_copy(request.volume, *record);
+  if (auto counted = count_refusal(allowed); !counted) return counted.error();
+  if (auto complete = check_complete(*record); !complete) return complete.error();
+  return record;
 }
 
 // A count that cannot be kept is no reason to say anything else.
@@ -113,15 +142,14 @@ Status Engine::promise(const VolumeSpec& spec) {
   if (!lock) return lock.error();
   const auto record = records_.load(spec.name);
   if (!record) return record.error();
-  const PromisedAccess access{spec.access_mode, std::string(spec.name.claim_uid())};
-  if (!*record) return records_.save(promised_record(spec, access));
-  if (!is_of(**record, spec) || (*record)->size != spec.size)
-    return Error(ErrorCode::kDenied, concat("this node's record of volume ", spec.name.text(),
-                                            " is of another claim or size; nothing is changed"));
-  return save_access(records_, **record, access, host_.log);
+  if (!*record) return records_.save(promised_record(spec, spec.name.claim_uid()));
+  if (!is_of((*record)->spec, spec) || (*record)->spec.size != spec.size)
+    return another_claims(spec.name);
+  if (!(*record)->claim_uid.empty()) return {};
+  return save_claim(records_, **record, spec, spec.name.claim_uid(), host_.log);
 }
 
-Status Engine::record_access(const VolumeSpec& spec, const std::string& claim_uid) {
+Status Engine::record_claim(const VolumeSpec& spec, const std::string& claim_uid) {
   if (!is_uuid(claim_uid))
     return Error(ErrorCode::kInvalid,
                  concat('"', printable(claim_uid, 40), "\" is not the uid of a claim"));
@@ -130,10 +158,8 @@ Status Engine::record_access(const VolumeSpec& spec, const std::string& claim_ui
   const auto record = records_.load(spec.name);
   if (!record) return record.error();
   if (!*record) return {};
-  if (!is_of(**record, spec))
-    return Error(ErrorCode::kDenied, concat("this node's record of volume ", spec.name.text(),
-                                            " is of another claim; nothing is changed"));
-  return save_access(records_, **record, {spec.access_mode, claim_uid}, host_.log);
+  if (!is_of((*record)->spec, spec)) return another_claims(spec.name);
+  return save_claim(records_, **record, spec, claim_uid, host_.log);
 }
 
 Status Engine::withdraw(const PromisedVolume& promised) {
@@ -142,7 +168,7 @@ Status Engine::withdraw(const PromisedVolume& promised) {
   const auto record = records_.load(promised.name);
   if (!record) return record.error();
   const bool only_promised = *record && (*record)->state == RecordState::kPromised &&
-                             (*record)->cluster_id == promised.cluster_id;
+                             (*record)->spec.cluster_id == promised.cluster_id;
   if (!only_promised) return {};
   auto removed = records_.remove(promised.name);
   if (removed) lock->remove_file();
@@ -150,31 +176,42 @@ Status Engine::withdraw(const PromisedVolume& promised) {
 }
 
 Status Engine::mount(const MountRequest& request) {
-  // Before anything else, so that a forged call learns nothing of this node.
-  if (auto admitted = admit(request); !admitted) return admitted;
+  // Before anything else, so that a forged call learns nothing of this node, and leaves no lock.
+  const auto seen = admit(request);
+  if (!seen) return seen.error();
   if (auto shape = check_volume_folder(config_.kubelet_dir, request.folder); !shape) return shape;
-  MountLimits limits(io_limiter_, request.spec, request.pod_uid);
+  MountLimits limits(io_limiter_, seen->spec, request.pod_uid);
   if (auto found = limits.find(); !found) return found;
-  const auto subject = this->subject(request.spec);
+  const auto subject = this->subject(seen->spec);
   if (!subject) return subject.error();
+  if (auto same = check_unchanged(request, *seen); !same) return same;
   // The folder is looked at before anything is made, and again, held open, for the mount itself.
   if (auto folder = VolumeFolder::open(config_.kubelet_dir, request.folder); !folder)
     return folder.error();
-  const auto source = subject->backend.make(request.spec, subject->pool, subject->lock.fd());
+  const auto source = subject->backend.make(seen->spec, subject->pool, subject->lock.fd());
   if (!source) return source.error();
   if (auto limited = limits.apply(source->device); !limited) return limited;
-  if (auto mounted = mount_on(request, *source); !mounted) return mounted;
+  if (auto mounted = mount_on(request, *source, seen->spec); !mounted) return mounted;
   limits.conclude();
   if (!source->file_system_behind) return {};
   // The data is there and whole: a pod that can read it is better than one that waits.
-  if (auto finished = subject->backend.finish_growth(request.spec); !finished)
+  if (auto finished = subject->backend.finish_growth(seen->spec); !finished)
     host_.log.warning(
         "the file system has not grown with its volume yet",
-        {{"volume", request.spec.name.text()}, {"error", finished.error().message()}});
+        {{"volume", request.volume.name.text()}, {"error", finished.error().message()}});
   return {};
 }
 
-Status Engine::mount_on(const MountRequest& request, const MountSource& source) {
+// Of what was read before the volume's lock was there.
+Status Engine::check_unchanged(const MountRequest& request, const Record& seen) const {
+  const auto now = admit(request);
+  if (!now) return now.error();
+  if (now->spec == seen.spec) return {};
+  return Error(ErrorCode::kUnavailable, "the volume's record was changed meanwhile; try again");
+}
+
+Status Engine::mount_on(const MountRequest& request, const MountSource& source,
+                        const VolumeSpec& spec) {
   const auto folder = VolumeFolder::open(config_.kubelet_dir, request.folder);
   if (!folder) return folder.error();
   const auto table = host_.mounter.table();
@@ -189,7 +226,7 @@ Status Engine::mount_on(const MountRequest& request, const MountSource& source) 
       return taken;
   const auto itself = folder->open_itself();
   if (!itself) return itself.error();
-  auto mounted = host_.mounter.mount(source, {request.read_only, request.spec.mount_options},
+  auto mounted = host_.mounter.mount(source, {request.read_only, spec.mount_options},
                                      {descriptor_path(*itself), folder->through_parent()});
   if (!mounted) return explain_failed_mount(mounted.error(), source);
   return {};
@@ -201,13 +238,13 @@ Status Engine::take_for_one_pod(const MountRequest& request, const MountSource& 
                                 const std::vector<MountEntry>& table, const std::string& folder) {
   const std::string own_uid = pod_uid_of(folder);
   auto holder = find_holder(table, source, folder);
-  const std::string last_uid = holder ? std::string() : pod_names_.last_uid(request.spec.name);
+  const std::string last_uid = holder ? std::string() : pod_names_.last_uid(request.volume.name);
   if (!last_uid.empty() && last_uid != own_uid) {
     auto elsewhere = find_holder_elsewhere(host_.proc, source, last_uid);
     if (!elsewhere) return elsewhere.error().context("looking whether another pod has the volume");
     holder = std::move(*elsewhere);
   }
-  const VolumeName& volume = request.spec.name;
+  const VolumeName& volume = request.volume.name;
   if (holder) return held_by_another(*holder, pod_names_.of(volume, holder->pod_uid));
   const std::string name = concat(request.pod_namespace, '/', request.pod_name);
   if (auto kept = pod_names_.keep(volume, {own_uid, name}); !kept)
@@ -258,8 +295,10 @@ Status Engine::resume_below(const std::vector<MountEntry>& table, const MountEnt
 }
 
 Status Engine::grow(const GrowRequest& request) {
-  if (auto admitted = admit(request); !admitted) return admitted;
-  return grow(request.spec, request.size);
+  const auto record = load(request.volume.name);
+  if (!record) return record.error();
+  if (auto same = count_refusal(check_copy(request.volume, *record)); !same) return same;
+  return grow(record->spec, request.size);
 }
 
 Status Engine::grow(const VolumeSpec& spec, Bytes size) {
@@ -271,7 +310,11 @@ Status Engine::grow(const VolumeSpec& spec, Bytes size) {
 Result<Removal> Engine::remove(const VolumeSpec& spec) {
   const auto subject = this->subject(spec);
   if (!subject) return subject.error();
-  auto removal = subject->backend.remove(spec, subject->pool);
+  const auto record = records_.load(spec.name);
+  if (!record) return record.error();
+  VolumeSpec wanted = spec;
+  if (*record && is_of((*record)->spec, spec)) wanted.on_delete = (*record)->spec.on_delete;
+  auto removal = subject->backend.remove(wanted, subject->pool);
   if (removal && removal->done) {
     io_limiter_.forget(spec.name);
     pod_names_.forget(spec.name);
@@ -305,20 +348,23 @@ Status Engine::add_records(Inventory& inventory) const {
     const auto record = records_.load(name);
     if (record && *record && (*record)->state == RecordState::kPromised)
       inventory.promised.push_back(
-          {name, (*record)->cluster_id, (*record)->backend, (*record)->size});
+          {name, (*record)->spec.cluster_id, (*record)->spec.backend, (*record)->spec.size});
     if (record && *record)
-      inventory.access.insert_or_assign(
-          name.text(), RecordedAccess{(*record)->cluster_id, (*record)->access.claim_uid});
+      inventory.claims.insert_or_assign(
+          name.text(), RecordedClaim{(*record)->spec.cluster_id, (*record)->claim_uid});
     if (record && *record && (*record)->grow_file_system) inventory.behind.insert(name.text());
     if (record && *record && (*record)->retained)
-      inventory.retained.push_back({name.text(), (*record)->cluster_id});
+      inventory.retained.push_back({name.text(), (*record)->spec.cluster_id});
   }
   return {};
 }
 
 Status Engine::settle(const Inventory& inventory) {
   quota_backend_.settle_pools(inventory, config_);
-  return lv_backend_.settle(inventory, config_);
+  FirstFailure all;
+  all.note(quota_backend_.restore_records(inventory, config_));
+  all.note(lv_backend_.settle(inventory, config_));
+  return all.status();
 }
 
 Status Engine::resume_suspended() { return lv_backend_.resume_all(config_); }

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "flexvolume/base/log.h"
-#include "flexvolume/engine/contract/grant.h"
 #include "flexvolume/engine/contract/pod_names.h"
 #include "flexvolume/engine/host/mount_table.h"
 #include "flexvolume/engine/host/node_config.h"
@@ -31,7 +30,6 @@ struct Host {
   Log& log;
   std::string record_folder{kRecordFolder};
   std::string lock_folder{kLockFolder};
-  std::string grant_key{kGrantKeyPath};
   std::string tool_root{};  // see Tools and BackendParts
   std::string counter_folder{kCounterFolder};
   std::string group_folder{kGroupFolder};
@@ -39,8 +37,7 @@ struct Host {
 };
 
 struct MountRequest {
-  VolumeSpec spec;
-  std::string grant;          // the proof that the provisioner decided the spec
+  VolumeCall volume;
   std::string folder;         // where kubelet wants it
   std::string pod_namespace;  // from kubelet, not from the pod's author
   std::string pod_uid;
@@ -49,8 +46,7 @@ struct MountRequest {
 };
 
 struct GrowRequest {
-  VolumeSpec spec;
-  std::string grant;
+  VolumeCall volume;
   Bytes size;
 };
 
@@ -59,26 +55,28 @@ class Engine {
   Engine(const Host& host, const NodeConfig& config);
 
   // For the daemon, before it offers the volume to anybody: from now on the first mount makes it.
-  // What is promised or there already is success; kDenied when it is another's. The spec's access
-  // mode is recorded for the claim that the volume is named after.
+  // What is promised or there already is success, and stays as it was recorded; kDenied when it is
+  // another's. It is for the claim that the volume is named after.
   Status promise(const VolumeSpec& spec);
-  // Records the spec's access mode for the claim that the PersistentVolume is bound to, see
-  // PromisedAccess. A volume without a record gets none. kDenied when it is another's. Pods that
-  // have it by then keep it.
-  Status record_access(const VolumeSpec& spec, const std::string& claim_uid);
+  // Records for which claim the volume is now, and what else may change or is not in tags: access
+  // mode, limits, mount options. A volume without a record gets none. kDenied when it is another's.
+  // Pods that have it by then keep it.
+  Status record_claim(const VolumeSpec& spec, const std::string& claim_uid);
   // The promise of what nobody was offered after all; a volume that was begun is left alone.
   Status withdraw(const PromisedVolume& promised);
 
   // Makes the volume if it is promised and not there yet, and mounts it with nodev, nosuid.
   // Mounting what is mounted there already is success. After a failure nothing is mounted and
   // nothing that this call made is left.
-  //   kDenied: no valid grant, another claim's volume, or a pod of another namespace
+  // It goes by the host's record alone.
+  //   kDenied: another copy than the record's, or a pod of another namespace
   //   kNoSpace: with what is free and what was asked
   //   kBusy: something else is mounted there, or the volume is for one pod at a time and another
   //   has it: a second pod gets it as soon as the first one's mount is gone
   //   kCorrupt: a person must look; nothing was formatted
-  //   kNotFound: neither there nor promised
-  //   kUnavailable: the class requires I/O limits that this host cannot set
+  //   kNotFound: there is no record of it
+  //   kUnavailable: its record was made anew from tags and nobody has said the rest yet; or the
+  //   class requires I/O limits that this host cannot set
   Status mount(const MountRequest& request);
 
   // Unmounts whatever is stacked on the folder. A folder that is not there, or not a mount, is
@@ -94,7 +92,8 @@ class Engine {
   // For the daemon, which decided the spec itself.
   Status grow(const VolumeSpec& spec, Bytes size);
 
-  // Removes the volume and its record, once its blocks are wiped as the spec says; see Removal.
+  // Removes the volume and its record, once its blocks are wiped as its record says, or the spec
+  // where there is none; see Removal.
   // kDenied unless owner, cluster and claim match; kBusy while it is in use; kUnavailable when its
   // volume group is not to be seen, since "not found" on a missing disk is no proof; kInvalid when
   // node.conf gives the pool another group than the volume is on, or it has another name by now;
@@ -139,15 +138,16 @@ class Engine {
     VolumeBackend& backend;
     FileLock lock;
   };
-  Status check_grant(const VolumeSpec& spec, const std::string& grant) const;
-  // Whether the call may be carried out at all; a refusal is counted.
-  Status admit(const MountRequest& request) const;
-  Status admit(const GrowRequest& request) const;
+  // kNotFound when there is none.
+  Result<Record> load(const VolumeName& name) const;
+  // The record, if it lets the call mount; a refusal is counted.
+  Result<Record> admit(const MountRequest& request) const;
+  Status check_unchanged(const MountRequest& request, const Record& seen) const;
   Status count_refusal(const Status& admitted) const;
   Result<Subject> subject(const VolumeSpec& spec);
   Status add_records(Inventory& inventory) const;
   Status resume_below(const std::vector<MountEntry>& table, const MountEntry& mounted);
-  Status mount_on(const MountRequest& request, const MountSource& source);
+  Status mount_on(const MountRequest& request, const MountSource& source, const VolumeSpec& spec);
   Status take_for_one_pod(const MountRequest& request, const MountSource& source,
                           const std::vector<MountEntry>& table, const std::string& folder);
 

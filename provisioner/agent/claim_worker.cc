@@ -7,6 +7,7 @@
 #include "provisioner/objects/claim_patch.h"
 #include "provisioner/objects/paths.h"
 #include "provisioner/objects/pod_memory.h"
+#include "provisioner/objects/volume_object.h"
 
 namespace flexlocal::provisioner {
 namespace {
@@ -23,10 +24,20 @@ bool asks_the_same(const Claim& now, const Claim& then) {
          now.requested == then.requested;
 }
 
+// A claim has one copy as yet, so its uid names that: a repeated try gives the same id, and the
+// promise of the try before is its own.
+std::string copy_of(const Claim& claim) {
+  constexpr std::size_t kDigits = 16;
+  std::string digits = claim.uid;
+  std::erase(digits, '-');
+  return digits.substr(0, kDigits);
+}
+
 engine::VolumeSpec spec_for(const Order& order, const Claim& claim, const std::string& cluster_id,
                             Bytes size) {
   const ClassParameters& parameters = order.parameters;
   return {.name = order.name,
+          .copy = copy_of(claim),
           .cluster_id = cluster_id,
           .claim_namespace = claim.namespace_name,
           .pool = parameters.pool,
@@ -37,6 +48,36 @@ engine::VolumeSpec spec_for(const Order& order, const Claim& claim, const std::s
           .limits = parameters.limits,
           .mount_options = parameters.mount_options,
           .access_mode = access_mode_of(claim.access_modes)};
+}
+
+CopyOrder order_for(const Order& decided, const Claim& claim, const StorageClass& storage_class,
+                    const NodeParts& parts, Bytes size) {
+  CopyOrder order(decided.name);
+  order.volume = spec_for(decided, claim, parts.cluster_id, size);
+  order.node = parts.node.name;
+  order.node_uid = parts.node.uid;
+  order.hostname = parts.node.hostname;
+  order.claim_name = claim.name;
+  order.claim_uid = claim.uid;
+  order.storage_class = storage_class.name;
+  // The API server fills in Delete when a class names no policy.
+  order.reclaim_policy =
+      storage_class.reclaim_policy.empty() ? "Delete" : storage_class.reclaim_policy;
+  order.disk_per_ram = decided.parameters.disk_per_ram;
+  return order;
+}
+
+// A volume whose order cannot be read would never be removed.
+Status check_readable(const CopyOrder& order) {
+  if (order.node_uid.empty() || order.hostname.empty())
+    return Error(
+        ErrorCode::kInvalid,
+        concat("no volume is made on node ", order.node, ": its Node had no ",
+               order.node_uid.empty() ? std::string("uid") : concat("label ", kHostnameLabel),
+               " when this daemon read it at its start; restart the daemon once it has"));
+  const auto read = parse_order_text(order_text(order));
+  return read ? Status()
+              : read.error().context("no volume is made, for its order could not be read again");
 }
 
 }  // namespace
@@ -68,7 +109,7 @@ Task<Status> ClaimWorker::work(const std::string& key) {
   if (provisioned)
     provisioned = co_await provision(claim, storage_class, order);
   else
-    provisioned = no_size(claim, provisioned.error());
+    provisioned = fail_if_marked(claim, provisioned.error());
   count(claim, order, provisioned, began);
   co_return provisioned;
 }
@@ -88,7 +129,8 @@ Task<Status> ClaimWorker::take_size(const Claim& claim, Order& order) {
   co_return Status();
 }
 
-Status ClaimWorker::no_size(const Claim& claim, const Error& why) {
+// Whatever was reserved by a try whose answer was lost stays so: that volume may be there.
+Status ClaimWorker::fail_if_marked(const Claim& claim, const Error& why) {
   if (!claim.marked) return {};
   if (why.code() != ErrorCode::kCancelled)
     say(claim, kube::EventType::kWarning, "ProvisioningFailed", why.message());
@@ -156,8 +198,6 @@ Task<Status> ClaimWorker::provision(const Claim& claim, const StorageClass& stor
     const bool elsewhere =
         size.error().code() == ErrorCode::kNoSpace || size.error().code() == ErrorCode::kNotFound;
     if (!elsewhere) co_return size.error();
-    // A claim that goes from node to node where no node has a key would say the wrong thing.
-    if (auto ready = parts_.grants.refresh(); !ready) co_return no_grant(claim, ready.error());
     parts_.ledger.release(claim.key());
     if (!claim.marked) co_return Status();
     auto handed = co_await hand_back(claim, size.error().message());
@@ -171,16 +211,16 @@ Task<Status> ClaimWorker::provision(const Claim& claim, const StorageClass& stor
     co_return Status();
   }
   // Nothing may be awaited between the look at the room and this: see Ledger.
-  const engine::VolumeSpec spec = spec_for(order, claim, parts_.cluster_id, *size);
-  const auto grant = parts_.grants.sign(spec);
-  if (!grant) co_return no_grant(claim, grant.error());
-  parts_.ledger.reserve(claim.key(), spec);
-  auto created = co_await create(claim, storage_class, spec, *grant);
+  const CopyOrder copy = order_for(order, claim, storage_class, parts_, *size);
+  if (auto readable = check_readable(copy); !readable)
+    co_return fail_if_marked(claim, readable.error());
+  parts_.ledger.reserve(claim.key(), copy.volume);
+  auto created = co_await create(claim, copy);
   co_return created;
 }
 
-Task<Status> ClaimWorker::create(const Claim& claim, const StorageClass& storage_class,
-                                 const engine::VolumeSpec& spec, const std::string& grant) {
+Task<Status> ClaimWorker::create(const Claim& claim, const CopyOrder& order) {
+  const engine::VolumeSpec& spec = order.volume;
   // Before the object: a pod may be here the moment that it is.
   auto promised = co_await parts_.storage.promise(spec);
   if (!promised) {
@@ -190,7 +230,7 @@ Task<Status> ClaimWorker::create(const Claim& claim, const StorageClass& storage
     co_return error;
   }
   const std::string path = volumes_path();
-  const std::string body = volume_json(spec, grant, claim, storage_class, parts_.node);
+  const std::string body = volume_json(order, claim.access_modes);
   auto answer = co_await parts_.api.create(path, body);
   if (!answer && answer.error().code() == ErrorCode::kExists) {
     auto adopted = co_await adopt(claim, spec);
@@ -261,13 +301,6 @@ Task<Status> ClaimWorker::hand_back(const Claim& claim, const std::string& why) 
                                         {"volume", concat("pvc-", claim.uid)},
                                         {"why", why}});
   co_return Status();
-}
-
-// Whatever was reserved by a try whose answer was lost stays so: that volume may be there.
-Status ClaimWorker::no_grant(const Claim& claim, const Error& why) {
-  if (!claim.marked) return {};
-  say(claim, kube::EventType::kWarning, "ProvisioningFailed", why.message());
-  return why;
 }
 
 void ClaimWorker::say(const Claim& claim, kube::EventType type, std::string_view reason,

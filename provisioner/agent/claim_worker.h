@@ -6,6 +6,7 @@
 
 #include "provisioner/agent/node_parts.h"
 #include "provisioner/controller/claims/claim_plan.h"
+#include "provisioner/objects/copy_order.h"
 
 namespace flexlocal::provisioner {
 
@@ -23,8 +24,7 @@ class ClaimWorker {
   Task<Status> take_size(const Claim& claim, Order& order);
   Task<Result<Bytes>> find_room(const Claim& claim, const Order& order);
   Status keep_in_budget(const Claim& claim, const Order& order, Bytes size) const;
-  Task<Status> create(const Claim& claim, const StorageClass& storage_class,
-                      const engine::VolumeSpec& spec, const std::string& grant);
+  Task<Status> create(const Claim& claim, const CopyOrder& order);
   Task<Status> adopt(const Claim& claim, const engine::VolumeSpec& spec);
   Task<void> take_back_promise(const Claim& claim, const engine::VolumeSpec& spec);
   Task<Status> hand_back(const Claim& claim, const std::string& why);
@@ -32,8 +32,7 @@ class ClaimWorker {
   void look_for_strange(const std::string& volume);
   void count(const Claim& claim, const Order& order, const Status& provisioned,
              Clock::Instant began);
-  Status no_size(const Claim& claim, const Error& why);
-  Status no_grant(const Claim& claim, const Error& why);
+  Status fail_if_marked(const Claim& claim, const Error& why);
   void say(const Claim& claim, kube::EventType type, std::string_view reason,
            const std::string& message);
 

@@ -58,8 +58,10 @@ class Planner {
   }
 
   bool has_record() const { return host_.record != RecordStage::kNone; }
-  bool is_record_of_this() const { return has_record() && host_.record_copy == order_.copy; }
-  bool is_disk_of_this() const { return is_ours(host_.disk) && host_.disk_copy == order_.copy; }
+  bool is_record_of_this() const { return has_record() && host_.record_copy == order_.volume.copy; }
+  bool is_disk_of_this() const {
+    return is_ours(host_.disk) && host_.disk_copy == order_.volume.copy;
+  }
 
   // By the record nothing of it was ever made.
   bool is_unmade() const {

@@ -3,6 +3,7 @@
 #include "flexvolume/base/text.h"
 #include "provisioner/objects/growth_status.h"
 #include "provisioner/objects/paths.h"
+#include "provisioner/objects/volume_object.h"
 
 namespace flexlocal::provisioner {
 namespace {

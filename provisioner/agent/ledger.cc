@@ -10,7 +10,7 @@ Promise promise_of(const engine::VolumeSpec& spec) {
   return {spec.name.text(), spec.backend, spec.pool, spec.size};
 }
 
-// The size among its options stays the first one for ever. Its capacity is not asked: the expand
+// The size in its order stays the first one for ever. Its capacity is not asked: the expand
 // controller raises that to whatever a claim asks for, whether there is room or not.
 Promise promise_of(const engine::VolumeSpec& spec, const Volume& volume) {
   Promise promise = promise_of(spec);
@@ -73,7 +73,8 @@ void Ledger::count(const std::string& volume) {
   const auto spec = here ? spec_of(*known) : Error(ErrorCode::kNotFound, "not of this node");
   if (spec) {
     accounts_.promise(promise_of(*spec, *known));
-    counted_.insert_or_assign(volume, Counted{known->uid, known->claim_uid, known->granted});
+    counted_.insert_or_assign(volume,
+                              Counted{known->uid, known->claim_uid, known->order, known->granted});
   } else if (counted != counted_.end()) {
     accounts_.forget_promise(volume);
     counted_.erase(counted);

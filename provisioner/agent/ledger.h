@@ -68,10 +68,11 @@ class Ledger {
   // Of a PersistentVolume whose promise is counted, what of that can change; its options cannot
   // (ValidatePersistentVolumeUpdate in pkg/apis/core/validation).
   struct Counted {
-    std::string uid, claim_uid, granted;
+    std::string uid, claim_uid, order, granted;
 
     bool is_of(const Volume& volume) const {
-      return uid == volume.uid && claim_uid == volume.claim_uid && granted == volume.granted;
+      return uid == volume.uid && claim_uid == volume.claim_uid && order == volume.order &&
+             granted == volume.granted;
     }
   };
 

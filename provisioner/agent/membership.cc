@@ -2,7 +2,6 @@
 
 #include "flexvolume/base/text.h"
 #include "provisioner/objects/names.h"
-#include "provisioner/objects/node_object.h"
 #include "provisioner/objects/objects.h"
 #include "provisioner/objects/paths.h"
 

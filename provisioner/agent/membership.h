@@ -6,7 +6,7 @@
 
 #include "flexvolume/base/log.h"
 #include "provisioner/kube/api.h"
-#include "provisioner/objects/volume_object.h"
+#include "provisioner/objects/node_object.h"
 
 namespace flexlocal::provisioner {
 

@@ -166,9 +166,9 @@ void show_node(kube::Metrics& metrics, const NodeParts& parts, const kube::WorkQ
   show_host_count(metrics, host_counts, engine::kIoLimitsNotApplied,
                   {"flexlocal_mounts_without_io_limits_total",
                    "Mounts that succeeded although the limits of their class could not be set."});
-  show_host_count(metrics, host_counts, engine::kGrantsRefused,
-                  {"flexlocal_grants_refused_total",
-                   "Calls of kubelet that were refused for want of a grant that fits them."});
+  show_host_count(metrics, host_counts, engine::kMountsRefused,
+                  {"flexlocal_mounts_refused_total",
+                   "Calls of kubelet that the host's record of the volume does not allow."});
   metrics.collect_gauge("flexlocal_ready", "Whether /readyz says so.",
                         [&parts] { return node_readiness(parts) ? 1.0 : 0.0; });
   kube::show_queue(metrics, queue, "node");

@@ -6,13 +6,12 @@
 #include "flexvolume/base/clock.h"
 #include "flexvolume/base/log.h"
 #include "provisioner/accounting/budget.h"
-#include "provisioner/agent/grant_signer.h"
 #include "provisioner/agent/ledger.h"
 #include "provisioner/agent/storage.h"
 #include "provisioner/kube/events.h"
 #include "provisioner/kube/informer.h"
+#include "provisioner/objects/node_object.h"
 #include "provisioner/objects/objects.h"
-#include "provisioner/objects/volume_object.h"
 #include "provisioner/work/work_metrics.h"
 
 namespace flexlocal::provisioner {
@@ -31,7 +30,6 @@ struct NodeParts {
   kube::Informer<StorageClass>& classes;
   Storage& storage;
   Ledger& ledger;
-  GrantSigner& grants;
   const Clock& clock;
   Log& log;
   NodeIdentity node;

@@ -9,15 +9,14 @@
 
 namespace flexlocal::provisioner {
 
-// How the role's two standing tasks ended the last time; nullopt: they have not been at it yet.
 struct NodeState {
-  std::optional<Status> tidied{};   // the disks
-  std::optional<Status> granted{};  // the grant key
+  // How the role's look after the disks ended the last time; nullopt: there was none yet.
+  std::optional<Status> tidied{};
 
   // Whether volumes can be made; nullopt: that is not known yet.
   std::optional<bool> usable() const {
-    if (!tidied || !granted) return std::nullopt;
-    return tidied->ok() && granted->ok();
+    if (!tidied) return std::nullopt;
+    return tidied->ok();
   }
 };
 

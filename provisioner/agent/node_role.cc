@@ -56,6 +56,23 @@ bool has_growth_to_complete(const engine::Inventory& inventory) {
                      });
 }
 
+bool lacks_record(const engine::Inventory& inventory, const std::string& volume) {
+  return !inventory.claims.contains(volume);
+}
+
+// Volumes for which settle() may have made records anew.
+bool has_records_to_make(const engine::Inventory& inventory) {
+  return std::any_of(inventory.volumes.begin(), inventory.volumes.end(),
+                     [&](const engine::LogicalVolume& volume) {
+                       return volume.ownership && volume.ownership->ready &&
+                              !volume.ownership->wiping && lacks_record(inventory, volume.name);
+                     }) ||
+         std::any_of(inventory.folders.begin(), inventory.folders.end(),
+                     [&](const engine::OwnedFolder& folder) {
+                       return lacks_record(inventory, folder.name);
+                     });
+}
+
 // In which volume groups nothing is done, and why.
 Status outdated_groups(const engine::Inventory& inventory) {
   std::string all;
@@ -81,7 +98,6 @@ NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& s
             [this](const std::string& key) { return work(key); }),
       queue_(loop_.queue()),
       ledger_(storage, config, volumes_, clock, membership.node.name),
-      grants_(options.grants, volumes_, log),
       parts_{api,
              loop_.events(),
              claims_,
@@ -89,7 +105,6 @@ NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& s
              classes_,
              storage,
              ledger_,
-             grants_,
              clock,
              log,
              membership.node,
@@ -133,7 +148,6 @@ Task<void> NodeRole::run() {
   loop_.watch(classes_.run());
   loop_.watch(begin());
   loop_.watch(tidy_loop());
-  loop_.watch(grant_loop());
   loop_.watch(repeat(&Storage::refresh_io_limits, options_.limits_interval,
                      "a pod's I/O is not limited as its class says"));
   loop_.watch(repeat(&Storage::resume_suspended, options_.resume_interval,
@@ -271,24 +285,11 @@ Task<Status> NodeRole::tidy() {
   outdated_groups_.look(outdated_groups(inventory), log_,
                         "nothing is made, grown or removed in a volume group");
   auto settled = co_await parts_.storage.settle(inventory);
-  if (!settled || !has_growth_to_complete(inventory)) co_return settled;
-  // The claim of a growth that was completed is told now, and not by the next round.
+  if (!has_growth_to_complete(inventory) && !has_records_to_make(inventory)) co_return settled;
+  // What was done is gone on with now, and not by the next round: the claim of a growth that was
+  // completed is told, and records that were made anew get the claim that their pods wait for.
   auto seen = co_await ledger_.refresh(true);
-  co_return seen;
-}
-
-// A key that appears, or is mended, is what claims have waited for: their back-off is not waited
-// for. The host's copy is looked after even when nothing is to be provisioned.
-Task<void> NodeRole::grant_loop() {
-  bool was_usable = false;
-  auto synced = co_await volumes_.wait_synced();
-  while (synced) {
-    state_.granted = grants_.refresh();
-    const bool usable = state_.granted->ok();
-    if (usable && !was_usable) enqueue_claims();
-    was_usable = usable;
-    synced = co_await kube::sleep_for(options_.tidy_interval);
-  }
+  co_return settled ? seen : settled;
 }
 
 void NodeRole::enqueue_claims() {

@@ -27,13 +27,12 @@ struct NodeRoleOptions {
   unsigned workers = 4;
   // First and longest pause before a failed claim or volume is tried again.
   kube::BackoffOptions retry{std::chrono::seconds(1), std::chrono::minutes(5)};
-  // How often records and tags are brought together, and volumes and the grant key looked at again.
+  // How often records and tags are brought together, and volumes looked at again.
   std::chrono::seconds tidy_interval{60};
   // How often pods' I/O limits are looked after: on cgroup v1 a new container has none until then.
   std::chrono::milliseconds limits_interval{1000};
   // How often suspended devices are looked for: pods wait for their I/O until then.
   std::chrono::milliseconds resume_interval{1000};
-  GrantFiles grants{};
   // How long a volume must have been without its PersistentVolume before it is called an orphan,
   // and what is done then.
   std::chrono::seconds orphan_grace{3600};
@@ -81,7 +80,6 @@ class NodeRole {
   Task<Status> work_on_claim(const std::string& claim);
   Task<void> tidy_loop();
   Task<Status> tidy();
-  Task<void> grant_loop();
   // `look` again and again; what fails is told as `trouble`, once for as long as it lasts.
   Task<void> repeat(Task<Status> (Storage::*look)(), std::chrono::milliseconds interval,
                     std::string trouble);
@@ -109,7 +107,6 @@ class NodeRole {
   kube::WorkQueue& queue_;
   Ledger ledger_;
   LastingTrouble outdated_groups_;
-  GrantSigner grants_;
   NodeParts parts_;
   ClaimWorker claim_worker_;
   GrowthWorker growth_worker_;

@@ -40,10 +40,10 @@ Task<Status> EngineStorage::promise(const engine::VolumeSpec& spec) {
   co_return result;
 }
 
-Task<Status> EngineStorage::record_access(const engine::VolumeSpec& spec,
-                                          const std::string& claim_uid) {
+Task<Status> EngineStorage::record_claim(const engine::VolumeSpec& spec,
+                                         const std::string& claim_uid) {
   Status result;
-  const std::function<void()> work = [&] { result = engine_.record_access(spec, claim_uid); };
+  const std::function<void()> work = [&] { result = engine_.record_claim(spec, claim_uid); };
   co_await run(work);
   co_return result;
 }

@@ -4,9 +4,9 @@
 
 #include "flexvolume/base/text.h"
 #include "provisioner/objects/paths.h"
+#include "provisioner/objects/volume_object.h"
 
 namespace flexlocal::provisioner {
-namespace {}  // namespace
 
 Task<Result<Pass>> VolumeWorker::work(const std::string& name) {
   const Volume* known = parts_.volumes.get(name);
@@ -34,8 +34,8 @@ Task<Result<Pass>> VolumeWorker::work(const std::string& name) {
   }
   if (plan == ReclaimPlan::kLeaveAlone && is_retained(volume))
     carried_out = co_await take_up(volume);
-  if (carried_out && plan == ReclaimPlan::kLeaveAlone && needs_access(volume))
-    carried_out = co_await record_access(volume);
+  if (carried_out && plan == ReclaimPlan::kLeaveAlone && needs_claim(volume))
+    carried_out = co_await record_claim(volume);
   if (!carried_out) co_return carried_out.error();
   co_return Pass::kDone;
 }
@@ -95,27 +95,27 @@ Task<Status> VolumeWorker::take_up(const Volume& known) {
   co_return Status();
 }
 
-// Its record says another claim's access mode, or none: that claim came to the volume later, or the
-// record is an older daemon's, or was made again from the disk. Until the records have been looked
-// at, the mode is taken to be that of the claim whose name the volume has.
-bool VolumeWorker::needs_access(const Volume& volume) const {
+// Its record is for another claim, or for none: that claim came to the volume later, or the record
+// was made anew from the disk, and the volume's pods wait. Until the records have been looked at,
+// it is taken to be for the claim whose name the volume has.
+bool VolumeWorker::needs_claim(const Volume& volume) const {
   if (volume.deleting || volume.node != parts_.node.name || !is_ours(volume) ||
       volume.claim_uid.empty())
     return false;
   const engine::Inventory* const seen = parts_.ledger.last_seen();
   if (seen != nullptr)
-    if (const auto recorded = seen->access.find(volume.name); recorded != seen->access.end())
+    if (const auto recorded = seen->claims.find(volume.name); recorded != seen->claims.end())
       return recorded->second.cluster_id == parts_.cluster_id &&
              recorded->second.claim_uid != volume.claim_uid;
   return volume.name != concat("pvc-", volume.claim_uid);
 }
 
-Task<Status> VolumeWorker::record_access(const Volume& volume) {
+Task<Status> VolumeWorker::record_claim(const Volume& volume) {
   const auto spec = stated_spec(volume);
   if (!spec) co_return spec.error();
   if (spec->cluster_id != parts_.cluster_id) co_return Status();
-  auto recorded = co_await parts_.storage.record_access(*spec, volume.claim_uid);
-  if (!recorded) co_return recorded.error().context("recording the access mode of a volume");
+  auto recorded = co_await parts_.storage.record_claim(*spec, volume.claim_uid);
+  if (!recorded) co_return recorded.error().context("recording for which claim a volume is");
   co_return Status();
 }
 

@@ -28,8 +28,8 @@ class VolumeWorker {
   Task<Status> retain(const Volume& volume);
   bool is_retained(const Volume& volume) const;
   Task<Status> take_up(const Volume& known);
-  bool needs_access(const Volume& volume) const;
-  Task<Status> record_access(const Volume& volume);
+  bool needs_claim(const Volume& volume) const;
+  Task<Status> record_claim(const Volume& volume);
   Task<Status> drop_finalizer(const Volume& volume);
   Task<Status> drop_finalizer_anew(const Volume& volume);
   void tell_progress(const Volume& volume, const engine::Removal& removal);

@@ -42,7 +42,6 @@ ClusterRole::ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, cons
       claim_worker_(parts_),
       volume_worker_(parts_),
       labeler_(parts_),
-      grants_(parts_),
       registry_(parts_) {
   watch_changes();
 }
@@ -78,7 +77,6 @@ Task<void> ClusterRole::run() {
   loop_.watch(nodes_.run());
   loop_.watch(beats_.run());
   loop_.watch(scan_loop());
-  loop_.watch(grant_loop());
   loop_.watch(registry_loop());
   co_await loop_.run();
 }
@@ -144,16 +142,6 @@ void ClusterRole::scan() {
     if (nodes_.get(volume.node) == nullptr) add(concat(kVolumeKey, name));
   });
   nodes_.for_each([&](const std::string& name, const Node&) { look_at_label(name); });
-}
-
-Task<void> ClusterRole::grant_loop() {
-  LastingTrouble trouble;
-  Status waited = co_await volumes_.wait_synced();
-  while (waited) {
-    const Status looked = co_await grants_.look();
-    trouble.look(looked, log_, "the grant key is not looked after");
-    waited = co_await kube::sleep_for(options_.scan_interval);
-  }
 }
 
 // What failed is tried again soon, and what is not known yet is waited for.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "provisioner/controller/cluster_parts.h"
-#include "provisioner/controller/grant_keeper.h"
 #include "provisioner/controller/lost_volume_worker.h"
 #include "provisioner/controller/node_label.h"
 #include "provisioner/controller/pending_claim_worker.h"
@@ -31,7 +30,6 @@ class ClusterRole {
   Task<void> work(const std::string& key);
   Task<Status> work_on(const std::string& key);
   Task<void> scan_loop();
-  Task<void> grant_loop();
   Task<void> registry_loop();
   bool has_synced() const;
   void watch_changes();
@@ -54,7 +52,6 @@ class ClusterRole {
   PendingClaimWorker claim_worker_;
   LostVolumeWorker volume_worker_;
   NodeLabeler labeler_;
-  GrantKeeper grants_;
   Registry registry_;
 };
 

@@ -8,7 +8,6 @@ void ClusterWork::show_in(kube::Metrics& metrics) const {
   metrics.show(no_room_told);
   metrics.show(lost_volumes_told);
   metrics.show(lost_volumes_removed);
-  metrics.show(grant_keys_made);
 }
 
 }  // namespace flexlocal::provisioner

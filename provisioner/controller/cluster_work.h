@@ -24,9 +24,6 @@ struct ClusterWork {
        "Times that somebody was told what to do about a volume of a deleted node."}};
   Family<Counter> lost_volumes_removed{{"flexlocal_lost_volumes_removed_total",
                                         "PersistentVolumes of deleted nodes that were let go."}};
-  // Labels: reason, "first" or "rotation".
-  Family<Counter> grant_keys_made{
-      {"flexlocal_grant_keys_made_total", "Keys that volumes are signed by.", {"reason"}}};
 
   // It must outlive `metrics`.
   void show_in(kube::Metrics& metrics) const;

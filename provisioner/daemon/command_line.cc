@@ -8,7 +8,6 @@
 #include "flexvolume/base/version.h"
 #include "flexvolume/engine/host/node_config.h"
 #include "flexvolume/engine/volume/volume_lock.h"
-#include "provisioner/agent/grant_signer.h"
 #include "provisioner/daemon/options_check.h"
 
 namespace flexlocal::provisioner {
@@ -55,8 +54,8 @@ po::options_description server_flags(RawOptions& raw, DaemonOptions& options) {
   add("context", flag(options.context, "NAME"),
       "context of the kubeconfig; default: its current one");
   add("namespace", flag(options.namespace_name, "NAME"),
-      "of the installation: its Leases and the grant key's Secret are there; default: the "
-      "environment's POD_NAMESPACE, else flexlocal-system");
+      "of the installation: its Leases are there; default: the environment's POD_NAMESPACE, else "
+      "flexlocal-system");
   add("kube-api-qps", number(raw, "kube-api-qps", "20"),
       "requests a second to the API server, 0: no limit");
   add("kube-api-burst", number(raw, "kube-api-burst", "30"),
@@ -79,11 +78,6 @@ po::options_description node_flags(RawOptions& raw, DaemonOptions& options) {
       "the host's folder of volume records");
   add("lock-dir", flag(options.lock_dir, "DIR")->default_value(std::string(engine::kLockFolder)),
       "the host's folder of locks");
-  const GrantFiles grants;
-  add("grant-key", flag(options.grant_key, "FILE")->default_value(grants.secret),
-      "the keys that volumes are signed by, as the Secret flexlocal-grant has them");
-  add("host-grant-key", flag(options.host_grant_key, "FILE")->default_value(grants.host),
-      "the host's copy of them, which the plugin reads; the same file: nothing is copied");
   add("disk-per-ram", number(raw, "disk-per-ram", "32"),
       "bytes of volumes in a pool for a byte of the node's memory, where the class has no "
       "diskPerRam; 0: as much as the disks hold");

@@ -87,7 +87,6 @@ class NodeDaemon {
             process_.log(),
             options_.state_dir + "/volumes",
             options_.lock_dir,
-            options_.host_grant_key,
             root,
             counters(),
             options_.state_dir + "/groups"};
@@ -97,7 +96,6 @@ class NodeDaemon {
     NodeRoleOptions role;
     role.workers = options_.worker_threads;
     role.retry = {options_.retry_interval_start, options_.retry_interval_max};
-    role.grants = {options_.grant_key, options_.host_grant_key};
     role.orphan_grace = std::chrono::ceil<std::chrono::seconds>(options_.orphan_grace);
     role.orphan_policy = options_.orphan_policy;
     role.ram_fraction = options_.ram_fraction;

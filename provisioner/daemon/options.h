@@ -27,8 +27,6 @@ struct DaemonOptions {
   std::string host_proc;       // /proc folder of a process in the host's namespaces; empty: ours
   std::string state_dir;       // the host's /var/lib/flexlocal
   std::string lock_dir;        // the host's /run/flexlocal
-  std::string grant_key;       // the mounted Secret's file
-  std::string host_grant_key;  // the host's copy of it
   double kube_api_qps = 20;
   double kube_api_burst = 30;
   unsigned worker_threads = 4;

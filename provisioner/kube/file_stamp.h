@@ -13,7 +13,6 @@ struct FileStamp {
             nanoseconds = 0;  // of the last change, that of mode or owner too
 
   static FileStamp of(const std::string& path);
-  bool exists() const { return inode != 0; }
   bool operator==(const FileStamp&) const = default;
 };
 

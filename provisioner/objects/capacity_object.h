@@ -10,7 +10,8 @@
 
 #include "flexvolume/base/bytes.h"
 #include "provisioner/kube/api.h"
-#include "provisioner/objects/volume_object.h"
+#include "provisioner/objects/node_object.h"
+#include "provisioner/objects/objects.h"
 
 namespace flexlocal::provisioner {
 

@@ -10,7 +10,8 @@
 namespace flexlocal::provisioner {
 namespace {
 
-constexpr std::size_t kCopyDigits = 16;
+// Objects and lists in the spec have neither within them.
+constexpr std::size_t kOrderDepth = 2;
 constexpr std::size_t kMostMountOptions = 16;
 constexpr std::array kOrigins = {std::string_view("New"), std::string_view("Existing"),
                                  std::string_view("Received")};
@@ -53,11 +54,6 @@ Status store_text(JsonView value, bool (*valid)(std::string_view), std::string& 
                  concat("is \"", printable(value.text(), 80), "\", which cannot be one"));
   into = value.text();
   return {};
-}
-
-bool is_copy_id(std::string_view text) {
-  return text.size() == kCopyDigits &&
-         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 // A label's value, too.
@@ -163,7 +159,8 @@ Status is_read_later(CopyOrder&, JsonView value) {
 
 constexpr std::array<Field<CopyOrder>, 21> kFields = {{
     {"volume", true, [](CopyOrder&, JsonView) { return Status(); }},  // is read first
-    {"copy", true, [](CopyOrder& o, JsonView v) { return store_text(v, is_copy_id, o.copy); }},
+    {"copy", true,
+     [](CopyOrder& o, JsonView v) { return store_text(v, engine::is_copy_id, o.volume.copy); }},
     {"origin", true, [](CopyOrder& o, JsonView v) { return store_word(v, kOrigins, o.origin); }},
     {"nodeName", true, [](CopyOrder& o, JsonView v) { return store_text(v, is_node, o.node); }},
     {"nodeUID", false,
@@ -264,7 +261,7 @@ void write_unless_empty(JsonWriter& json, std::string_view key, const std::strin
 // What is decided once.
 void write_fixed(JsonWriter& json, const CopyOrder& order) {
   const engine::VolumeSpec& volume = order.volume;
-  json.member("volume", volume.name.text()).member("copy", order.copy);
+  json.member("volume", volume.name.text()).member("copy", volume.copy);
   json.member("origin", word_of(kOrigins, order.origin)).member("nodeName", order.node);
   write_unless_empty(json, "nodeUID", order.node_uid);
   write_unless_empty(json, "hostname", order.hostname);
@@ -316,6 +313,17 @@ void write_order(JsonWriter& json, const CopyOrder& order) {
   write_fixed(json, order);
   write_changing(json, order);
   json.end_object();
+}
+
+Result<CopyOrder> parse_order_text(std::string_view text) {
+  const auto document = JsonDocument::parse(text, {.bytes = kMostOrderText, .depth = kOrderDepth});
+  return document ? parse_order(document->root()) : document.error();
+}
+
+std::string order_text(const CopyOrder& order) {
+  JsonWriter json;
+  write_order(json, order);
+  return json.take();
 }
 
 }  // namespace flexlocal::provisioner

@@ -1,9 +1,11 @@
 // What the controller orders of one copy of a volume: the spec of a VolumeCopy.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "flexvolume/base/json.h"
@@ -29,9 +31,9 @@ struct CopyOrder {
   explicit CopyOrder(engine::VolumeName name)
       : volume{.name = std::move(name), .cluster_id = {}, .claim_namespace = {}, .pool = {}} {}
 
-  // Size, backend, pool and what else it is made of; its namespace is the claim's.
+  // Size, backend, pool and what else it is made of, and which copy it is; its namespace is the
+  // claim's.
   engine::VolumeSpec volume;
-  std::string copy;  // 16 hexadecimal digits, drawn for this order and never used again
   Origin origin = Origin::kNew;
   std::string node;  // name of the Node
   std::string claim_uid;
@@ -54,5 +56,12 @@ struct CopyOrder {
 Result<CopyOrder> parse_order(JsonView spec);
 // The spec as an object.
 void write_order(JsonWriter& json, const CopyOrder& order);
+
+// Of the text of an order, which is what an annotation of a PersistentVolume can hold. Every order
+// is far shorter.
+inline constexpr std::size_t kMostOrderText = 16UL * 1024;
+// The same two for an order that stands alone, as text.
+Result<CopyOrder> parse_order_text(std::string_view text);
+std::string order_text(const CopyOrder& order);
 
 }  // namespace flexlocal::provisioner

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "flexvolume/base/text.h"
+#include "provisioner/objects/copy_order.h"
 
 namespace flexlocal::provisioner {
 namespace {
@@ -91,6 +92,13 @@ Claim read_claim(JsonView object) {
   return claim;
 }
 
+Error unusable_order(const Volume& volume, std::string_view why) {
+  return Error(ErrorCode::kInvalid,
+               concat("PersistentVolume ", volume.name, ": annotation ", kOrder, ' ', why,
+                      ": put back what it said when the volume was made; until then the volume is "
+                      "neither removed nor grown"));
+}
+
 }  // namespace
 
 std::optional<Claim> decode_claim(JsonView object) { return decode_claim_of(object, {}); }
@@ -121,7 +129,6 @@ std::optional<Volume> decode_volume(JsonView object) {
   volume.provisioned_by = text(annotations[kProvisionedBy]);
   volume.node = text(meta["labels"][kNodeLabel]);
   volume.driver = text(spec["flexVolume"]["driver"]);
-  volume.fs_type = text(spec["flexVolume"]["fsType"]);
   volume.node_uid = text(annotations[kNodeUid]);
   volume.storage_class = text(spec["storageClassName"]);
   volume.claim_namespace = text(spec["claimRef"]["namespace"]);
@@ -129,7 +136,8 @@ std::optional<Volume> decode_volume(JsonView object) {
   volume.claim_uid = text(spec["claimRef"]["uid"]);
   volume.capacity = text(spec["capacity"]["storage"]);
   volume.granted = text(annotations[kGranted]);
-  volume.options = spec["flexVolume"]["options"].string_map();
+  if (annotations[kOrder].text().size() <= kMostOrderText) volume.order = text(annotations[kOrder]);
+  volume.copy = text(spec["flexVolume"]["options"][engine::kCopyOption]);
   volume.finalizers = texts(meta["finalizers"]);
   volume.access_modes = texts(spec["accessModes"]);
   volume.deleting = meta["deletionTimestamp"].exists();
@@ -197,13 +205,20 @@ engine::AccessMode access_mode_of(const std::vector<std::string>& modes) {
 }
 
 Result<engine::VolumeSpec> stated_spec(const Volume& volume) {
-  engine::Options options = volume.options;
-  options[std::string(engine::kKubeletVolumeName)] = volume.name;
-  options[std::string(engine::kKubeletFsType)] = volume.fs_type;
-  auto spec = engine::parse_options(options);
-  if (!spec) return spec.error().context(concat("PersistentVolume ", volume.name));
-  spec->access_mode = access_mode_of(volume.access_modes);
-  return spec;
+  if (volume.order.empty())
+    return unusable_order(volume,
+                          concat("is missing, or has more than ", kMostOrderText, " bytes"));
+  auto order = parse_order_text(volume.order);
+  if (!order) return unusable_order(volume, concat("is damaged: ", order.error().message()));
+  engine::VolumeSpec& spec = order->volume;
+  if (spec.name.text() != volume.name)
+    return unusable_order(volume, concat("is that of ", spec.name.text()));
+  if (spec.copy != volume.copy)
+    return unusable_order(
+        volume, concat("is that of copy \"", spec.copy, "\", and option ", engine::kCopyOption,
+                       " says \"", printable(volume.copy, 40), '"'));
+  spec.access_mode = access_mode_of(volume.access_modes);
+  return std::move(spec);
 }
 
 Result<engine::VolumeSpec> spec_of(const Volume& volume) {

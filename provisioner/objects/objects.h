@@ -25,6 +25,9 @@ inline constexpr std::string_view kFinalizer = "flexlocal.io/reclaim";
 inline constexpr std::string_view kNodeUid = "flexlocal.io/node-uid";
 // A quantity: what the node has granted a volume beyond its first size. Anybody may raise capacity.
 inline constexpr std::string_view kGranted = "flexlocal.io/granted";
+// On a PersistentVolume: all that it was ordered with, see copy_order.h. Annotations may be edited,
+// so that nothing is done by one that does not fit the rest of the object.
+inline constexpr std::string_view kOrder = "flexlocal.io/order";
 // A claim's condition: the volume has grown, its file system follows when kubelet mounts it next.
 inline constexpr std::string_view kFileSystemResizePending = "FileSystemResizePending";
 // A claim's condition since Kubernetes 1.31: the volume has not grown as the claim asks.
@@ -68,15 +71,15 @@ struct Volume {
   std::string provisioned_by;
   std::string node;  // our label
   std::string driver;
-  std::string fs_type;
-  std::string node_uid;  // our annotation; empty on volumes of before there was one
+  std::string node_uid;  // our annotation; empty: somebody took it away
   std::string storage_class;
   std::string claim_namespace;
   std::string claim_name;
   std::string claim_uid;
   std::string capacity;
   std::string granted;  // our annotation; empty: the first size
-  engine::Options options;
+  std::string order;    // our annotation; empty: none, or one that is too long to be ours
+  std::string copy;     // the option engine::kCopyOption
   std::vector<std::string> finalizers;
   std::vector<std::string> access_modes;
   bool deleting = false;
@@ -125,9 +128,9 @@ kube::ObjectReference reference_to_claim_of(const Volume& volume);
 // (pkg/apis/core/validation), and beside another mode it would be the one that binds.
 engine::AccessMode access_mode_of(const std::vector<std::string>& modes);
 
-// The volume as the engine knows it, by the PV's name and options, whoever's claim it is for now;
-// the access mode as the PV's list has it today.
-// kInvalid when the PV does not say enough.
+// The volume as the engine knows it, by the PV's order, whoever's claim it is for now; the access
+// mode as the PV's list has it today.
+// kInvalid, with what is to be done, when the order is missing or damaged, or is none of this PV.
 Result<engine::VolumeSpec> stated_spec(const Volume& volume);
 // The same. kInvalid also when its name and its claim's uid do not fit each other.
 Result<engine::VolumeSpec> spec_of(const Volume& volume);

@@ -2,7 +2,6 @@
 
 #include "flexvolume/base/text.h"
 #include "provisioner/kube/api.h"
-#include "provisioner/objects/grant_secret.h"
 #include "provisioner/objects/heartbeat_record.h"
 #include "provisioner/objects/volume_copy.h"
 
@@ -76,13 +75,5 @@ std::string driver_path() {
 }
 
 std::string drivers_path() { return kube::object_path(kStorage, "csidrivers", "", ""); }
-
-std::string grant_secret_path(const std::string& namespace_name) {
-  return kube::object_path(kCore, "secrets", namespace_name, kGrantSecretName);
-}
-
-std::string secrets_path(const std::string& namespace_name) {
-  return kube::object_path(kCore, "secrets", namespace_name, "");
-}
 
 }  // namespace flexlocal::provisioner

@@ -31,8 +31,5 @@ std::string copy_status_path(const std::string& name);
 // Of the CSIDriver of our name, and of all of them, to create it in.
 std::string driver_path();
 std::string drivers_path();
-// Of the Secret of the grant keys, and of all of the namespace, to create it in.
-std::string grant_secret_path(const std::string& namespace_name);
-std::string secrets_path(const std::string& namespace_name);
 
 }  // namespace flexlocal::provisioner

@@ -30,7 +30,7 @@ void begin_patch(JsonWriter& json, const VolumeCopy& known) {
 }  // namespace
 
 std::string copy_name(const CopyOrder& order) {
-  return concat(order.volume.name.text(), '-', order.copy);
+  return concat(order.volume.name.text(), '-', order.volume.copy);
 }
 
 std::optional<VolumeCopy> decode_copy(JsonView object) {

@@ -9,58 +9,51 @@ namespace {
 // No annotation of others: by volume.alpha.kubernetes.io/pre-resize-capacity a claim that is bound
 // anew would be told that it has an old size (updateClaimStatus in
 // pkg/controller/volume/persistentvolume).
-void write_metadata(JsonWriter& json, const engine::VolumeSpec& spec, const NodeIdentity& node) {
-  json.key("metadata").begin_object().member("name", spec.name.text());
-  json.key("labels").begin_object().member(kNodeLabel, node.name).end_object();
+void write_metadata(JsonWriter& json, const CopyOrder& order) {
+  json.key("metadata").begin_object().member("name", order.volume.name.text());
+  json.key("labels").begin_object().member(kNodeLabel, order.node).end_object();
   json.key("annotations").begin_object().member(kProvisionedBy, engine::kProvisioner);
-  if (!node.uid.empty()) json.member(kNodeUid, node.uid);
-  json.end_object();
+  json.member(kNodeUid, order.node_uid).member(kOrder, order_text(order)).end_object();
   json.key("finalizers").begin_array().string(kFinalizer).end_array().end_object();
 }
 
-void write_affinity(JsonWriter& json, const NodeIdentity& node) {
+void write_claim(JsonWriter& json, const CopyOrder& order) {
+  json.key("claimRef").begin_object().member("apiVersion", "v1");
+  json.member("kind", "PersistentVolumeClaim");
+  json.member("namespace", order.volume.claim_namespace).member("name", order.claim_name);
+  json.member("uid", order.claim_uid).end_object();
+}
+
+void write_affinity(JsonWriter& json, const std::string& hostname) {
   json.key("nodeAffinity").begin_object().key("required").begin_object();
   json.key("nodeSelectorTerms").begin_array().begin_object().key("matchExpressions").begin_array();
   json.begin_object().member("key", kHostnameLabel).member("operator", "In");
-  json.key("values").begin_array().string(node.hostname).end_array().end_object();
+  json.key("values").begin_array().string(hostname).end_array().end_object();
   json.end_array().end_object().end_array().end_object().end_object();
 }
 
-void write_source(JsonWriter& json, const engine::VolumeSpec& spec, const std::string& grant) {
+void write_source(JsonWriter& json, const engine::VolumeSpec& volume) {
   json.key("flexVolume").begin_object().member("driver", engine::kDriver);
-  json.member("fsType", engine::to_string(spec.fs_type)).key("options").begin_object();
-  for (const auto& [key, value] : engine::to_options(spec)) json.member(key, value);
-  json.member(engine::kGrantKey, grant);
-  json.end_object().end_object();
+  json.member("fsType", engine::to_string(volume.fs_type)).key("options").begin_object();
+  json.member(engine::kCopyOption, volume.copy).end_object().end_object();
 }
 
 }  // namespace
 
-std::string volume_json(const engine::VolumeSpec& spec, const std::string& grant,
-                        const Claim& claim, const StorageClass& storage_class,
-                        const NodeIdentity& node) {
+std::string volume_json(const CopyOrder& order, const std::vector<std::string>& access_modes) {
   JsonWriter json;
   json.begin_object().member("apiVersion", "v1").member("kind", "PersistentVolume");
-  write_metadata(json, spec, node);
-  json.key("spec").begin_object();
-  json.key("capacity").begin_object().member("storage", format_quantity(spec.size)).end_object();
+  write_metadata(json, order);
+  json.key("spec").begin_object().key("capacity").begin_object();
+  json.member("storage", format_quantity(order.volume.size)).end_object();
   json.key("accessModes").begin_array();
-  for (const std::string& mode : claim.access_modes) json.string(mode);
+  for (const std::string& mode : access_modes) json.string(mode);
   json.end_array().member("volumeMode", "Filesystem");
-  json.key("claimRef")
-      .begin_object()
-      .member("apiVersion", "v1")
-      .member("kind", "PersistentVolumeClaim");
-  json.member("namespace", claim.namespace_name)
-      .member("name", claim.name)
-      .member("uid", claim.uid)
-      .end_object();
-  json.member("storageClassName", storage_class.name);
-  // The API server fills in Delete when a class names no policy.
-  json.member("persistentVolumeReclaimPolicy",
-              storage_class.reclaim_policy.empty() ? "Delete" : storage_class.reclaim_policy);
-  write_affinity(json, node);
-  write_source(json, spec, grant);
+  write_claim(json, order);
+  json.member("storageClassName", order.storage_class);
+  json.member("persistentVolumeReclaimPolicy", order.reclaim_policy);
+  write_affinity(json, order.hostname);
+  write_source(json, order.volume);
   json.end_object().end_object();
   return json.take();
 }

@@ -3,20 +3,19 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "flexvolume/base/bytes.h"
-#include "provisioner/objects/node_object.h"
+#include "provisioner/objects/copy_order.h"
 #include "provisioner/objects/objects.h"
 
 namespace flexlocal::provisioner {
 
-// A PersistentVolume in the cluster `cluster_id` for the claim, bound to nothing yet; the claim's
-// uid in claimRef lets the volume controller bind exactly this pair. The options never name a
-// node: affinity can be given anew with the object, so that a volume can move. `grant`: what the
-// grant key says to the spec.
-std::string volume_json(const engine::VolumeSpec& spec, const std::string& grant,
-                        const Claim& claim, const StorageClass& storage_class,
-                        const NodeIdentity& node);
+// The PersistentVolume of a copy that is to serve, bound to nothing yet; the claim's uid in
+// claimRef lets the volume controller bind exactly this pair. All that it was ordered with is in
+// its annotation kOrder: an option can never be changed, and a mount goes by the host's record, so
+// that which copy it stands for is the only one. `access_modes`: the claim's list, as it stands.
+std::string volume_json(const CopyOrder& order, const std::vector<std::string>& access_modes);
 
 // The merge patch that says the volume's capacity and, where it is given, kGranted, if it still has
 // the version that was decided on.

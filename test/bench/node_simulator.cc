@@ -1,7 +1,7 @@
 // Node daemons without disks, for the bench of the Kubernetes half: the real node role with the
 // real client, on a pool that is a number. Each has connections, lists and watches of its own.
 //
-//   node-simulator NODE[,NODE...] KUBECONFIG POOL_BYTES GRANT_KEY_FILE [NAMESPACE [off|rank]]
+//   node-simulator NODE[,NODE...] KUBECONFIG POOL_BYTES [NAMESPACE [off|rank]]
 //
 // With a namespace each gives its sign of life there, a Lease, and tells the scheduler of its room;
 // `rank`: it takes its share of Immediate claims, too.
@@ -39,7 +39,7 @@ class NoDisks final : public Storage {
   }
   Task<Result<engine::Inventory>> inventory() override { co_return present_; }
   Task<Status> promise(const engine::VolumeSpec&) override { co_return Status(); }
-  Task<Status> record_access(const engine::VolumeSpec&, const std::string&) override {
+  Task<Status> record_claim(const engine::VolumeSpec&, const std::string&) override {
     co_return Status();
   }
   Task<Status> withdraw(const engine::PromisedVolume&) override { co_return Status(); }
@@ -71,7 +71,6 @@ struct Arguments {
   std::vector<std::string> nodes;
   std::string kubeconfig;
   Bytes pool;
-  std::string grant_key;
   std::string name_space;  // empty: neither sign of life nor what there is room for
   ImmediateBinding immediate = ImmediateBinding::kOff;
 };
@@ -129,7 +128,6 @@ class SimulatedNode {
  private:
   NodeRoleOptions role_options() const {
     NodeRoleOptions options;
-    options.grants = {arguments_.grant_key, arguments_.grant_key};
     options.capacity.enabled = !arguments_.name_space.empty();
     options.capacity.namespace_name = arguments_.name_space;
     options.capacity.daemon_set = "none";
@@ -233,10 +231,10 @@ int run(const Arguments& arguments) {
 int main(int argc, char** argv) {
   using flexlocal::provisioner::ImmediateBinding;
   unsigned long long bytes = 0;
-  const std::string immediate = argc > 6 ? argv[6] : "off";
-  if (argc < 5 || argc > 7 || (immediate != "off" && immediate != "rank") ||
+  const std::string immediate = argc > 5 ? argv[5] : "off";
+  if (argc < 4 || argc > 6 || (immediate != "off" && immediate != "rank") ||
       !flexlocal::parse_number(argv[3], flexlocal::kMostBytes.count(), bytes)) {
-    std::cerr << "usage: node-simulator NODE[,NODE...] KUBECONFIG POOL_BYTES GRANT_KEY_FILE "
+    std::cerr << "usage: node-simulator NODE[,NODE...] KUBECONFIG POOL_BYTES "
                  "[NAMESPACE [off|rank]]\n";
     return 1;
   }
@@ -245,7 +243,6 @@ int main(int argc, char** argv) {
       {{nodes.begin(), nodes.end()},
        argv[2],
        flexlocal::Bytes(bytes),
-       argv[4],
-       argc > 5 ? argv[5] : "",
+       argc > 4 ? argv[4] : "",
        immediate == "rank" ? ImmediateBinding::kRank : ImmediateBinding::kOff});
 }

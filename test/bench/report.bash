@@ -5,7 +5,7 @@
 # NAME | unit | most that the ratio may be, or - | the other side
 readonly rows=(
   "plugin.init|ms|1.1|true"
-  "plugin.verify|ms|3|true"
+  "plugin.refuse|ms|3|true"
   "plugin.mount.first|ms|1.05|lvcreate, mkfs.xfs, mount"
   "plugin.mount.first.usual|ms|-|vgs, lvs, lvcreate, lvs, blkid, mkfs.xfs, mount"
   "plugin.mount.again|ms|1.0|mount"

@@ -49,7 +49,6 @@ metadata: {name: flexlocal}
 provisioner: flexlocal.io
 volumeBindingMode: WaitForFirstConsumer
 END
-  (umask 077 && openssl rand -hex 32 >"$scratch/grant.key")
 }
 
 end_cluster() { "$here/../lab/control-plane" down "$scratch/cluster" >&2; }
@@ -128,7 +127,7 @@ start_simulator() {
   local pipe fifo=$scratch/${#pipes[@]}.out
   [ -p "$fifo" ] || mkfifo "$fifo"
   exec {pipe}<>"$fifo"
-  "$simulator" "$1" "$KUBECONFIG" "${2:-$((1 << 50))}" "$scratch/grant.key" "${@:3}" \
+  "$simulator" "$1" "$KUBECONFIG" "${2:-$((1 << 50))}" "${@:3}" \
     1>&"$pipe" 2>>"$scratch/log" &
   processes+=($!)
   pipes+=("$pipe")

@@ -110,5 +110,5 @@ END
 }
 
 @test "nothing else that the daemon asked for was forbidden" {
-  nothing_forbidden pods # which it may not read before the test that grants it
+  nothing_forbidden pods # which it may not read before the test that gives it leave
 }

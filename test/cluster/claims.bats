@@ -33,6 +33,7 @@ teardown() {
   volume=$(volume_of data)
   kubectl get pv "$volume" -o json | jq -en --arg uid "$(kubectl get pvc data -o 'jsonpath={.metadata.uid}')" \
     --arg cluster "$(kubectl get namespace kube-system -o 'jsonpath={.metadata.uid}')" 'input |
+    (.metadata.annotations["flexlocal.io/order"] | fromjson) as $order |
     .metadata.name == "pvc-" + $uid and .spec.claimRef.uid == $uid
     and .metadata.annotations["pv.kubernetes.io/provisioned-by"] == "flexlocal.io"
     and .metadata.labels["flexlocal.io/node"] == "small"
@@ -42,10 +43,15 @@ teardown() {
     and .spec.nodeAffinity.required.nodeSelectorTerms
       == [{matchExpressions: [{key: "kubernetes.io/hostname", operator: "In", values: ["small"]}]}]
     and .spec.flexVolume.driver == "flexlocal.io/flexlocal" and .spec.flexVolume.fsType == "xfs"
-    and .spec.flexVolume.options == {"flexlocal.io/backend": "lvm", "flexlocal.io/pool": "default",
-      "flexlocal.io/size": "536870912", "flexlocal.io/claimNamespace": "default",
-      "flexlocal.io/clusterID": $cluster, "flexlocal.io/onDelete": "none",
-      "flexlocal.io/grant": .spec.flexVolume.options["flexlocal.io/grant"]}'
+    and .spec.flexVolume.options == {"flexlocal.io/copy": $order.copy}
+    and ($order.copy | test("^[0-9a-f]{16}$")) and $order.volume == .metadata.name
+    and $order.clusterID == $cluster and $order.claim == {namespace: "default", name: "data", uid: $uid}
+    and $order.backend == "lvm" and $order.pool == "default" and $order.size == "512Mi"
+    and $order.onDelete == "none" and $order.nodeName == "small"'
+  # By which the plugin mounts.
+  order_of "$volume" | jq -en 'input as $order | input | .state == "promised" and .copy == $order.copy
+    and .claimUID == $order.claim.uid and .claimNamespace == "default" and .size == "536870912"' \
+    - "$work/small/state/volumes/$volume"
   eventually 10 event_says pvc/data ProvisioningSucceeded "512 MiB"
   eventually 10 pod_is_on data small
 }
@@ -74,12 +80,12 @@ teardown() {
   eventually 30 is_gone pvc second
 }
 
-# older_record NODE VOLUME: as a daemon that knew no access modes left it, before this one starts.
-older_record() {
-  local record=$work/$1/state/volumes/$2
+# lose_record NODE VOLUME: the volume is made, and then the host has lost its record of it, before the
+# daemon starts.
+lose_record() {
   kill_daemon "$1"
-  jq -c 'del(.accessMode, .accessClaim)' "$record" >"$record.older"
-  mv "$record.older" "$record"
+  make_lv "$1" "$2" default ready
+  rm "$work/$1/state/volumes/$2"
   start_daemon "$1"
 }
 
@@ -90,24 +96,29 @@ older_record() {
   volume=$(volume_of data)
   record_says small "$volume" "$mode" data
   [ "$(kubectl get pv "$volume" -o 'jsonpath={.spec.accessModes}')" = "[\"$mode\"]" ]
-  kubectl get pv "$volume" -o json | jq -e '.spec.flexVolume.options | has("flexlocal.io/accessMode") | not'
   kubectl patch pv "$volume" --type merge -p '{"spec":{"accessModes":["ReadWriteOnce"]}}'
-  # Where the other record gets its mode back, this one has been looked at as well.
+  # Where the other record is completed, this one has been looked at as well.
   make_claim second 300Mi
   eventually 30 claim_is second Bound
-  older_record small "$(volume_of second)"
+  lose_record small "$(volume_of second)"
   eventually 30 record_says small "$(volume_of second)" ReadWriteOnce second
   record_says small "$volume" "$mode" data
   delete_claim second
   eventually 30 is_gone pvc second
 }
 
-@test "a volume promised by a daemon that recorded no access mode gets it from its PersistentVolume" {
+@test "a record that was lost is made anew from the disk, and completed from the PersistentVolume" {
   strictest_mode
-  make_claim data 512Mi flexlocal "accessModes: [$mode]"
+  make_class limited 'onDelete: none' 'readIOPS: "100"' -- 'mountOptions: [noatime]'
+  make_claim data 512Mi limited "accessModes: [$mode]"
   eventually 30 claim_is data Bound
-  older_record small "$(volume_of data)"
-  eventually 30 record_says small "$(volume_of data)" "$mode" data
+  volume=$(volume_of data)
+  before=$(jq -c .copy "$work/small/state/volumes/$volume")
+  lose_record small "$volume"
+  eventually 30 record_says small "$volume" "$mode" data
+  jq -en --argjson copy "$before" 'input | .state == "ready" and .copy == $copy and .readIOPS == "100"
+    and .mountOptions == ["noatime"]' "$work/small/state/volumes/$volume"
+  kubectl delete storageclass limited
 }
 
 @test "volumeMode Block is refused in words" {

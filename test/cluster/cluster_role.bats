@@ -70,11 +70,6 @@ took_over() {
 }
 now() { date -u +%FT%T.%6NZ; }
 
-key_lines() { kubectl -n flexlocal-system get secret flexlocal-grant -o 'jsonpath={.data.grant\.key}' | base64 -d; }
-has_keys() { [ "$(key_lines | wc -l)" = "$1" ]; }
-secret_reads() { jq -r 'select(.verb == "get" and .objectRef.name == "flexlocal-grant") | .auditID' "$work/cluster/audit.log" | wc -l; }
-secret_reads_are() { [ "$(secret_reads)" -ge "$1" ]; }
-rotate() { kubectl -n flexlocal-system annotate secret flexlocal-grant --overwrite "flexlocal.io/rotate=$1"; }
 heartbeat_says() {
   kubectl -n flexlocal-system get lease "node-$1" -o json | jq -en "input | $2"
 }
@@ -108,44 +103,6 @@ label_is() {
   eventually 20 heartbeat_says worker '.metadata.annotations["flexlocal.io/ready"] == "true"
     and (.metadata.annotations["flexlocal.io/reason"] == null)'
   eventually 20 label_is true
-}
-
-@test "the grant key is made when there is none, and left alone afterwards" {
-  eventually 30 has_keys 1
-  key_lines | grep -qE '^[0-9a-f]{64}$'
-  key_lines >"$work/made"
-  looks=$(secret_reads)
-  eventually 40 secret_reads_are $((looks + 2))
-  [ "$(key_lines)" = "$(<"$work/made")" ]
-}
-
-@test "a new grant key comes on top on request, once, and the old one stays" {
-  rotate monday
-  eventually 30 has_keys 2
-  key_lines >"$work/rotated"
-  [ "$(tail -n 1 "$work/rotated")" = "$(<"$work/made")" ]
-  rotate monday
-  rotate tuesday
-  eventually 30 has_keys 3
-  [ "$(key_lines | tail -n 2)" = "$(<"$work/rotated")" ]
-}
-
-@test "a ninth key is refused in words" {
-  keys=$(key_lines && for _ in 4 5 6 7 8; do openssl rand -hex 32; done)
-  kubectl -n flexlocal-system patch secret flexlocal-grant -p "{\"data\": {\"grant.key\": \"$(base64 -w 0 <<<"$keys")\"}}"
-  has_keys 8
-  rotate ninth
-  eventually 30 event_says secret/flexlocal-grant GrantKeyTrouble "has 8 keys, the most there can be"
-  has_keys 8
-}
-
-@test "no grant key is in the daemons' log, nor in an event" {
-  while read -r key; do
-    run grep -rF "$key" "$work/log"
-    [ "$status" = 1 ]
-    run grep -F "$key" <(kubectl get events -A -o json)
-    [ "$status" = 1 ]
-  done < <(key_lines)
 }
 
 @test "a claim whose selected node is gone goes back to the scheduler, and says so" {
@@ -248,12 +205,6 @@ told_twice() {
   kubectl delete pvc stuck
 }
 
-@test "no grant key is made in place of one by which there are volumes" {
-  kubectl -n flexlocal-system delete secret flexlocal-grant
-  eventually 30 event_says secret/flexlocal-grant GrantKeyTrouble "1 PersistentVolume(s) were signed by its keys"
-  is_gone -n flexlocal-system secret flexlocal-grant
-}
-
 @test "a volume of a deleted node is told of, and goes only once its claim is gone" {
   volume=$(volume_of served)
   kubectl delete node worker
@@ -262,10 +213,6 @@ told_twice() {
   kubectl delete pvc served
   eventually 60 is_gone pv "$volume"
   eventually 60 is_gone -n flexlocal-system lease node-worker
-}
-
-@test "with no volume left, the grant key is made again" {
-  eventually 30 has_keys 1
 }
 
 @test "a single daemon can work without an election" {

@@ -56,8 +56,7 @@ teardown() {
   start_daemon worker
   start_process "$work" twin env -i "$provisioner" node --node-name=worker \
     --kubeconfig="$work/daemon.kubeconfig" --node-config="$work/worker.conf" \
-    --state-dir="$work/worker/state" --lock-dir="$work/worker/locks" \
-    --grant-key="$work/secret" --host-grant-key="$work/worker/grant.key"
+    --state-dir="$work/worker/state" --lock-dir="$work/worker/locks"
   make_claims 40
   eventually "$resync" claims_are_right
   mount_claims 10

@@ -61,7 +61,7 @@ Result<CopyOrder> full_order(const std::string& node, const std::string& uid,
   order.volume.size = Bytes(3 * kGiB.count());
   order.volume.limits = {1000, 2000, kGiB, kMiB, true};
   order.volume.mount_options = {"noatime", "discard"};
-  order.copy = copy;
+  order.volume.copy = copy;
   order.node = node;
   order.node_uid = "99999999-2222-3333-4444-555555555555";
   order.hostname = concat(node, ".Example_1");

@@ -24,7 +24,6 @@ start_cluster() {
   kubectl apply -f "$examples/install/namespace.yaml" -f "$examples/install/rbac.yaml"
   # Without a device-mapper nothing can be wiped here: the tests' volumes go as they are.
   make_class flexlocal 'onDelete: none'
-  write_secret "$first_key"
   eventually 30 service_account_token
 }
 
@@ -46,18 +45,6 @@ END
     shift
   done >>"$work/class.yaml"
   kubectl apply -f "$work/class.yaml"
-}
-
-# Any two keys of 32 bytes.
-readonly first_key=00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff
-# shellcheck disable=SC2034 # the tests rotate to it
-readonly second_key=ffeeddccbbaa99887766554433221100ffeeddccbbaa99887766554433221100
-
-# write_secret LINE...: the file that kubelet would make of the Secret flexlocal-grant.
-write_secret() {
-  printf '%s\n' "$@" >"$work/secret.new"
-  chmod 0400 "$work/secret.new"
-  mv "$work/secret.new" "$work/secret"
 }
 
 # The daemon runs with the ServiceAccount that is shipped, so a missing right fails a test.
@@ -149,7 +136,6 @@ start_daemon() {
   start_process "$work" "$name" env -i "${daemon_environment[@]}" "$provisioner" node --node-name="$name" \
     --kubeconfig="${daemon_kubeconfig:-$work/daemon.kubeconfig}" --node-config="$work/$name.conf" \
     --state-dir="$work/$name/state" --lock-dir="$work/$name/locks" \
-    --grant-key="$work/secret" --host-grant-key="$work/$name/grant.key" \
     --retry-interval-start=200ms --retry-interval-max=2s "$@"
 }
 
@@ -225,10 +211,10 @@ spec: {accessModes: [ReadWriteOncePod], resources: {requests: {storage: 1Gi}}}
 END
 }
 
-# record_says NODE VOLUME MODE CLAIM: the host's record has that mode, promised to the claim.
+# record_says NODE VOLUME MODE CLAIM: the host's record has that mode, and is for the claim.
 record_says() {
   jq -en --arg mode "$3" --arg claim "$(kubectl get pvc "$4" -o 'jsonpath={.metadata.uid}')" \
-    'input | .accessMode == $mode and .accessClaim == $claim' "$work/$1/state/volumes/$2"
+    'input | .accessMode == $mode and .claimUID == $claim' "$work/$1/state/volumes/$2"
 }
 
 delete_claim() {
@@ -263,19 +249,23 @@ event_says() {
       and (.message | contains($text)))'
 }
 
-# As the plugin would have made it on the node: an LV with the tags of the volume's own options.
+# order_of VOLUME: what it was ordered with, as JSON.
+order_of() { kubectl get pv "$1" -o 'jsonpath={.metadata.annotations.flexlocal\.io/order}'; }
+
+# As the plugin would have made it on the node: an LV with the tags of the volume's own order.
 # make_lv NODE VOLUME [NAMESPACE [STATE]]
 make_lv() {
-  local node=$1 volume=$2 options uid size fs_type
-  fs_type=$(kubectl get pv "$volume" -o 'jsonpath={.spec.flexVolume.fsType}')
-  options=$(kubectl get pv "$volume" -o 'jsonpath={.spec.flexVolume.options}')
-  uid=${volume#pvc-} size=$(jq -r '."flexlocal.io/size"' <<<"$options")
+  local node=$1 volume=$2 order copy cluster on_delete fs_type size
+  order=$(order_of "$volume")
+  read -r copy cluster on_delete fs_type size < <(
+    jq -er '"\(.copy) \(.clusterID) \(.onDelete) \(.fsType) \(.size)"' <<<"$order")
+  size=$(numfmt --from=auto "$size")
   "$work/$node/lvcreate" -qq -an -Zn -Wn -n "$volume" \
     -L "${size}b" --addtag "flexlocal.io/size=$size" \
-    --addtag flexlocal.io/owner=flexlocal --addtag "flexlocal.io/claim-uid=$uid" \
-    --addtag "flexlocal.io/cluster=$(jq -r '."flexlocal.io/clusterID"' <<<"$options")" \
+    --addtag flexlocal.io/owner=flexlocal --addtag "flexlocal.io/claim-uid=${volume#pvc-}" \
+    --addtag "flexlocal.io/copy=$copy" --addtag "flexlocal.io/cluster=$cluster" \
     --addtag "flexlocal.io/claim-namespace=${3:-default}" --addtag flexlocal.io/pool=default \
-    --addtag "flexlocal.io/on-delete=$(jq -r '."flexlocal.io/onDelete" // "discard"' <<<"$options")" \
+    --addtag "flexlocal.io/on-delete=$on_delete" \
     --addtag "flexlocal.io/fs=$fs_type" --addtag "flexlocal.io/state=${4:-new}" "$node"
 }
 

@@ -130,8 +130,9 @@ ask_slowly() {
   lv_is 1024
   not_pending
   eventually 10 event_says pvc/data FileSystemResizeSuccessful "have 1 GiB on node worker"
-  # Its options keep the first size, by which the plugin knows the volume.
-  [ "$(kubectl get pv "$volume" -o 'jsonpath={.spec.flexVolume.options.flexlocal\.io/size}')" = 536870912 ]
+  # Its order keeps the first size, and so does the host's record.
+  [ "$(order_of "$volume" | jq -r .size)" = 512Mi ]
+  [ "$(jq -r .size "$work/worker/state/volumes/$volume")" = 536870912 ]
 }
 
 @test "a size between two extents is rounded up, and the capacity says so" {

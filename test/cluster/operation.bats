@@ -106,9 +106,7 @@ shown() {
   start_cluster_daemon cluster --http-endpoint=127.0.0.1:0 --register=false
   served cluster
   eventually 30 shows 'flexlocal_leader 1' 'flexlocal_nodes{daemon="ready"} 1' \
-    'flexlocal_nodes{daemon="absent"} 0' 'flexlocal_grant_keys_made_total{reason="first"} 1'
-  kubectl -n flexlocal-system annotate secret flexlocal-grant --overwrite flexlocal.io/rotate=now
-  eventually 30 shows 'flexlocal_grant_keys_made_total{reason="rotation"} 1'
+    'flexlocal_nodes{daemon="absent"} 0'
   # One that the scheduler chose before it was lost.
   kubectl create -f - <<END
 apiVersion: v1
@@ -149,7 +147,7 @@ x 1'
     'flexlocal_informer_objects{kind="persistentvolumes"} 1' \
     "flexlocal_pool_size_bytes{pool=\"default\",backend=\"lvm\"} $("$work/worker/vgs" --noheadings --units b --nosuffix -o vg_size worker | tr -d ' ')" \
     "flexlocal_pool_free_bytes{pool=\"default\",backend=\"lvm\"} $(free_bytes worker)" \
-    'flexlocal_mounts_without_io_limits_total 0'
+    'flexlocal_mounts_without_io_limits_total 0' 'flexlocal_mounts_refused_total 0'
   delete_claim data
   eventually 30 no_volumes
   eventually 10 shows 'controller_persistentvolume_delete_total{class="flexlocal"} 1'

@@ -42,6 +42,7 @@ make_orphan() {
   orphan=pvc-$uid
   "$work/worker/lvcreate" -qq -an -Zn -Wn -n "$orphan" -L 300m \
     --addtag flexlocal.io/size=314572800 --addtag flexlocal.io/owner=flexlocal \
+    --addtag flexlocal.io/copy=0123456789abcdef \
     --addtag "flexlocal.io/claim-uid=$uid" --addtag "flexlocal.io/cluster=$1" \
     --addtag flexlocal.io/claim-namespace=default --addtag flexlocal.io/pool=default \
     --addtag flexlocal.io/fs=xfs --addtag flexlocal.io/on-delete=none \
@@ -210,7 +211,12 @@ is_not_retained() { lv_exists worker "$1" && ! is_retained "$1"; }
   start_daemon worker
   retain_volume
   eventually 30 is_gone pv "$volume"
-  jq '.spec.persistentVolumeReclaimPolicy = "Delete"' "$work/saved.json" | kubectl create -f -
+  jq '.spec.persistentVolumeReclaimPolicy = "Delete" | del(.metadata.annotations["flexlocal.io/order"])' \
+    "$work/saved.json" | kubectl create -f -
+  eventually 30 event_says "pv/$volume" VolumeFailedDelete "annotation flexlocal.io/order is missing"
+  lv_exists worker "$volume"
+  kubectl annotate pv "$volume" \
+    "flexlocal.io/order=$(jq -r '.metadata.annotations["flexlocal.io/order"]' "$work/saved.json")"
   eventually 30 is_gone pv "$volume"
   lv_is_gone worker "$volume"
 }

@@ -96,6 +96,8 @@ only_volumes_of() {
   kubectl get pv "$volume" -o json | jq --arg name "$late" '
     del(.status, .metadata.uid, .metadata.resourceVersion, .metadata.creationTimestamp)
     | .metadata.name = $name | .spec.claimRef.uid = $name[4:] | .spec.claimRef.name = "late"
+    | .metadata.annotations["flexlocal.io/order"] |= (fromjson | .volume = $name
+      | .claim.uid = $name[4:] | .claim.name = "late" | tojson)
     | del(.spec.claimRef.resourceVersion)' | kubectl create -f -
   eventually 30 is_gone pv "$late"
 }

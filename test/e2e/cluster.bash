@@ -56,13 +56,7 @@ write_node_conf() {
     printf "%s\n" "[pool.default]" "volume-group = data" "$@" >/etc/flexlocal/node.conf' sh "$@"
 }
 
-# As examples/install/kustomization.yaml says.
-install_flexlocal() {
-  kubectl apply -f "$root/examples/install/namespace.yaml"
-  kubectl -n flexlocal-system create secret generic flexlocal-grant \
-    --from-literal=grant.key="$(openssl rand -hex 32)"
-  kubectl apply -k "$root/examples/install"
-}
+install_flexlocal() { kubectl apply -k "$root/examples/install"; }
 
 # stop_cluster NODE...
 stop_cluster() {
@@ -174,9 +168,9 @@ END
 
 claim_volume() { echo "persistentVolumeClaim: {claimName: $1${2:+, $2}}"; }
 
-# event_says NAME TEXT: an event on the object of that name. (`input` fails where there is none; of no
+# event_says NAME TEXT: an event on the object of that name, of any namespace. (`input` fails where there is none; of no
 # input at all jq -e says yes.)
 event_says() {
-  kubectl get events -o json | jq -en --arg name "$1" --arg text "$2" \
+  kubectl get events -A -o json | jq -en --arg name "$1" --arg text "$2" \
     'input | any(.items[]; .involvedObject.name == $name and (.message | contains($text)))'
 }

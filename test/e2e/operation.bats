@@ -37,7 +37,7 @@ kind: Pod
 metadata: {name: inline}
 spec:
   containers: [{name: c, image: "busybox:1.37", volumeMounts: [{name: v, mountPath: /data}]}]
-  volumes: [{name: v, flexVolume: {driver: flexlocal.io/flexlocal, options: {flexlocal.io/size: 1Gi}}}]
+  volumes: [{name: v, flexVolume: {driver: flexlocal.io/flexlocal, options: {flexlocal.io/copy: 0123456789abcdef}}}]
 END
   wait_until event_says inline '"v" is not the name of a flexlocal volume'
   kubectl delete pod inline

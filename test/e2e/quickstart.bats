@@ -77,7 +77,6 @@ $commands"
 }
 
 @test "step 4 finds the node in order" {
-  wait_until on_node test -e /etc/flexlocal/grant.key
   follow 4
 }
 

@@ -24,13 +24,6 @@ setup() {
   on_node /usr/libexec/kubernetes/kubelet-plugins/volume/exec/flexlocal.io~flexlocal/flexlocal --version
 }
 
-@test "the host has the Secret's grant key, for root alone" {
-  wait_until on_node test -e /etc/flexlocal/grant.key
-  [ "$(on_node stat -c %a:%u:%g /etc/flexlocal/grant.key | tr -d '\r')" = 600:0:0 ]
-  [ "$(on_node sha256sum </dev/null /etc/flexlocal/grant.key | cut -c 1-64)" = \
-    "$(kubectl -n flexlocal-system get secret flexlocal-grant -o json | jq -r '.data["grant.key"]' | base64 -d | sha256sum | cut -c 1-64)" ]
-}
-
 @test "the cluster daemon runs twice, as nobody in particular, and one of the two leads" {
   wait_until cluster_daemons_are_ready
   wait_until has_leader
@@ -121,22 +114,34 @@ has_leader() {
   [ "$(in_pod folder 'du -sm /data' | cut -f 1)" -le 64 ]
 }
 
-@test "a FlexVolume without a grant is refused, whatever a pod's author writes, and nothing is made" {
+@test "a pod's author gets nobody's volume by a FlexVolume, whatever it says, and nothing is made" {
+  volume=$(volume_of data)
   forged=pvc-$(</proc/sys/kernel/random/uuid)
-  options=$(kubectl get pv "$(volume_of data)" -o json | jq -c '.spec.flexVolume.options')
-  make_forger none "$(jq -c 'del(."flexlocal.io/grant")' <<<"$options")"
-  make_forger stolen "$options"
-  wait_until event_says none "the volume carries no grant"
-  wait_until event_says stolen "the volume's grant is not valid for its options"
-  ! pod_is_ready none || false
+  options=$(kubectl get pv "$volume" -o json | jq -c '.spec.flexVolume.options')
+  kubectl create namespace thief
+  kubectl label namespace thief pod-security.kubernetes.io/enforce=privileged
+  wait_until kubectl -n thief get serviceaccount default
+  make_forger thief stolen "$volume" "$options"
+  make_forger default copied "$volume" '{"flexlocal.io/copy": "0123456789abcdef"}'
+  make_forger default bare "$volume" '{}'
+  make_forger default none "$forged" "$options"
+  wait_until event_says stolen 'the volume is of namespace "default"; a pod of "thief" may not mount it'
+  wait_until event_says copied 'names copy "0123456789abcdef" of the volume; this node has copy'
+  wait_until event_says bare "option flexlocal.io/copy is missing"
+  wait_until event_says none "has not promised it here"
+  for pod in copied bare none; do ! pod_is_ready "$pod" || false; done
+  ! kubectl -n thief wait --for=condition=Ready pod/stolen --timeout=0 || false
   ! lv_exists "$forged" || false
   ! on_node test -e "/var/lib/flexlocal/volumes/$forged" || false
-  kubectl delete pod none stolen
+  [ "$(in_pod writer 'cat /data/by-user')" = mine ]
+  kubectl delete namespace thief
+  kubectl delete pod copied bare none
 }
 
-# make_forger NAME OPTIONS: a pod with an inline volume of the name `forged`.
+# make_forger NAMESPACE NAME VOLUME OPTIONS: a pod with an inline volume of that name.
 make_forger() {
-  jq -n --arg name "$1" --arg volume "$forged" --argjson options "$2" '{apiVersion: "v1", kind: "Pod", metadata: {name: $name},
+  jq -n --arg space "$1" --arg name "$2" --arg volume "$3" --argjson options "$4" '{apiVersion: "v1", kind: "Pod",
+    metadata: {name: $name, namespace: $space},
     spec: {containers: [{name: "c", image: "busybox:1.37", command: ["sleep", "1000000"],
       volumeMounts: [{name: $volume, mountPath: "/data"}]}], terminationGracePeriodSeconds: 1,
       volumes: [{name: $volume, flexVolume: {driver: "flexlocal.io/flexlocal", fsType: "xfs", options: $options}}]}}' |

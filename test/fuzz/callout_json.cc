@@ -44,21 +44,14 @@ void check_options(const engine::Options& options) {
   require(again.ok() && *again == options, "options that are written read back as themselves");
 }
 
-void check_spec(const engine::Options& options, const engine::VolumeSpec& spec) {
-  require(spec.size.count() > 0 && spec.size <= kMostBytes, "a size is from 1 to 2^63-1");
-  engine::Options again = to_options(spec);
-  for (const auto& [key, value] : again) {
-    const auto given = options.find(key);
-    require(given == options.end() || given->second == value || value.empty(),
-            "an option that is taken means what it says");
-    require(value.find('\n') == std::string::npos, "no option has a line break");
-  }
-  again[std::string(engine::kKubeletVolumeName)] = spec.name.text();
-  again[std::string(engine::kKubeletFsType)] = to_string(spec.fs_type);
-  const auto back = engine::parse_options(again);
-  require(back.ok() && to_options(*back) == to_options(spec) && back->name == spec.name &&
-              back->fs_type == spec.fs_type,
-          "a spec that is written reads back as itself");
+void check_call(const engine::Options& options, const engine::VolumeCall& call) {
+  require(engine::is_copy_id(call.copy), "a call that is taken names a copy");
+  std::size_t ours = 0;
+  for (const auto& [key, value] : options)
+    if (key.starts_with("flexlocal.io/")) ++ours;
+  require(ours == 1, "no option is taken beside the copy");
+  const auto name = engine::VolumeName::parse(call.name.text());
+  require(name.ok(), "a call that is taken names a claim's volume");
 }
 
 void check_answer(std::string_view json) {
@@ -86,6 +79,6 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (!options) return 0;
   fuzz::require(json.find('\0') == std::string_view::npos, "nothing hides behind a NUL");
   fuzz::check_options(*options);
-  if (const auto spec = engine::parse_options(*options)) fuzz::check_spec(*options, *spec);
+  if (const auto call = engine::parse_options(*options)) fuzz::check_call(*options, *call);
   return 0;
 }

@@ -11,11 +11,11 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
                   "a record that is refused is corrupt, and nothing else");
     return 0;
   }
-  fuzz::require(record->size.count() > 0 && record->size <= kMostBytes,
+  fuzz::require(record->spec.size.count() > 0 && record->spec.size <= kMostBytes,
                 "a size is from 1 to 2^63-1");
-  fuzz::require(
-      engine::is_uuid(record->cluster_id) && engine::is_dns_label(record->claim_namespace),
-      "a record says whose the volume is");
+  fuzz::require(engine::is_uuid(record->spec.cluster_id) &&
+                    engine::is_dns_label(record->spec.claim_namespace),
+                "a record says whose the volume is");
   const std::string json = to_json(*record);
   const auto again = engine::parse_record(json);
   fuzz::require(again.ok() && to_json(*again) == json,

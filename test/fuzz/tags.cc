@@ -11,7 +11,7 @@ namespace {
 using engine::Ownership;
 
 bool same(const Ownership& a, const Ownership& b) {
-  return a.cluster_id == b.cluster_id && a.claim_uid == b.claim_uid &&
+  return a.copy == b.copy && a.cluster_id == b.cluster_id && a.claim_uid == b.claim_uid &&
          a.claim_namespace == b.claim_namespace && a.fs_type == b.fs_type && a.pool == b.pool &&
          a.on_delete == b.on_delete && a.size == b.size && a.ready == b.ready &&
          a.wiping == b.wiping && a.attempt == b.attempt && a.shared == b.shared;
@@ -24,6 +24,7 @@ void check_round_trip(Ownership ownership) {
   // A pool's file system is removed by nobody, so that its tags say nothing of it.
   if (ownership.shared) ownership.on_delete = engine::OnDelete::kDiscard;
   const engine::VolumeSpec spec{.name = *name,
+                                .copy = ownership.copy,
                                 .cluster_id = ownership.cluster_id,
                                 .claim_namespace = ownership.claim_namespace,
                                 .pool = ownership.pool,

@@ -66,14 +66,21 @@ expect_untouched() {
 @test "a volume of our name that another cluster made" {
   make_volume
   other=99999999-9999-4999-8999-999999999999
-  rm "$records/$name"
+  promise_again "$name"
   lvchange -qq --addtag "flexlocal.io/cluster=$other" --deltag "flexlocal.io/cluster=$cluster_id" "$group/$name"
+  expect_untouched "its tags do not say that it belongs to this claim"
+}
+
+@test "a volume of our name that is another copy" {
+  make_volume
+  promise_again "$name"
+  lvchange -qq --addtag flexlocal.io/copy=0123456789abcdef --deltag flexlocal.io/copy=8000000000000001 "$group/$name"
   expect_untouched "its tags do not say that it belongs to this claim"
 }
 
 @test "a volume whose tags name two claims is nobody's" {
   make_volume
-  rm "$records/$name"
+  promise_again "$name"
   lvchange -qq --addtag flexlocal.io/claim-uid=99999999-9999-4999-8999-999999999999 "$group/$name"
   expect_untouched "its tags do not say that it belongs to this claim"
 }
@@ -136,8 +143,8 @@ expect_untouched() {
 
 @test "a record that cannot be read stops the mount" {
   make_volume
-  for record in '' '{' 'null' '{"version":1}' $'\xff'; do
-    printf %s "$record" >"$records/$name"
+  for text in '' '{' 'null' '{"version":2}' "${record/:2,/:1,}" "${record/shop/SHOP}" $'\xff'; do
+    printf %s "$text" >"$records/$name"
     call mount "$folder" "$options"
     expect_failure "record /var/lib/flexlocal/volumes/$name"
   done
@@ -183,7 +190,7 @@ expect_untouched() {
   lvchange -qq -an "$group/$name"
   # shellcheck disable=SC2086 # as above
   mknod "$device" $other
-  engine_call remove "$options" && expect_success
+  engine_call remove "$record" && expect_success
   [ -z "$(lv_of "$name")" ] || fail "it is still there"
   volume_name 2 && folder_for "$name"
   echo works >"$folder/file"

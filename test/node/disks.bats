@@ -38,13 +38,13 @@ live_once() {
   [ "$(($(stat -f -c '%b * %S' "$folder") >> 20))" -gt $(($1 - 100)) ]
   dd if=/dev/urandom of="$folder/data" bs=1M count=$(($1 - 120)) status=none
   sum=$(md5sum <"$folder/data")
-  engine_call grow "$options" $((($1 + 200) << 20)) && expect_success
+  engine_call grow "$record" $((($1 + 200) << 20)) && expect_success
   [ "$(($(stat -f -c '%b * %S' "$folder") >> 20))" -gt $(($1 + 100)) ]
   call unmount "$folder" && expect_success
   call mount "$folder" "$options" && expect_success
   [ "$(md5sum <"$folder/data")" = "$sum" ] || fail "the data is not what was written"
   call unmount "$folder" && expect_success
-  engine_call remove "$options" && expect_success
+  engine_call remove "$record" && expect_success
   [ -z "$(lv_of "$name")" ] || fail "it is still there"
 }
 
@@ -74,7 +74,7 @@ live_once() {
   call mount "$folder" "$options" && expect_success
   [ "$(<"$folder/file")" = precious ]
   call unmount "$folder" && expect_success
-  engine_call remove "$options"
+  engine_call remove "$record"
   [ "$status" = 1 ] || fail "it cannot be seen, and is said to be gone: $answer"
   [ -e "$records/$name" ] || fail "its record is gone"
   first=$name
@@ -108,7 +108,7 @@ live_once() {
   [ "$(dmsetup info -c --noheadings -o suspended "paths-${name//-/--}")" = Active ]
   echo precious >"$folder/file"
   call unmount "$folder" && expect_success
-  engine_call remove "$options" && expect_success
+  engine_call remove "$record" && expect_success
   vgremove -qq paths
   dmsetup remove mpatha
 }

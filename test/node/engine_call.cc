@@ -1,16 +1,18 @@
 // Calls the engine's operations that only the node daemon makes, for the tests of the node tier:
 //
-//   engine-call [--host-proc=DIR] promise JSON
+//   engine-call [--host-proc=DIR] promise RECORD
 //
-//   engine-call [--host-proc=DIR] withdraw JSON
+//   engine-call [--host-proc=DIR] withdraw RECORD
 //
-//   engine-call [--host-proc=DIR] remove JSON
+//   engine-call [--host-proc=DIR] remove RECORD
 //
-//   engine-call [--host-proc=DIR] retain JSON
+//   engine-call [--host-proc=DIR] retain RECORD
 //
-//   engine-call [--host-proc=DIR] take-up JSON
+//   engine-call [--host-proc=DIR] take-up RECORD
 //
-//   engine-call [--host-proc=DIR] grow JSON BYTES
+//   engine-call [--host-proc=DIR] claim RECORD
+//
+//   engine-call [--host-proc=DIR] grow RECORD BYTES
 //
 //   engine-call [--host-proc=DIR] inventory
 //
@@ -25,10 +27,11 @@
 //   engine-call seqno DISK
 //
 // The last two say what the engine sees: the one disk that a device stands on, and the number of
-// LVM's metadata on a disk. JSON: the options as kubelet hands them to mount. It reads
-// /etc/flexlocal/node.conf and works on the real host. --host-proc: as the node daemon's. Prints
-// one JSON object on one line: {"status":"Success",...} or {"status":"Failure","code":...,
-// "message":...}. Exit status: 0 on success, 1 on failure, 2 on wrong usage.
+// LVM's metadata on a disk. RECORD: the volume's record, as JSON; of it counts what was ordered,
+// and `claim` records its claim. It reads /etc/flexlocal/node.conf and works on the real host.
+// --host-proc: as the node daemon's. Prints one JSON object on one line: {"status":"Success",...}
+// or {"status":"Failure","code":..., "message":...}. Exit status: 0 on success, 1 on failure, 2 on
+// wrong usage.
 
 #include <iostream>
 #include <string>
@@ -40,14 +43,13 @@
 #include "flexvolume/engine/engine.h"
 #include "flexvolume/engine/host/kernel_mounter.h"
 #include "flexvolume/engine/lvm/metadata_head.h"
-#include "flexvolume/protocol.h"
 
 namespace flexlocal::engine {
 namespace {
 
 constexpr std::string_view kUsage =
-    "usage: engine-call [--host-proc=DIR] promise JSON | withdraw JSON | remove JSON | retain "
-    "JSON | take-up JSON | grow JSON BYTES | inventory |"
+    "usage: engine-call [--host-proc=DIR] promise RECORD | withdraw RECORD | remove RECORD | "
+    "retain RECORD | take-up RECORD | claim RECORD | grow RECORD BYTES | inventory |"
     " refresh-io-limits | resume-suspended | settle | only-disk DEVICE DISK... | seqno DISK";
 constexpr std::string_view kHostProc = "--host-proc=";
 
@@ -118,19 +120,19 @@ Status carry_out(Engine& engine, const std::vector<std::string>& words, JsonWrit
   if (words[0] == "settle") return settle(engine);
   if (words[0] == "only-disk") return print_only_disk(words, json);
   if (words[0] == "seqno") return print_seqno(words[1], json);
-  const auto options = plugin::parse_call_options(words[1]);
-  if (!options) return options.error();
-  const auto spec = parse_options(*options);
-  if (!spec) return spec.error();
-  if (words[0] == "promise") return engine.promise(*spec);
-  if (words[0] == "withdraw") return engine.withdraw({spec->name, spec->cluster_id});
-  if (words[0] == "remove") return print_removal(engine, *spec, json);
-  if (words[0] == "retain") return engine.set_retained(*spec, Retained::kYes);
-  if (words[0] == "take-up") return engine.set_retained(*spec, Retained::kNo);
+  const auto record = parse_record(words[1]);
+  if (!record) return record.error();
+  const VolumeSpec& spec = record->spec;
+  if (words[0] == "promise") return engine.promise(spec);
+  if (words[0] == "withdraw") return engine.withdraw({spec.name, spec.cluster_id});
+  if (words[0] == "remove") return print_removal(engine, spec, json);
+  if (words[0] == "retain") return engine.set_retained(spec, Retained::kYes);
+  if (words[0] == "take-up") return engine.set_retained(spec, Retained::kNo);
+  if (words[0] == "claim") return engine.record_claim(spec, record->claim_uid);
   unsigned long long size = 0;
   if (!parse_number(words[2], kMostBytes.count(), size))
     return Error(ErrorCode::kInvalid, concat("\"", words[2], "\" is no count of bytes"));
-  return engine.grow(*spec, Bytes(size));
+  return engine.grow(spec, Bytes(size));
 }
 
 bool is_usage(const std::vector<std::string>& words) {
@@ -145,6 +147,7 @@ bool is_usage(const std::vector<std::string>& words) {
                              : words[0] == "remove"            ? 2
                              : words[0] == "retain"            ? 2
                              : words[0] == "take-up"           ? 2
+                             : words[0] == "claim"             ? 2
                              : words[0] == "seqno"             ? 2
                              : words[0] == "grow"              ? 3
                                                                : 0;

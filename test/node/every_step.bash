@@ -181,7 +181,7 @@ before_delete() {
   have_data
   be_unmounted
   declared_options "$name"
-  command=("${plugin%/*}/engine-call" remove "$options")
+  command=("${plugin%/*}/engine-call" remove "$record")
 }
 after_delete() {
   complete_removal
@@ -195,9 +195,9 @@ before_retain() {
   have_data
   be_unmounted
   declared_options "$name"
-  engine_call take-up "$options"
+  engine_call take-up "$record"
   expect_success
-  command=("${plugin%/*}/engine-call" retain "$options")
+  command=("${plugin%/*}/engine-call" retain "$record")
 }
 after_retain() {
   if [ "${backend_of[$name]}" = quota ]; then
@@ -236,14 +236,14 @@ after_expandfs() { after_grow; }
 # Not mounted, by the node daemon: the file system grows with the next mount.
 before_grow_unmounted() {
   before_grow be_unmounted
-  command=("${plugin%/*}/engine-call" grow "$options" $((grown * 1048576)))
+  command=("${plugin%/*}/engine-call" grow "$record" $((grown * 1048576)))
 }
 after_grow_unmounted() { after_grow; }
 
 # That next mount.
 before_grown_mount() {
   before_grow be_unmounted
-  engine_call grow "$options" $((grown * 1048576))
+  engine_call grow "$record" $((grown * 1048576))
   expect_success
   command=("$plugin" mount "$folder" "$options")
 }
@@ -283,7 +283,7 @@ be_unmounted() {
 remove_volume() {
   [ -e "$records/$name" ] || return 0
   declared_options "$name"
-  engine_call remove "$options"
+  engine_call remove "$record"
   complete_removal
 }
 
@@ -306,7 +306,7 @@ complete_removal() {
   for ((tries = 0; tries < 100; tries++)); do
     expect_success
     [[ $answer == *'"done":false'* ]] || return 0
-    engine_call remove "$options"
+    engine_call remove "$record"
   done
   fail "the removal does not come to an end"
 }

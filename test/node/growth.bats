@@ -49,7 +49,7 @@ size_of() { lvs --noheadings --units m --nosuffix -o lv_size "$group/$name" | se
   volume_name 1 && mount_volume "$name" && expect_success
   before=$(offers)
   call unmount "$folder"
-  engine_call grow "$options" $((640 * mib)) && expect_success
+  engine_call grow "$record" $((640 * mib)) && expect_success
   [ "$(size_of)" = 640 ]
   call mount "$folder" "$options" && expect_success
   [ "$(offers)" -gt $((before + 250)) ]
@@ -59,19 +59,19 @@ size_of() { lvs --noheadings --units m --nosuffix -o lv_size "$group/$name" | se
   call mount "$folder" "$options" && expect_success
 }
 
-@test "a growth is completed where its record is lost, or an administrator began it" {
+@test "a growth is completed where its record is lost, or older, or an administrator began it" {
   volume_name 1 && mount_volume "$name" && expect_success
   before=$(offers)
   call unmount "$folder" && expect_success
   engine_call settle && expect_success
-  for way in settled mounted extended; do
+  for way in lost older extended; do
     if [ "$way" = extended ]; then
       lvextend -qq -L +320M "$group/$name"
-      engine_call grow "$options" $(($(size_of) * mib)) && expect_success
+      engine_call grow "$record" $(($(size_of) * mib)) && expect_success
     else
-      engine_call grow "$options" $((($(size_of) + 320) * mib)) && expect_success
+      engine_call grow "$record" $((($(size_of) + 320) * mib)) && expect_success
       rm "$records/$name"
-      [ "$way" != settled ] || { engine_call settle && expect_success; }
+      if [ "$way" = lost ]; then restore_record; else promise "$name"; fi
     fi
     call mount "$folder" "$options" && expect_success
     [ "$(offers)" -gt $((before + 250)) ] || fail "$way: it offers $(offers) MiB of $(size_of)"
@@ -100,7 +100,7 @@ size_of() { lvs --noheadings --units m --nosuffix -o lv_size "$group/$name" | se
     volume_name 1 && folder_for "$name" reader && options_for "$name" 320 shop ro
     call mount "$folder" "$options" && expect_success
     before=$(offers)
-    engine_call grow "$options" $((400 * mib)) && expect_success
+    engine_call grow "$record" $((400 * mib)) && expect_success
     [ "$(size_of)" = 400 ]
     [ "$(offers)" = "$before" ]
     folder_for "$name" writer && options_for "$name"
@@ -119,10 +119,10 @@ size_of() { lvs --noheadings --units m --nosuffix -o lv_size "$group/$name" | se
   holder=$!
   for ((i = 0; i < 100; i++)); do [ -s /run/held ] && break || read -r -t 0.1 <>/run/guest || true; done
   umount "$folder"
-  engine_call grow "$options" $((400 * mib))
+  engine_call grow "$record" $((400 * mib))
   [[ $answer == *'"code":"busy"'*"in use where no mount of it is seen"* ]] || fail "$answer"
   kill "$holder" && wait "$holder" || true
-  engine_call grow "$options" $((400 * mib)) && expect_success
+  engine_call grow "$record" $((400 * mib)) && expect_success
   call mount "$folder" "$options" && expect_success
   [ "$(offers)" -gt $((before + 60)) ]
 }
@@ -160,16 +160,20 @@ size_of() { lvs --noheadings --units m --nosuffix -o lv_size "$group/$name" | se
   [ "$(size_of)" = 640 ]
 }
 
-@test "without a valid grant, before its first mount, or when another made it, nothing grows" {
+@test "before its first mount, of another copy, without a record, or when another made it, nothing grows" {
   volume_name 1 && folder_for "$name" && options_for "$name"
   expand 640
   expect_failure 'its first mount makes it'
   call mount "$folder" "$options" && expect_success
-  granted=$options
-  options=${options/grant\":\"1/grant\":\"2}
+  right=$options
+  options=${options/8000000000000001/0123456789abcdef}
   expand 640
-  expect_failure "grant is not valid"
-  options=$granted
+  expect_failure 'names copy \"0123456789abcdef\" of the volume; this node has copy \"8000000000000001\"'
+  options=$right
+  mv "$records/$name" /run/record
+  expand 640
+  expect_failure 'has not promised it here'
+  mv /run/record "$records/$name"
   lvchange -qq --deltag flexlocal.io/owner=flexlocal "$group/$name"
   expand 640
   expect_failure 'is not extended'

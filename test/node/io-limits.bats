@@ -88,6 +88,13 @@ make_volume_with_file() {
   call unmount "$folder" && expect_success
 }
 
+# have_limits: what the class says, of a volume that is there.
+have_limits() {
+  more_options=("${all_limits[@]}")
+  options_for "$name"
+  engine_call claim "$record" && expect_success
+}
+
 expect_count() {
   local file=/var/lib/flexlocal/counters/io-limits-not-applied count=0
   [ ! -e "$file" ] || read -r count <"$file"
@@ -102,7 +109,7 @@ expect_count() {
   volume_name 2 && mount_volume "$name" other && expect_success
   local others=$folder/file
   make_volume_with_file 1
-  more_options=("${all_limits[@]}")
+  have_limits
   mount_volume "$name" "$pod_uid" && expect_success
   expect_count 0
   mkdir "$pod/container" "$other/container"
@@ -131,7 +138,7 @@ expect_count() {
   local pod=$cgroups/kubepods/burstable/pod$pod_uid
   mkdir -p "$pod"
   make_volume_with_file 1
-  more_options=("${all_limits[@]}")
+  have_limits
   mount_volume "$name" "$pod_uid" && expect_success
   expect_count 0
   mkdir "$pod/container"

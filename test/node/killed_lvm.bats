@@ -64,7 +64,7 @@ have_volume() {
 # As the node daemon does: again until it is done.
 remove_volume() {
   for ((tries = 0; tries < 20; tries++)); do
-    engine_call remove "$options" && expect_success
+    engine_call remove "$record" && expect_success
     [[ $answer == *'"done":false'* ]] || break
   done
   [ -z "$(lv_of "$name")" ] || fail "it is still there: $(lvs "$group")"
@@ -92,7 +92,7 @@ remove_volume() {
 @test "remains do not keep a volume from growing" {
   have_volume
   leave_remains tp tp_tmeta
-  engine_call grow "$options" $((400 << 20)) && expect_success
+  engine_call grow "$record" $((400 << 20)) && expect_success
   [ "$(lvs --noheadings --units m --nosuffix -o lv_size "$group/$name" | xargs)" = 400.00 ]
 }
 
@@ -135,7 +135,7 @@ remove_volume() {
   [ "$(<"$folder/file")" = precious ]
   call unmount "$folder" && expect_success
   leave_remains "$name" "${name}_rimage_1"
-  engine_call grow "$options" $((400 << 20)) && expect_success
+  engine_call grow "$record" $((400 << 20)) && expect_success
   call mount "$folder" "$options" && expect_success
   [ "$(<"$folder/file")" = precious ]
   call unmount "$folder" && expect_success
@@ -229,7 +229,7 @@ only_begun() {
     have_volume
     lvchange -qq -an "$group"
     lvchange -qq -y -ay "$group/tp_tmeta"
-    engine_call remove "$options"
+    engine_call remove "$record"
     [[ $status = 1 && $answer == *"is prohibited while logical volume $group/tp_tmeta is active"* ]] ||
       fail "$answer"
     [ -n "$(lv_of "$name")" ] || fail "it failed, and the volume is gone"
@@ -245,7 +245,7 @@ only_begun() {
   lvchange -qq -an "$group"
   lvchange -qq -ky "$group/tp"
   lvchange -qq -y -ay "$group/tp_tmeta"
-  engine_call remove "$options"
+  engine_call remove "$record"
   [[ $status = 1 && $answer == *"thin pool $group/tp is not active"* ]] || fail "$answer"
   lvchange -qq -an "$group/tp_tmeta"
   lvchange -qq -kn "$group/tp"
@@ -254,7 +254,7 @@ only_begun() {
   table=$(dmsetup table "$pool")
   dmsetup reload "$pool" --table "${table% 0*} 1 read_only"
   dmsetup resume "$pool"
-  engine_call remove "$options"
+  engine_call remove "$record"
   [[ $status = 1 && $answer == *"thin pool $group/tp is metadata_read_only"* ]] || fail "$answer $table"
   lvchange -qq -an "$group"
   call mount "$folder" "$options" && expect_success

@@ -95,6 +95,37 @@ make_thin_pool() {
   [ "$(<"$folder/file")" = works ]
 }
 
+# lose_records [CALL]: all that a host knew of its volumes is gone, and what is on the disks is there. CALL:
+# one of the daemon's before that.
+lose_records() {
+  volume_name 1 && mount_volume "$name" && expect_success
+  echo precious >"$folder/file"
+  call unmount "$folder"
+  [ $# = 0 ] || { engine_call "$1" && expect_success; }
+  rm -r "$records"
+  call mount "$folder" "$options"
+  expect_failure "has not promised it here"
+  engine_call settle && expect_success
+  [[ $(<"$records/$name") != *claimUID* ]]
+  call mount "$folder" "$options"
+  expect_failure "the volume's record was lost and made anew from the disk"
+  expect_unmounted "$folder"
+  engine_call claim "$record" && expect_success
+  [[ $(<"$records/$name") == *'"accessMode":"ReadWriteOncePod"'*"\"claimUID\":\"${name#pvc-}\""* ]]
+  call mount "$folder" "$options" && expect_success
+  [ "$(<"$folder/file")" = precious ]
+}
+
+@test "on a host that lost its records the daemon takes the volume up, and then it is mounted with its data" {
+  access_mode=ReadWriteOncePod
+  lose_records # its tags say that it is new
+  forget_volumes
+  lose_records settle # and here that it is complete
+  forget_volumes
+  make_thin_pool
+  lose_records
+}
+
 @test "a layout that needs more disks is refused with figures, never made linear" {
   configure "$group" 'layout = striped:3'
   volume_name 1 && mount_volume "$name"

@@ -32,7 +32,7 @@ teardown() {
 @test "a volume is made, listed, grown and removed" {
   volume_name 1 && mount_volume "$name" && expect_success
   echo precious >"$folder/file"
-  engine_call grow "$options" $((400 << 20)) && expect_success
+  engine_call grow "$record" $((400 << 20)) && expect_success
   engine_call settle && expect_success
   engine_call inventory && expect_success
   [ "$(jq -r '.holdings[0].size' <<<"$answer")" = $((400 << 20)) ] || fail "$answer"
@@ -41,12 +41,13 @@ teardown() {
   # Its tags are read as they are: without its record the data is taken up again.
   call unmount "$folder" && expect_success
   rm "$records/$name"
+  restore_record
   call mount "$folder" "$options" && expect_success
   [ "$(<"$folder/file")" = precious ]
-  engine_call remove "$options"
+  engine_call remove "$record"
   [[ $answer == *'"code":"busy"'* ]] || fail "$answer"
   call unmount "$folder" && expect_success
-  engine_call remove "$options" && expect_success
+  engine_call remove "$record" && expect_success
   device_of "$name"
   [ ! -e "$device" ] || fail "it is there still"
 }

@@ -65,14 +65,14 @@ live_with() {
   options_for "$name"
   attempt call mount "$folder" "$options"
   echo precious >"$folder/file"
-  attempt engine_call grow "$options" $((400 << 20))
+  attempt engine_call grow "$record" $((400 << 20))
   [ "$(($(stat -f -c '%b * %S' "$folder") >> 20))" -gt 300 ] || fail "$switch: the file system is as it was"
   attempt engine_call settle
   attempt call unmount "$folder"
   attempt call mount "$folder" "$options"
   [ "$(<"$folder/file")" = precious ] || fail "$switch: the data is lost"
   attempt call unmount "$folder"
-  attempt engine_call remove "$options"
+  attempt engine_call remove "$record"
   cp /run/lvm.conf /etc/lvm/lvm.conf
   [ -z "$(lvs --noheadings "$group")" ] || fail "$switch: something is left: $(lvs "$group")"
   [ ! -e "$records/$name" ] || fail "$switch: its record is left"

@@ -30,7 +30,7 @@ teardown() {
   [ "$fstype" = xfs ]
   for option in nodev nosuid prjquota; do [[ ,$options, == *,$option,* ]]; done
   tags=$(lv_of "$name")
-  for tag in owner=flexlocal "cluster=$cluster_id" "claim-uid=${name#pvc-}" claim-namespace=shop; do
+  for tag in owner=flexlocal "cluster=$cluster_id" "claim-uid=${name#pvc-}" claim-namespace=shop copy=8000000000000001; do
     [[ $tags == *"flexlocal.io/$tag"* ]]
   done
   [[ $(<"$records/$name") == *'"state":"ready"'* ]]

@@ -82,7 +82,7 @@ look_at_it() {
   for fs_type in xfs ext4; do
     volume_name 1 && mount_volume "$name" && expect_success
     keep_metadata
-    engine_call grow "$options" $((640 * mib)) && expect_success
+    engine_call grow "$record" $((640 * mib)) && expect_success
     # Then its superblock is not in memory but for what a mount reads of it.
     call unmount "$folder" && expect_success
     echo 3 >/proc/sys/vm/drop_caches
@@ -90,12 +90,12 @@ look_at_it() {
     write_data "$folder" 400
     go_back
     look_at_it
-    engine_call grow "$options" $((700 * mib))
+    engine_call grow "$record" $((700 * mib))
     expect_failure "LVM's metadata are older than its volumes"
     has_sectors_of 640
     expect_data_whole
     bring_newer_back
-    engine_call grow "$options" $((700 * mib)) && expect_success
+    engine_call grow "$record" $((700 * mib)) && expect_success
     expect_data_whole
     forget_volumes
   done
@@ -105,7 +105,7 @@ look_at_it() {
   volume_name 1 && mount_volume "$name" && expect_success
   mkdir -p "$folder/sub" /run/sub
   keep_metadata
-  engine_call grow "$options" $((640 * mib)) && expect_success
+  engine_call grow "$record" $((640 * mib)) && expect_success
   mount --bind "$folder/sub" /run/sub
   call unmount "$folder" && expect_success
   write_data /run/sub 400
@@ -128,13 +128,13 @@ look_at_it() {
 
 @test "nothing is made, grown or removed in the group of a volume that LVM knows as a smaller one" {
   volume_name 2 && mount_volume "$name" pod-2 && expect_success
-  other=$name other_options=$options
+  other=$name other_record=$record
   volume_name 1 && mount_volume "$name" && expect_success
   keep_metadata
-  engine_call grow "$options" $((640 * mib)) && expect_success
+  engine_call grow "$record" $((640 * mib)) && expect_success
   write_data "$folder" 500
   go_back
-  engine_call grow "$other_options" $((640 * mib))
+  engine_call grow "$other_record" $((640 * mib))
   expect_failure "LVM's metadata are older than its volumes"
   volume_name 3 && mount_volume "$name" pod-3
   expect_failure "LVM's metadata are older than its volumes"
@@ -143,7 +143,7 @@ look_at_it() {
   [[ $answer == *'"free":0,'* ]] || fail "it offers room: $answer"
   folder_for "$other" pod-2
   call unmount "$folder" && expect_success
-  engine_call remove "$other_options"
+  engine_call remove "$other_record"
   expect_failure "LVM's metadata are older than its volumes"
   [ -n "$(lv_of "$other")" ]
   expect_data_whole
@@ -154,7 +154,7 @@ look_at_it() {
 @test "metadata that were put back while nothing ran are refused as well, across a reboot" {
   volume_name 1 && mount_volume "$name" && expect_success
   keep_metadata
-  engine_call grow "$options" $((640 * mib)) && expect_success
+  engine_call grow "$record" $((640 * mib)) && expect_success
   write_data "$folder" 500
   call unmount "$folder" && expect_success
   engine_call inventory && expect_success
@@ -199,10 +199,10 @@ boot_with_older() {
 }
 
 # two_at_one_place: volume 1, that was moved, at the extents of volume 2 by the metadata that are kept.
-# Sets `first_options`, and for each its sum; both are unmounted.
+# Sets `first_record`, and for each its sum; both are unmounted.
 two_at_one_place() {
   volume_name 1 && mount_volume "$name" && expect_success
-  first=$name first_options=$options old=$(ranges "$name")
+  first=$name first_record=$record old=$(ranges "$name")
   keep_metadata
   pvmove -qq -n "$first" "$(disk_below "$first")"
   write_data "$folder" 100
@@ -243,7 +243,7 @@ expect_whole() {
   boot_with_older
   engine_call inventory && expect_success
   bring_newer_back
-  engine_call remove "$first_options" && expect_success
+  engine_call remove "$first_record" && expect_success
   expect_whole 2 "$second_sum"
 }
 
@@ -315,17 +315,17 @@ expect_whole() {
 
 @test "a removed volume that older metadata bring back is not wiped: its extents are another's" {
   volume_name 3 && mount_volume "$name" pod-3 && expect_success
-  removed=$name removed_options=$options
+  removed=$name removed_record=$record
   call unmount "$folder" && expect_success
   engine_call settle && expect_success
   keep_metadata
-  engine_call remove "$removed_options" && expect_success
+  engine_call remove "$removed_record" && expect_success
   volume_name 1 && mount_volume "$name" && expect_success
   write_data "$folder" 200
   go_back
   engine_call settle
   [ ! -e "$records/$removed" ] || fail "it has a record again"
-  engine_call remove "$removed_options"
+  engine_call remove "$removed_record"
   expect_failure "LVM's metadata are older than its volumes"
   expect_data_whole
 }
@@ -338,7 +338,7 @@ expect_whole() {
   rm "$device"
   engine_call inventory
   [[ $answer == *'"free":0,'* ]] || fail "it offers room: $answer"
-  engine_call remove "$options"
+  engine_call remove "$record"
   expect_failure "LVM's metadata are older than its volumes"
   [ -e "$records/$name" ]
   dmsetup mknodes
@@ -352,7 +352,7 @@ expect_whole() {
   volume_name 1 && mount_volume "$name" && expect_success
   old_folder=$folder
   keep_metadata
-  engine_call grow "$options" $((512 * mib)) && expect_success
+  engine_call grow "$record" $((512 * mib)) && expect_success
   go_back
   volume_name 2
   leave committed
@@ -371,7 +371,7 @@ expect_whole() {
   engine_call inventory
   [[ $answer == *'"free":0,'* ]] || fail "it offers room: $answer"
   for state in mounted unmounted; do
-    engine_call remove "$options"
+    engine_call remove "$record"
     expect_failure "LVM's metadata are older than its volumes"
     [ -e "$records/$name" ] || fail "$state: its record is gone"
     call unmount "$folder" && expect_success
@@ -380,19 +380,19 @@ expect_whole() {
   call mount "$folder" "$options" && expect_success
   [ "$(<"$folder/file")" = precious ]
   call unmount "$folder" && expect_success
-  engine_call remove "$options" && expect_success
+  engine_call remove "$record" && expect_success
 }
 
 @test "a retained volume stays one" {
   volume_name 1 && mount_volume "$name" && expect_success
   call unmount "$folder" && expect_success
   keep_metadata
-  engine_call retain "$options" && expect_success
+  engine_call retain "$record" && expect_success
   go_back
   [[ $(lv_of "$name") != *retained* ]] || fail "the tag is still there: nothing is tested"
   "$plugin" list | grep -q "$name.*retained" || fail "$("$plugin" list)"
   bring_newer_back
-  engine_call take-up "$options" && expect_success
+  engine_call take-up "$record" && expect_success
   ! "$plugin" list | grep -q "$name.*retained" || fail "$("$plugin" list)"
 }
 

@@ -119,13 +119,26 @@ second_waits_for_first() {
   second_waits_for_first
 }
 
-@test "ReadWriteOnce, and a record that says no mode, let two pods of the node mount" {
-  for access_mode in ReadWriteOnce ''; do
-    asks "$first" && expect_success
-    asks "$second" && expect_success
-    [ "$(mounts_of_pods)" = 2 ]
-    forget_volumes
-  done
+@test "ReadWriteOnce lets two pods of the node mount" {
+  access_mode=ReadWriteOnce
+  asks "$first" && expect_success
+  asks "$second" && expect_success
+  [ "$(mounts_of_pods)" = 2 ]
+}
+
+@test "a claim that the volume is bound to later has its own mode from the next mount on" {
+  access_mode=ReadWriteOnce
+  asks "$first" && expect_success
+  access_mode=ReadWriteOncePod
+  options_for "$name" "$mib"
+  # The volume is named after the claim that it was made for.
+  claim=0b1c2d3e-0000-4000-8000-0000000000c2
+  engine_call claim "${record%"${name#pvc-}"*}$claim\"}" && expect_success
+  [[ $(<"$records/$name") == *'"accessMode":"ReadWriteOncePod"'*"\"claimUID\":\"$claim\""* ]]
+  asks "$second"
+  expect_failure 'is already in use by another pod'
+  leaves "$first"
+  asks "$second" && expect_success
 }
 
 @test "of two pods in parallel exactly one gets the volume, and the other when that one has left" {

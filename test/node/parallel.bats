@@ -93,7 +93,7 @@ all_succeed() {
 
   for name in "${volumes[@]}"; do
     declared_options "$name"
-    at_once "${plugin%/*}/engine-call" remove "$options"
+    at_once "${plugin%/*}/engine-call" remove "$record"
   done
   all_succeed
   expect_volumes

@@ -24,7 +24,6 @@ mount_shared() {
 
 # configure_quota [LINE...]: node.conf with the pool "default" on the shared file system.
 configure_quota() {
-  (umask 077 && echo "$grant_key" >/etc/flexlocal/grant.key)
   printf '%s\n' "[pool.default]" "quota-path = $shared" "$@" >/etc/flexlocal/node.conf
 }
 

@@ -104,7 +104,7 @@ teardown() {
   made "$name"
   [ "$(<"$folder/file")" = precious ]
   [ "$(project_of "$name")" = "$first" ]
-  call unmount "$folder" && engine_call remove "$options" && expect_success
+  call unmount "$folder" && engine_call remove "$record" && expect_success
   volume_name 2 && made "$name"
   [ "$(project_of "$name")" -gt "$first" ]
 }
@@ -123,11 +123,11 @@ teardown() {
   (
     for ((i = 0; i < 4000; i++)); do printf '%065536d' "$i"; done >"$folder/stream" 2>/run/writer
   ) &
-  engine_call grow "$options" $((64 << 20)) && expect_success
-  engine_call grow "$options" $((64 << 20)) && expect_success
+  engine_call grow "$record" $((64 << 20)) && expect_success
+  engine_call grow "$record" $((64 << 20)) && expect_success
   wait $! || true
   expect_size $((64 << 20))
-  engine_call grow "$options" $((32 << 20))
+  engine_call grow "$record" $((32 << 20))
   [[ $answer == *'"code":"invalid"'*"cannot shrink"* ]] || fail "$answer"
   call unmount "$folder"
   call mount "$folder" "$options" && expect_success
@@ -155,22 +155,22 @@ hide_lvm() {
   [[ $answer == *'"id":"quota:default"'*'"volume":"'"$name"* ]] || fail "$answer"
   engine_call settle && expect_success
   engine_call resume-suspended && expect_success
-  engine_call grow "$options" $((64 << 20)) && expect_success
+  engine_call grow "$record" $((64 << 20)) && expect_success
   expect_size $((64 << 20))
   "$plugin" list | grep -q "$name" || fail "$("$plugin" list)"
   call unmount "$folder" && expect_success
-  engine_call remove "$options" && expect_success
+  engine_call remove "$record" && expect_success
   expect_no_volume
 }
 
 @test "growing past the pool is refused with figures and changes nothing" {
   volume_name 1 && made "$name"
-  engine_call grow "$options" $((8 << 30))
+  engine_call grow "$record" $((8 << 30))
   [[ $answer == *'"code":"no-space"'*"free of "*"asked"* ]] || fail "$answer"
   expect_size $((32 << 20))
   volume_name 2
   folder_for "$name" && options_for "$name" 32
-  engine_call grow "$options" $((64 << 20))
+  engine_call grow "$record" $((64 << 20))
   [[ $answer == *'"code":"not-found"'* ]] || fail "$answer"
 }
 
@@ -233,12 +233,13 @@ killed_at() {
 
 @test "a stranger's folder of our name is neither used nor removed" {
   volume_name 1 && made "$name"
-  call unmount "$folder" && engine_call remove "$options" && expect_success
+  call unmount "$folder" && engine_call remove "$record" && expect_success
+  promise "$name"
   mkdir "$shared/.flexlocal/volumes/$name"
   echo theirs >"$shared/.flexlocal/volumes/$name/file"
   call mount "$folder" "$options"
   expect_failure "does not say that it belongs to this claim"
-  engine_call remove "$options"
+  engine_call remove "$record"
   [[ $answer == *'"code":"denied"'* ]] || fail "$answer"
   [ "$(<"$shared/.flexlocal/volumes/$name/file")" = theirs ]
 }
@@ -254,11 +255,20 @@ killed_at() {
   call mount "$folder" "$options" && expect_success
 }
 
-@test "a host that lost its records keeps the data" {
+@test "on a host that lost its records the daemon takes the volume up, and then it is mounted with its data" {
+  access_mode=ReadWriteOncePod
   volume_name 1 && made "$name"
   echo precious >"$folder/file"
   call unmount "$folder"
   rm -r "$records"
+  call mount "$folder" "$options"
+  expect_failure "has not promised it here"
+  engine_call settle && expect_success
+  call mount "$folder" "$options"
+  expect_failure "the volume's record was lost and made anew from the disk"
+  expect_unmounted "$folder"
+  engine_call claim "$record" && expect_success
+  [[ $(<"$records/$name") == *'"accessMode":"ReadWriteOncePod"'*"\"claimUID\":\"${name#pvc-}\""* ]]
   call mount "$folder" "$options" && expect_success
   [ "$(<"$folder/file")" = precious ]
 }
@@ -269,7 +279,7 @@ killed_at() {
   mv "$shared/.flexlocal/volumes/$name" "$shared/elsewhere"
   call mount "$folder" "$options"
   expect_failure "held data and is gone; is another file system mounted at"
-  engine_call remove "$options"
+  engine_call remove "$record"
   [[ $answer == *'"code":"unavailable"'* ]] || fail "$answer"
   mv "$shared/elsewhere" "$shared/.flexlocal/volumes/$name"
   call mount "$folder" "$options" && expect_success

@@ -26,11 +26,11 @@ eventually() {
   fail "it did not come true: $1"
 }
 
-# remove_whole: calls remove for `options` until it is done.
+# remove_whole: calls remove for `record` until it is done.
 remove_whole() {
   local calls
   for ((calls = 1; calls < 100; calls++)); do
-    engine_call remove "$options" && expect_success
+    engine_call remove "$record" && expect_success
     [[ $answer == *'"done":false'* ]] || return 0
   done
   fail "the removal does not end: $answer"
@@ -50,7 +50,7 @@ remove_whole() {
   volume_name 1 && made "$name"
   dd if=/dev/zero of="$folder/full" bs=1M status=none || true
   call unmount "$folder" && expect_success
-  engine_call retain "$options" && expect_success
+  engine_call retain "$record" && expect_success
   [[ $("$plugin" list) == *"$name "*' retained '* ]] || fail "$("$plugin" list)"
   remove_whole
   expect_no_volume
@@ -58,14 +58,14 @@ remove_whole() {
 
 @test "a volume that is mounted in any mount namespace is not removed" {
   volume_name 1 && made "$name"
-  engine_call remove "$options"
+  engine_call remove "$record"
   [[ $answer == *'"code":"busy"'*"is in use"* ]] || fail "$answer"
   mkdir -p /run/sub "$folder/sub"
   unshare --mount bash -c 'mount --bind "$1/sub" /run/sub && echo ready >/run/held && read -r -t 60 <>/run/guest' _ "$folder" &
   holder=$!
   eventually '[ -e /run/held ]'
   call unmount "$folder" && expect_success
-  engine_call remove "$options"
+  engine_call remove "$record"
   [[ $answer == *'"code":"busy"'*" of process $holder\""* ]] || fail "$answer"
   kill "$holder"
   wait "$holder" || true
@@ -80,7 +80,7 @@ remove_whole() {
   call unmount "$folder"
   mkdir -p /run/precious && echo precious >/run/precious/file
   mount --bind /run/precious "$shared/.flexlocal/volumes/$name/other"
-  engine_call remove "$options"
+  engine_call remove "$record"
   [[ $answer == *'"code":"busy"'* ]] || fail "$answer"
   umount "$shared/.flexlocal/volumes/$name/other"
   [ "$(</run/precious/file)" = precious ]
@@ -109,7 +109,7 @@ remove_whole() {
   volume_name 1 && made "$name" 512
   # As an object store's: nothing of it can be removed without going down.
   for i in 1 2 3 4 5 6 7 8 9; do mkdir -p "$folder/bucket-alpha-$i/object/part" && echo x >"$folder/bucket-alpha-$i/object/part/meta"; done
-  filled=$folder options_of_first=$options
+  filled=$folder record_of_first=$record
   volume_name 2 && made "$name" 1000
   dd if=/dev/zero of="$folder/full" bs=1M status=none 2>/dev/null || true
   # What is left is less than a file's worth, and then less than an inode's.
@@ -118,7 +118,7 @@ remove_whole() {
   while (: >"$shared/none$number") 2>/dev/null; do number=$((number + 1)); done
   ! mkdir "$shared/probe" 2>/dev/null || fail "there is room for a folder"
   call unmount "$filled" && expect_success
-  options=$options_of_first
+  record=$record_of_first
   remove_whole
   volume_name 1
   [ ! -e "$shared/.flexlocal/volumes/$name" ]
@@ -141,19 +141,22 @@ remove_whole() {
   call unmount "$folder"
   wrap_tool xfs_quota 'kill -9 $PPID'
   configure_quota "[tool]" "xfs_quota = /run/wrapped-xfs_quota"
-  engine_call remove "$options"
+  engine_call remove "$record"
   [ "$status" = 137 ] || fail "the removal was not killed: $answer"
   call mount "$folder" "$options"
   expect_failure "is being removed"
   configure_quota
-  rm -r "$records"
+  promise_again "$name"
   call mount "$folder" "$options"
   expect_failure "is being removed"
+  rm -r "$records"
+  engine_call settle && expect_success
+  [ ! -e "$records/$name" ] || fail "it has a record again"
   remove_whole
   expect_no_volume
   call mount "$folder" "$options"
   expect_failure "has not promised it here"
-  promise "$name" $((32 << 20))
+  promise "$name"
   call mount "$folder" "$options" && expect_success
 }
 
@@ -167,11 +170,11 @@ remove_whole() {
   }
   in_pod inventory && expect_success
   [ "$(jq -r '.holdings[0].size' <<<"$answer")" = $((32 << 20)) ]
-  in_pod grow "$options" $((64 << 20)) && expect_success
+  in_pod grow "$record" $((64 << 20)) && expect_success
   expect_size $((64 << 20))
-  in_pod remove "$options"
+  in_pod remove "$record"
   [[ $answer == *'"code":"busy"'* ]] || fail "$answer"
   call unmount "$folder"
-  in_pod remove "$options" && expect_success
+  in_pod remove "$record" && expect_success
   expect_no_volume
 }

@@ -80,7 +80,7 @@ choose_call() {
     ;;
   unmount) command=("$plugin" unmount "$folder") ;;
   remove)
-    command=("${plugin%/*}/engine-call" remove "$options")
+    command=("${plugin%/*}/engine-call" remove "$record")
     removed[$name]=yes
     ;;
   esac
@@ -164,7 +164,7 @@ leave() {
 }
 
 settle_growth() {
-  engine_call grow "$options" $((asked[$name] * 1048576))
+  engine_call grow "$record" $((asked[$name] * 1048576))
   expect_success
   declared_growth "$name" "${asked[$name]}"
   asked[$name]=''
@@ -173,7 +173,7 @@ settle_growth() {
 settle_removal() {
   local tries
   for ((tries = 0; tries < 100; tries++)); do
-    engine_call remove "$options"
+    engine_call remove "$record"
     expect_success
     [[ $answer == *'"done":false'* ]] || break
   done

@@ -87,21 +87,12 @@ expect_nothing_left() {
   before=$(md5sum <"$device")
   call mount "$folder" "$options"
   expect_failure "the volume is not formatted again"
-  rm "$records/$name" # even when the host forgot it, once the tags say ready
+  promise_again "$name" # even when the host's record is older, once the tags say ready
   lvchange -qq --addtag flexlocal.io/state=ready --deltag flexlocal.io/state=new "$group/$name"
   call mount "$folder" "$options"
   expect_failure "it is not formatted"
   [ "$(md5sum <"$device")" = "$before" ]
   expect_unmounted "$folder"
-}
-
-@test "on a host that lost its records the volume is adopted with its data" {
-  volume_name 1 && mount_volume "$name" && expect_success
-  echo precious >"$folder/file"
-  call unmount "$folder"
-  rm -r "$records"
-  call mount "$folder" "$options" && expect_success
-  [ "$(<"$folder/file")" = precious ]
 }
 
 @test "on a host that lost volume and records, or was set up anew, nothing is made in its place" {
@@ -129,10 +120,10 @@ expect_nothing_left() {
   [ "$(<"$folder/file")" = precious ]
 }
 
-@test "a volume that was removed does not come back by its old grant" {
+@test "a volume that was removed does not come back by its old PersistentVolume" {
   volume_name 1 && mount_volume "$name" && expect_success
   call unmount "$folder"
-  engine_call remove "$options"
+  engine_call remove "$record"
   expect_success
   call mount "$folder" "$options"
   expect_failure "has not promised it here"
@@ -142,16 +133,16 @@ expect_nothing_left() {
 @test "a promise is kept, may be made again, and goes when it is withdrawn" {
   volume_name 1 && folder_for "$name" && options_for "$name"
   rm -r "$records"
-  engine_call promise "$options" && expect_success
-  engine_call promise "$options" && expect_success
+  engine_call promise "$record" && expect_success
+  engine_call promise "$record" && expect_success
   expect_unmade
   [ "$(stat -c %a "$records/$name")" = 600 ]
-  engine_call withdraw "$options" && expect_success
+  engine_call withdraw "$record" && expect_success
   call mount "$folder" "$options"
   expect_failure "has not promised it here"
-  engine_call promise "$options" && expect_success
+  engine_call promise "$record" && expect_success
   call mount "$folder" "$options" && expect_success
-  engine_call withdraw "$options" && expect_success
+  engine_call withdraw "$record" && expect_success
   [[ $(<"$records/$name") == *'"state":"ready"'* ]]
 }
 
@@ -161,16 +152,51 @@ expect_nothing_left() {
   options_for "$name" 320 thief
   call mount "$folder" "$options"
   expect_failure 'a pod of \"thief\" may not mount it'
-  call mount "$folder" "${options/claimNamespace\":\"shop/claimNamespace\":\"thief}"
-  expect_failure "the volume's grant is not valid for its options"
   expect_unmounted "$folder"
 }
 
-@test "a volume that was made with another size is refused" {
+@test "nothing that a pod's author may write gets a volume, or changes it" {
+  volume_name 1 && folder_for "$name" && options_for "$name"
+  own='"flexlocal.io/copy":"8000000000000001"'
+  for other in "$own,\"flexlocal.io/size\":\"671088640\"" "$own,\"flexlocal.io/claimNamespace\":\"thief\""; do
+    call mount "$folder" "${options/"$own"/"$other"}"
+    [[ $status = 1 && $answer =~ "option flexlocal.io/"[a-zN]+" is not known to this version of flexlocal" ]] ||
+      fail "$answer"
+  done
+  call mount "$folder" "${options/"$own,"/}"
+  expect_failure "option flexlocal.io/copy is missing"
+  call mount "$folder" "${options/8000000000000001/zz}"
+  expect_failure 'option flexlocal.io/copy is \"zz\", which is not the id of a copy'
+  call mount "$folder" "${options/8000000000000001/0123456789abcdef}"
+  expect_failure "the PersistentVolume, or the pod's author, names copy \\\"0123456789abcdef\\\" of the volume; this node has copy \\\"8000000000000001\\\""
+  volume_name 2 && folder_for "$name"
+  call mount "$folder" "${options/pvc-*-000000000001/$name}"
+  expect_failure "has not promised it here"
+  expect_nothing_left
+}
+
+@test "refused calls are counted, those that are only wrong are not" {
+  local count=/var/lib/flexlocal/counters/mounts-refused
+  rm -f "$count"
+  volume_name 1 && folder_for "$name" && options_for "$name" 320 thief
+  call mount "$folder" "$options"
+  [ "$(<"$count")" = 1 ]
+  options_for "$name"
+  call mount "$folder" "${options/8000000000000001/0123456789abcdef}"
+  [ "$(<"$count")" = 2 ]
+  call mount "$folder" "${options/8000000000000001/zz}"
+  rm "$records/$name"
+  call mount "$folder" "$options"
+  expect_failure "has not promised it here"
+  [ "$(<"$count")" = 2 ]
+}
+
+@test "a volume whose tags say another size than the record is refused" {
   volume_name 1 && mount_volume "$name" pod-1 640 && expect_success
   call unmount "$folder"
-  mount_volume "$name"
-  expect_failure "was made with 640 MiB, but the PersistentVolume says 320 MiB"
+  sed -i 's/"state":"ready"/"state":"new"/; s/"size":"671088640"/"size":"335544320"/' "$records/$name"
+  call mount "$folder" "$options"
+  expect_failure "was made with 640 MiB"
   expect_unmounted "$folder"
 }
 

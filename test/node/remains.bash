@@ -46,7 +46,7 @@ make_shared() {
   declared_options "$name"
   call mount "$folder" "$options" && expect_success
   call unmount "$folder" && expect_success
-  engine_call remove "$options" && expect_success
+  engine_call remove "$record" && expect_success
 }
 
 configure_shared() {
@@ -224,8 +224,8 @@ expect_quota_folders() {
 
 # expect_tags NAME TAGS
 expect_tags() {
-  local tag
-  for tag in owner=flexlocal "cluster=$cluster_id" "claim-uid=${1#pvc-}" claim-namespace=shop; do
+  local tag digits=${1//-/}
+  for tag in owner=flexlocal "copy=${digits: -16}" "cluster=$cluster_id" "claim-uid=${1#pvc-}" claim-namespace=shop; do
     [[ ,$2, == *",flexlocal.io/$tag,"* ]] || fail "tag $tag is missing at $1: $2"
   done
   [[ $2 != *state=wiping* ]] || fail "$1 is being wiped: $2"

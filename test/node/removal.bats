@@ -39,7 +39,7 @@ expect_wiped() {
 # Until it is done: a removal that zeroes comes back after some seconds of it.
 remove() {
   for ((calls = 1; calls < 100; calls++)); do
-    engine_call remove "$options" && expect_success
+    engine_call remove "$record" && expect_success
     [[ $answer == *'"done":false'* ]] || return 0
   done
   fail "not done after $calls calls: $answer"
@@ -90,7 +90,7 @@ remove() {
       lvconvert -qq -y --type writecache --cachevol fast "$group/$name"
       lvchange -qq -ay "$group/$name"
     fi
-    engine_call remove "$options"
+    engine_call remove "$record"
     expect_failure "lvconvert --uncache $group/$name"
     lvconvert -qq -y --uncache "$group/$name"
     remove
@@ -103,7 +103,7 @@ remove() {
   for kind in discard none; do
     make_full "onDelete=$kind"
     lvcreate -qq -y -s -L 400M -n backup "$group/$name"
-    engine_call remove "$options"
+    engine_call remove "$record"
     expect_failure 'has a snapshot'
     [ "$(lvs --noheadings -o data_percent "$group/backup" | xargs)" = 0.00 ]
     lvremove -qq -y "$group/backup"
@@ -118,7 +118,7 @@ remove() {
   lvchange -qq -an "$group/$name"
   lvchange -qq -pr "$group/$name"
   lvcreate -qq -y -s --thinpool tp -n theirs "$group/$name"
-  engine_call remove "$options"
+  engine_call remove "$record"
   expect_failure 'has a snapshot'
   [ -n "$(lv_of theirs lv_name)" ]
   lvremove -qq -y "$group/theirs" "$group/tp"
@@ -130,7 +130,7 @@ remove() {
 @test "a volume with another name is not taken for gone" {
   make_full onDelete=discard
   lvrename -qq "$group" "$name" kept-by-hand
-  engine_call remove "$options"
+  engine_call remove "$record"
   expect_failure "lvrename $group kept-by-hand $name"
   [ -e "$records/$name" ]
   lvrename -qq "$group" kept-by-hand "$name"
@@ -143,14 +143,14 @@ remove() {
   # shellcheck disable=SC2016
   wrap_tool blkdiscard '"$tool" "$@"; kill -9 $PPID'
   configure "$group" '[tool]' 'blkdiscard = /run/wrapped-blkdiscard'
-  engine_call remove "$options"
+  engine_call remove "$record"
   [ "$status" = 137 ]
   [[ $(lv_of "$name") == *flexlocal.io/state=wiping* ]]
   [[ $(<"$records/$name") == *'"state":"wiping"'* ]]
   configure "$group"
   call mount "$folder" "$options"
   expect_failure 'is being removed and its blocks are wiped'
-  rm "$records/$name" # by its tags, too
+  promise_again "$name" # by its tags, too
   call mount "$folder" "$options"
   expect_failure 'is being removed and its blocks are wiped'
   remove
@@ -188,12 +188,12 @@ remove() {
 
 @test "a retained volume is kept by its tags, listed so, mounted again, and removed as ever" {
   make_full onDelete=discard
-  engine_call retain "$options" && expect_success
+  engine_call retain "$record" && expect_success
   rm -r "$records" # a host that lost them knows it all the same
   [[ $(lv_of "$name") == *flexlocal.io/retained* ]]
   [[ $("$plugin" list) == *"$name "*' retained '* ]]
   [[ $("$plugin" status "$name") == *'deleted under the policy Retain'* ]]
-  promise "$name" $((320 << 20))
+  promise "$name"
   call mount "$folder" "$options" && expect_success
   [[ $("$plugin" list) == *"$name "*' ready '* ]]
   [[ $(lv_of "$name") == *flexlocal.io/retained* ]]
@@ -206,7 +206,7 @@ remove() {
   more_options=(onDelete=zero)
   volume_name 1 && mount_volume "$name" && expect_success
   echo precious >"$folder/file"
-  engine_call remove "$options"
+  engine_call remove "$record"
   expect_failure 'is in use and is not removed yet'
   [ "$(<"$folder/file")" = precious ]
   [[ $(lv_of "$name") != *wiping* ]]
@@ -215,7 +215,7 @@ remove() {
 @test "invariant 4: nothing is removed by its name alone" {
   volume_name 1 && folder_for "$name" && options_for "$name"
   lvcreate -qq -y -n "$name" -L 320M --addtag somebody "$group"
-  engine_call remove "$options"
+  engine_call remove "$record"
   expect_failure 'its tags do not say that it is'
   [ -n "$(lv_of "$name")" ]
 }

@@ -39,8 +39,8 @@ set_record() {
   cp /run/ready-record "$records/$name"
   case $1 in
   none) rm "$records/$name" ;;
-  damaged) echo '{"version":1,' >"$records/$name" ;;
-  promised) rm "$records/$name" && promise "$name" $((320 << 20)) ;;
+  damaged) echo '{"version":2,' >"$records/$name" ;;
+  promised) promise_again "$name" ;;
   *)
     sed -i "s/\"state\":\"ready\"/\"state\":\"${1%-other}\"/" "$records/$name"
     case $1 in

@@ -72,7 +72,7 @@ look() {
   done
   [ "$killed" -gt 10 ] || fail "killed only $killed times"
   size=$(lv_size)
-  in_time engine_call grow "$options" $(((${size%.*} + 40) << 20))
+  in_time engine_call grow "$record" $(((${size%.*} + 40) << 20))
   expect_success
   expect_whole_mirror
   fill "$folder"

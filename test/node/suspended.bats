@@ -56,7 +56,7 @@ teardown() {
     read -r backend kind <<<"$kind"
     have_data 1
     leave "$kind"
-    in_time engine_call grow "$options" $((500 << 20))
+    in_time engine_call grow "$record" $((500 << 20))
     expect_success
     expect_none_suspended
     expect_committed
@@ -72,7 +72,7 @@ teardown() {
     have_data 1
     call unmount "$folder" && expect_success
     leave committed
-    in_time engine_call remove "$options"
+    in_time engine_call remove "$record"
     expect_success
     [ -z "$(lv_of "$name")" ] || fail "it is still there: $answer"
     expect_none_suspended
@@ -91,12 +91,12 @@ teardown() {
     fill "$folder"
     sum=$(sum_of "$folder")
     volume_name 1 && folder_for "$name" && options_for "$name"
-    in_time engine_call grow "$options" $((400 << 20))
+    in_time engine_call grow "$record" $((400 << 20))
     expect_success
     expect_committed
     fill "$folder"
     call unmount "$folder" && expect_success
-    in_time engine_call remove "$options"
+    in_time engine_call remove "$record"
     expect_success
     call unmount "$neighbour_folder" && expect_success
     call mount "$neighbour_folder" "$neighbour_options" && expect_success
@@ -115,7 +115,7 @@ teardown() {
   neighbour_folder=$folder neighbour_options=$options
   volume_name 1 && folder_for "$name" && options_for "$name"
   call unmount "$folder" && expect_success
-  in_time engine_call remove "$options"
+  in_time engine_call remove "$record"
   expect_success
   call unmount "$neighbour_folder" && expect_success
   call mount "$neighbour_folder" "$neighbour_options" && expect_success
@@ -195,14 +195,14 @@ teardown() {
     # shellcheck disable=SC2154 # set by leave
     wrap_tool lvextend "exec $tracer --kill-at $place --phase exit --report /run/report -- \"\$tool\" \"\$@\""
     configure "$group" 'thin-pool = tp' '[tool]' "lvextend = /run/wrapped-lvextend"
-    in_time engine_call grow "$options" $((400 << 20))
+    in_time engine_call grow "$record" $((400 << 20))
     [[ $(</run/report) == "killed at "* ]] || fail "lvextend was not killed: $(</run/report)"
     [ "$status" = 1 ] || fail "lvextend was killed, and it says $answer"
     expect_none_suspended
     expect_committed
     expect_data
     configure "$group" 'thin-pool = tp'
-    engine_call grow "$options" $((400 << 20)) && expect_success
+    engine_call grow "$record" $((400 << 20)) && expect_success
     expect_committed
     forget_volume
   done

@@ -10,9 +10,8 @@ readonly cluster_id=6f2d3c5e-1111-4222-8333-944455556666
 # volume_name NUMBER: a volume of our shape, different for each number.
 volume_name() { printf -v name 'pvc-00000000-0000-4000-8000-%012d' "$1"; }
 
-# Writes the grant key, and node.conf with the pool "default" on GROUP, and more lines.
+# configure GROUP [LINE...]: node.conf with the pool "default" on GROUP, and more lines.
 configure() {
-  (umask 077 && echo "$grant_key" >/etc/flexlocal/grant.key)
   printf '%s\n' "[pool.default]" "volume-group = $1" "${@:2}" >/etc/flexlocal/node.conf
 }
 
@@ -22,57 +21,70 @@ folder_for() {
   mkdir -p "$folder"
 }
 
-# What the next volume is, beside name, size and namespace: a test may change it.
-backend=lvm fs_type=xfs
-# More of the driver's options, without their prefix: (onDelete=zero readIOPS=100)
+# What the next volume is, beside name and size: a test may change it.
+backend=lvm fs_type=xfs access_mode=ReadWriteOnce
+# More of what was ordered: (onDelete=zero readIOPS=100 mountOptions=noatime,noexec)
 more_options=()
-# Any 32 bytes; test/node/volume.bash is the provisioner here.
-readonly grant_key=00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff
-declare -gA grants
+# The id of its copy; empty: one that is made of the name.
+copy=''
 
-# options_for NAME [MIB] [NAMESPACE] [READWRITE]: the JSON as kubelet writes it, granted to the
-# namespace shop; in `options`.
+# options_for NAME [MIB] [NAMESPACE] [READWRITE]: sets `options`, the JSON as kubelet writes it for a
+# pod of that namespace, and `record`, the node daemon's promise to the namespace shop, which it
+# makes when there is no record yet.
 options_for() {
-  local size=$((${2:-320} * 1024 * 1024)) line lines body=''
-  lines=("backend=$backend" claimNamespace=shop "clusterID=$cluster_id" pool=default "size=$size"
-    onDelete=discard)
+  local digits=${1//-/}
+  local id=${copy:-${digits: -16}}
+  record_for "$1" $((${2:-320} * 1024 * 1024)) "$id"
+  promise "$1"
+  printf -v options '{"flexlocal.io/copy":"%s","kubernetes.io/fsType":"%s","kubernetes.io/pod.name":"web-0","kubernetes.io/pod.namespace":"%s","kubernetes.io/pod.uid":"%s","kubernetes.io/pvOrVolumeName":"%s","kubernetes.io/readwrite":"%s","kubernetes.io/serviceAccount.name":"default"}' \
+    "$id" "$fs_type" "${3:-shop}" "${pod_uid:-1}" "$1" "${4:-rw}"
+}
+
+# record_for NAME BYTES COPY: sets `record`.
+record_for() {
+  local line value on_delete=discard more=''
   for line in "${more_options[@]}"; do
-    [ "${line%%=*}" != onDelete ] || lines=("${lines[@]/#onDelete=*/}")
-    lines+=("$line")
+    value=${line#*=}
+    case $line in
+    onDelete=*) on_delete=$value ;;
+    mountOptions=*) more+=",\"mountOptions\":[\"${value//,/\",\"}\"]" ;;
+    *) more+=",\"${line%%=*}\":\"$value\"" ;;
+    esac
   done
-  grant_for "$1" "${lines[@]}"
-  promise "$1" "$size"
-  for line in "${lines[@]}" "grant=$grant"; do
-    [ -z "$line" ] || body+="\"flexlocal.io/${line%%=*}\":\"${line#*=}\","
-  done
-  printf -v options '{%s"kubernetes.io/fsType":"%s","kubernetes.io/pod.name":"web-0","kubernetes.io/pod.namespace":"%s","kubernetes.io/pod.uid":"%s","kubernetes.io/pvOrVolumeName":"%s","kubernetes.io/readwrite":"%s","kubernetes.io/serviceAccount.name":"default"}' \
-    "$body" "$fs_type" "${3:-shop}" "${pod_uid:-1}" "$1" "${4:-rw}"
+  printf -v record '{"version":2,"name":"%s","state":"promised","attempt":"","deviceUUID":"","volumeGroup":"","copy":"%s","clusterID":"%s","claimNamespace":"shop","pool":"default","backend":"%s","fsType":"%s","size":"%s","onDelete":"%s","accessMode":"%s"%s,"claimUID":"%s"}' \
+    "$1" "$3" "$cluster_id" "$backend" "$fs_type" "$2" "$on_delete" "$access_mode" "$more" "${1#pvc-}"
 }
 
 readonly records=/var/lib/flexlocal/volumes
 
-# What the node daemon records with the promise; empty: as one did that knew no access modes.
-access_mode=''
-
-# promise NAME MIB: the record that the node daemon writes before it offers the volume, when there
-# is none yet: test/node/volume.bash is the node daemon here, too.
+# promise NAME: writes `record`, as the node daemon does before it offers the volume, when there is
+# none yet: test/node/volume.bash is the node daemon here.
 promise() {
   [ ! -e "$records/$1" ] || return 0
-  local access=''
-  [ -z "$access_mode" ] ||
-    printf -v access ',"accessMode":"%s","accessClaim":"%s"' "$access_mode" "${1#pvc-}"
   mkdir -p "$records"
-  (umask 077 && printf '{"version":1,"name":"%s","state":"promised","clusterID":"%s","claimNamespace":"shop","fsType":"%s","size":"%s","backend":"%s"%s}\n' \
-    "$1" "$cluster_id" "$fs_type" "$2" "$backend" "$access" >"$records/$1")
+  (umask 077 && printf '%s\n' "$record" >"$records/$1")
+}
+
+# promise_again NAME: as on a host whose records are of before the volume, from a backup say.
+promise_again() {
+  rm -f "$records/$1"
+  promise "$1"
+}
+
+# restore_record: as the node daemon does where the records are lost: made anew from what is on the
+# disk, and completed.
+restore_record() {
+  engine_call settle && expect_success
+  engine_call claim "$record" && expect_success
 }
 
 # expect_only_promises: no volume is recorded as made, or begun.
 expect_only_promises() {
-  local record
-  for record in "$records"/*; do
-    [ -e "$record" ] || continue
-    [[ $(<"$record") == *'"state":"promised"'* ]] ||
-      fail "$record says more than a promise: $(<"$record")"
+  local file
+  for file in "$records"/*; do
+    [ -e "$file" ] || continue
+    [[ $(<"$file") == *'"state":"promised"'* ]] ||
+      fail "$file says more than a promise: $(<"$file")"
   done
 }
 
@@ -80,29 +92,6 @@ expect_only_promises() {
 expect_unmade() {
   [ -z "$(lvs --noheadings "$group")" ] || fail "there is a logical volume: $(lvs "$group")"
   expect_only_promises
-}
-
-# grant_for NAME OPTION=VALUE...: sets `grant`, as flexvolume/engine/contract/grant.h describes it.
-grant_for() {
-  local IFS=$'\n' message id mac name=$1
-  shift
-  message="flexlocal grant 1
-name=$name
-fsType=$fs_type
-$(printf '%s\n' "$@" | sed '/^$/d; s|^|flexlocal.io/|' | LC_ALL=C sort)"
-  if [ -z "${grants[$message]:-}" ]; then
-    id=$(hmac 'flexlocal key id')
-    mac=$(hmac "$message")
-    grants[$message]=1-${id:0:8}-$mac
-  fi
-  grant=${grants[$message]}
-}
-
-# hmac TEXT: its HMAC-SHA256 by grant_key, in hexadecimal.
-hmac() {
-  local answer
-  answer=$(printf %s "$1" | openssl dgst -sha256 -mac HMAC -macopt "hexkey:$grant_key")
-  echo "${answer##* }"
 }
 
 # mount_volume NAME [POD] [MIB]: calls the plugin as kubelet does, stdout and stderr together.

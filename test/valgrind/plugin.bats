@@ -36,7 +36,7 @@ tool() {
   chmod +x "/run/work/tools/$1"
 }
 
-# A granted first mount with these tools.
+# A promised first mount with these tools.
 mount_first() {
   rm -rf /var/lib/flexlocal
   configure data "[tool]" "lvcreate = /run/work/tools/lvcreate" "lvs = /run/work/tools/lvs" \
@@ -95,14 +95,30 @@ C
   done
 }
 
-@test "a forged grant, and no grant" {
-  volume_name 1 && folder_for "$name" && options_for "$name"
-  call mount "$folder" "${options/\"flexlocal.io\/pool\":\"default\"/\"flexlocal.io/pool\":\"other\"}"
-  expect_failure "grant is not valid"
-  expect_clean
-  rm /etc/flexlocal/grant.key
+@test "calls that the host's record does not allow, and no record" {
+  volume_name 1 && folder_for "$name" && options_for "$name" 320 thief
   call mount "$folder" "$options"
-  expect_failure "grant.key is missing"
+  expect_failure 'a pod of \"thief\" may not mount it'
+  expect_clean
+  options_for "$name"
+  call mount "$folder" "${options/8000000000000001/0123456789abcdef}"
+  expect_failure 'names copy \"0123456789abcdef\" of the volume'
+  expect_clean
+  call mount "$folder" "${options/8000000000000001/zz}"
+  expect_failure 'option flexlocal.io/copy is \"zz\", which is not the id of a copy'
+  expect_clean
+  promised=$(<"$records/$name")
+  echo "${promised%,\"claimUID\"*}}" >"$records/$name"
+  call mount "$folder" "$options"
+  expect_failure "the volume's record was lost and made anew from the disk"
+  expect_clean
+  echo '{"version":2,' >"$records/$name"
+  call mount "$folder" "$options"
+  expect_failure "record $records/$name"
+  expect_clean
+  rm "$records/$name"
+  call mount "$folder" "$options"
+  expect_failure "has not promised it here"
   expect_clean
 }
 

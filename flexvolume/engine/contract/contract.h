@@ -23,32 +23,37 @@ inline constexpr std::string_view kDriverFolder = "flexlocal.io~flexlocal";
 // What the provisioner decided and the plugin carries out.
 struct VolumeSpec {
   VolumeName name;
-  std::string cluster_id;       // uid of the namespace kube-system
+  std::string copy{};      // which copy of the volume it is, see is_copy_id(); a pool's has none
+  std::string cluster_id;  // uid of the namespace kube-system
   std::string claim_namespace;  // only pods of this namespace may mount
   std::string pool;             // a pool of node.conf
   Backend backend = Backend::kLvm;
   FsType fs_type = FsType::kXfs;
-  Bytes size{};  // as first decided: growth is not written here, since a PV's options never change
+  Bytes size{};  // as first decided: growth is not written here
   OnDelete on_delete = OnDelete::kDiscard;
   IoLimits limits{};
   std::vector<std::string> mount_options{};
-  // For the daemon alone: it is no option of the PersistentVolume. A mount goes by the mode that
-  // the host's record says, see PromisedAccess.
   AccessMode access_mode = AccessMode::kReadWriteOnce;
+
+  bool operator==(const VolumeSpec&) const = default;
 };
 
 using Options = std::map<std::string, std::string>;
 
-// The spec as PV options; the file system's type is a field of the PV of its own, and the grant
-// (see grant.h) is added by who signs.
-Options to_options(const VolumeSpec& spec);
+// The one option of a PersistentVolume: which copy of the volume it stands for. All else that a
+// mount needs is in the host's record, since a pod's author may write any option.
+inline constexpr std::string_view kCopyOption = "flexlocal.io/copy";
 
-inline constexpr std::string_view kGrantKey = "flexlocal.io/grant";
+// The volume that a call of kubelet's is for.
+struct VolumeCall {
+  VolumeName name;
+  std::string copy;
+};
 
-// Back from what kubelet hands to a call: the volume's options merged with kubelet's own keys.
-// kInvalid says which key is missing or wrong. The driver's keys that are not known are refused:
-// they would be promises that this version does not keep.
-Result<VolumeSpec> parse_options(const Options& options);
+// From what kubelet hands to a call: the volume's options merged with kubelet's own keys. kInvalid
+// says which key is missing or wrong. The driver's keys that are not known are refused: they would
+// be promises that this version does not keep.
+Result<VolumeCall> parse_options(const Options& options);
 
 // Keys that kubelet adds to every call (pkg/volume/flexvolume/driver-call.go).
 inline constexpr std::string_view kKubeletFsType = "kubernetes.io/fsType";
@@ -58,8 +63,12 @@ inline constexpr std::string_view kKubeletPodName = "kubernetes.io/pod.name";
 inline constexpr std::string_view kKubeletPodNamespace = "kubernetes.io/pod.namespace";
 inline constexpr std::string_view kKubeletPodUid = "kubernetes.io/pod.uid";
 
+// Whether both are the same copy of the same claim's volume, whatever its size.
+bool is_of(const VolumeSpec& one, const VolumeSpec& other);
+
 // What an LV's tags say of it: the durable truth about whose it is.
 struct Ownership {
+  std::string copy{};
   std::string cluster_id;
   std::string claim_uid;
   std::string claim_namespace;
@@ -93,8 +102,11 @@ VolumeSpec shared_spec(const std::string& pool, Bytes size);
 std::vector<std::string> to_tags(const VolumeSpec& spec, std::string_view attempt);
 // Nothing when the tags are not all there, or contradict one another: the LV is then a stranger's.
 std::optional<Ownership> parse_tags(const std::vector<std::string_view>& tags);
-// Whether an LV with these tags is this volume. The size is not compared: a volume of ours that was
-// made with another size is still ours to remove.
+// What tags say of a claim's volume; limits, mount options and the access mode are not among it.
+// kInvalid for one of a pool's.
+Result<VolumeSpec> spec_by_tags(const Ownership& ownership, Backend backend);
+// Whether an LV with these tags is this copy of the volume. The size is not compared: a volume of
+// ours that was made with another size is still ours to remove.
 bool owns(const Ownership& ownership, const VolumeSpec& spec);
 
 }  // namespace flexlocal::engine

@@ -40,6 +40,12 @@ bool is_dns_label(std::string_view text) {
          });
 }
 
+bool is_copy_id(std::string_view text) {
+  constexpr std::size_t kDigits = 16;
+  return text.size() == kDigits &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 bool is_lvm_name(std::string_view text) {
   return !text.empty() && text.size() <= 127 && text.front() != '-' && text != "." &&
          text != ".." && std::all_of(text.begin(), text.end(), [](char c) {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "flexvolume/base/first_failure.h"
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/lvm/lv_grower.h"
 #include "flexvolume/engine/lvm/lv_maker.h"
 #include "flexvolume/engine/lvm/lv_remover.h"
+#include "flexvolume/engine/lvm/lv_settler.h"
 #include "flexvolume/engine/lvm/mapper_name.h"
 #include "flexvolume/engine/lvm/rollback_guard.h"
 #include "flexvolume/engine/lvm/suspension.h"
@@ -15,16 +15,6 @@
 
 namespace flexlocal::engine {
 namespace {
-
-enum class Settlement { kNone, kTagReady, kRestoreRecord };
-
-Settlement plan_settlement(const std::optional<Record>& record, const LogicalVolume& volume) {
-  if (!record || record->state == RecordState::kPromised)
-    return volume.ownership->ready ? Settlement::kRestoreRecord : Settlement::kNone;
-  const bool newly_ready = record->state == RecordState::kReady && !volume.ownership->ready &&
-                           record->device_uuid == volume.device_uuid;
-  return newly_ready ? Settlement::kTagReady : Settlement::kNone;
-}
 
 Error other_group(const VolumeSpec& spec, std::string_view configured, std::string_view real) {
   return Error(ErrorCode::kInvalid, concat("the volume is on volume group \"", real,
@@ -74,13 +64,14 @@ Result<MountSource> LvBackend::make(const VolumeSpec& spec, const Pool& pool, in
   LvMaker maker(lv_parts(), spec, pool, lock);
   auto device = maker.run();
   if (!device) return device.error();
-  return MountSource{.device = std::move(*device),
-                     .fs_type = std::string(to_string(spec.fs_type)),
-                     .data = mount_data(spec),
-                     .folder = {},
-                     .root = {},
-                     .file_system_behind = maker.record().grow_file_system,
-                     .for_one_pod = maker.record().access.mode == AccessMode::kReadWriteOncePod};
+  return MountSource{
+      .device = std::move(*device),
+      .fs_type = std::string(to_string(spec.fs_type)),
+      .data = mount_data(spec),
+      .folder = {},
+      .root = {},
+      .file_system_behind = maker.record().grow_file_system,
+      .for_one_pod = maker.record().spec.access_mode == AccessMode::kReadWriteOncePod};
 }
 
 LvParts LvBackend::lv_parts() { return {parts_, lvm_, filesystems_}; }
@@ -188,13 +179,13 @@ Status LvBackend::check_gone(const VolumeName& name, const std::string& group,
 
 Status LvBackend::resume(const Record& record, const NodeConfig& config) {
   Resumer resumer(lv_parts());
-  auto own = resumer.resume(record.volume_group, record.name, record.device_uuid, {});
-  if (!own || record.backend != Backend::kThin) return own;
+  auto own = resumer.resume(record.volume_group, record.spec.name, record.device_uuid, {});
+  if (!own || record.spec.backend != Backend::kThin) return own;
   // Which thin pool it is on, the record does not say.
   for (const auto& [name, pool] : config.pools) {
     if (pool.volume_group != record.volume_group || pool.thin_pool.empty()) continue;
     auto resumed =
-        resumer.resume(record.volume_group, record.name, record.device_uuid, pool.thin_pool);
+        resumer.resume(record.volume_group, record.spec.name, record.device_uuid, pool.thin_pool);
     if (!resumed) return resumed;
   }
   return {};
@@ -294,83 +285,7 @@ Result<std::optional<Space>> LvBackend::thin_space(const Pool& pool, const std::
 }
 
 Status LvBackend::settle(const Inventory& inventory, const NodeConfig& config) {
-  Resumer resumer(lv_parts());
-  // What is to be mended by hand is told, and does not make the node one that takes no volumes.
-  const auto tell = [&](const Status& finished) {
-    if (!finished)
-      parts_.log.warning("what a killed LVM command left is not finished",
-                         {{"error", finished.error().message()}});
-  };
-  tell(resumer.finish_all(config));
-  for (const LogicalVolume& volume : inventory.shared) tell(resumer.mend_size(volume));
-  FirstFailure all;
-  for (const LogicalVolume& volume : inventory.volumes) {
-    if (!volume.ownership) continue;
-    // What older metadata bring back may be gone, and its extents another volume's.
-    const bool outdated = inventory.outdated.contains(volume.group);
-    const auto restored = outdated ? Status() : settle_volume(volume);
-    tell(resumer.mend_size(volume));
-    const auto settled = restored && !outdated ? complete_growth(volume) : restored;
-    if (!settled)
-      all.note(settled.error().context(concat("settling ", volume.group, '/', volume.name)));
-  }
-  return all.status();
-}
-
-// Of a volume that was mounted when its growth was noted, as its record may be lost meanwhile: no
-// other mount completes it, and its claim waits.
-Status LvBackend::complete_growth(const LogicalVolume& volume) {
-  const auto name = VolumeName::of_claim(volume.ownership->claim_uid);
-  if (!volume.open || !name || name->text() != volume.name) return {};
-  const auto glance = parts_.records.load(*name);
-  if (!glance) return glance.error();
-  if (!*glance || (*glance)->state != RecordState::kReady || !(*glance)->grow_file_system)
-    return {};
-  const auto lock = lock_volume(parts_.locks, *name);
-  if (!lock) return lock.error();
-  return finish_growth(
-      VolumeSpec{.name = *name, .cluster_id = {}, .claim_namespace = {}, .pool = {}});
-}
-
-Status LvBackend::settle_volume(const LogicalVolume& volume) {
-  const auto name = VolumeName::of_claim(volume.ownership->claim_uid);
-  if (!name || name->text() != volume.name) return {};  // renamed by a person: theirs to settle
-  // Most are settled already; a lock is only waited for where there is something to do.
-  const auto glance = parts_.records.load(*name);
-  if (!glance) return glance.error();
-  if (plan_settlement(*glance, volume) == Settlement::kNone) return {};
-  const auto lock = lock_volume(parts_.locks, *name);
-  if (!lock) return lock.error();
-  const auto record = parts_.records.load(*name);
-  if (!record) return record.error();
-  switch (plan_settlement(*record, volume)) {
-    case Settlement::kNone:
-      return {};
-    case Settlement::kTagReady:
-      return RollbackGuard(lv_parts()).change(volume.group, [&] { return lvm_.tag_ready(volume); });
-    case Settlement::kRestoreRecord:
-      break;
-  }
-  // Nothing is known of a group that somebody was changing when the inventory was taken.
-  if (auto current = RollbackGuard(lv_parts()).check_unlocked(volume.group); !current)
-    return current;
-  // The inventory may be older than a removal: a record of what is gone would stay for ever.
-  const auto now = lvm_.find(volume.group, *name);
-  if (!now) return now.error();
-  if (!*now || (*now)->uuid != volume.uuid) return {};
-  return parts_.records.save({.name = *name,
-                              .state = RecordState::kReady,
-                              .attempt = volume.ownership->attempt,
-                              .device_uuid = volume.device_uuid,
-                              .volume_group = volume.group,
-                              .cluster_id = volume.ownership->cluster_id,
-                              .claim_namespace = volume.ownership->claim_namespace,
-                              .fs_type = volume.ownership->fs_type,
-                              .size = volume.ownership->size,
-                              .backend = volume.thin_pool.empty() ? Backend::kLvm : Backend::kThin,
-                              .grow_file_system = true,  // nobody knows whether it has grown
-                              .retained = volume.ownership->retained,
-                              .access = *record ? (*record)->access : PromisedAccess()});
+  return LvSettler(lv_parts(), config).run(inventory);
 }
 
 }  // namespace flexlocal::engine

@@ -44,8 +44,6 @@ class LvBackend final : public VolumeBackend {
   Status check_gone(const VolumeName& name, const std::string& group,
                     const std::optional<Record>& record);
   Result<Removal> forget(const VolumeName& name);
-  Status complete_growth(const LogicalVolume& volume);
-  Status settle_volume(const LogicalVolume& volume);
 
   BackendParts parts_;
   Lvm lvm_;

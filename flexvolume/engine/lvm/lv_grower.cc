@@ -76,18 +76,18 @@ Status LvGrower::finish(Record record) {
   // The file system must not get what only a killed lvextend's table has, nor what the daemon would
   // take up meanwhile.
   const auto finished = Resumer(parts_).finish_if(
-      record.volume_group, record.name,
+      record.volume_group, record.spec.name,
       [&](const LogicalVolume& volume) { return volume.device_uuid == record.device_uuid; });
   if (!finished) return finished.error();
-  const auto mounts = find_mounts(device_path(record.volume_group, record.name.text()));
+  const auto mounts = find_mounts(device_path(record.volume_group, record.spec.name.text()));
   if (!mounts) return mounts.error();
   return mounts->writable.empty() ? Status()
                                   : grow_file_system(std::move(record), mounts->writable);
 }
 
 Status LvGrower::grow_file_system(Record record, const std::string& mount_point) {
-  const std::string device = device_path(record.volume_group, record.name.text());
-  if (auto grown = parts_.filesystems.grow(device, record.fs_type, mount_point); !grown)
+  const std::string device = device_path(record.volume_group, record.spec.name.text());
+  if (auto grown = parts_.filesystems.grow(device, record.spec.fs_type, mount_point); !grown)
     return grown;
   parts_.log.info("file system grown", {{"volume", spec_.name.text()}, {"device", device}});
   if (!record.grow_file_system) return {};
@@ -103,8 +103,7 @@ Result<Record> LvGrower::load_record() const {
                  "the volume is not there yet, so it cannot grow: its first mount makes it");
   if ((*record)->state == RecordState::kWiping)
     return Error(ErrorCode::kDenied, "the volume is being removed and cannot grow");
-  if ((*record)->cluster_id != spec_.cluster_id ||
-      (*record)->claim_namespace != spec_.claim_namespace || (*record)->size != spec_.size)
+  if (!is_of((*record)->spec, spec_) || (*record)->spec.size != spec_.size)
     return Error(ErrorCode::kDenied, "the volume on this node belongs to another claim");
   if ((*record)->volume_group != pool_.volume_group)
     return Error(

@@ -38,13 +38,7 @@ LvMaker::LvMaker(const LvParts& parts, const VolumeSpec& spec, const Pool& pool,
       group_(pool.volume_group),
       device_(device_path(group_, spec.name.text())),
       lock_(lock),
-      record_{.name = spec.name,
-              .volume_group = group_,
-              .cluster_id = spec.cluster_id,
-              .claim_namespace = spec.claim_namespace,
-              .fs_type = spec.fs_type,
-              .size = spec.size,
-              .backend = spec.backend} {}
+      record_{.spec = spec, .volume_group = group_} {}
 
 Result<std::string> LvMaker::run() {
   auto device = run_steps();
@@ -96,13 +90,12 @@ Status LvMaker::load_record() {
   if (!loaded) return loaded.error();
   if (!*loaded) return {};
   const Record& record = **loaded;
-  // The record is the node's own word on whose volume this is; options are a pod author's.
-  if (record.cluster_id != spec_.cluster_id || record.claim_namespace != spec_.claim_namespace)
+  if (!is_of(record.spec, spec_))
     return Error(ErrorCode::kDenied, "the volume on this node belongs to another claim");
-  if (record.size != spec_.size) return other_size(spec_, record.size);
+  if (record.spec.size != spec_.size) return other_size(spec_, record.spec.size);
   if (record.state == RecordState::kPromised) {
     now_.record = record.state;
-    record_.access = record.access;
+    record_.claim_uid = record.claim_uid;
     return {};
   }
   if (record.volume_group != group_)
@@ -205,7 +198,7 @@ void LvMaker::adopt(LogicalVolume volume) {
     now_.tagged_ready = volume.ownership->ready;
     now_.tagged_wiping = volume.ownership->wiping;
     now_.same_attempt = volume.ownership->attempt == record_.attempt;
-    record_.fs_type = volume.ownership->fs_type;
+    record_.spec.fs_type = volume.ownership->fs_type;
     if (!confirmed) record_.device_uuid = volume.device_uuid;
   }
   found_ = std::move(volume);
@@ -362,7 +355,7 @@ void LvMaker::undo() {
     if (now_.lv == LvState::kOurs && !made_here) return {};  // its record was written by confirm()
     if (made_here)
       if (auto removed = remove_found(); !removed) return removed;
-    return parts_.records.save(promised_record(spec_, record_.access));
+    return parts_.records.save(promised_record(spec_, record_.claim_uid));
   }();
   if (!undone)
     parts_.log.warning("what a failed call made could not be removed; the next call will",

@@ -30,7 +30,7 @@ Error lv_refusal(Step step, const VolumeSpec& spec, const std::string& group) {
                  spec.name.is_of_pool() ? "pool" : "claim",
                  "; rename or remove it if nobody needs it"));
     case Step::kRefuseUnknown:
-      return spec.name.is_of_pool() ? unrecorded_pool(lv) : unpromised(spec);
+      return spec.name.is_of_pool() ? unrecorded_pool(lv) : unpromised(spec.name);
     case Step::kRefuseGone:
       return Error(ErrorCode::kCorrupt,
                    concat("logical volume ", lv, " held data and is gone; is a disk missing?"));

@@ -83,16 +83,14 @@ Result<Record> LvRemover::announce(const VolumeSpec& spec, const LogicalVolume& 
   if (*known && (*known)->state == RecordState::kWiping &&
       (*known)->device_uuid == volume.device_uuid && volume.ownership->wiping)
     return std::move(**known);
-  Record record{.name = spec.name,
+  Record record{.spec = spec,
                 .state = RecordState::kWiping,
                 .attempt = volume.ownership->attempt,
                 .device_uuid = volume.device_uuid,
-                .volume_group = volume.group,
-                .cluster_id = spec.cluster_id,
-                .claim_namespace = spec.claim_namespace,
-                .fs_type = volume.ownership->fs_type,
-                .size = volume.ownership->size,
-                .backend = spec.backend};
+                .volume_group = volume.group};
+  record.spec.fs_type = volume.ownership->fs_type;
+  record.spec.size = volume.ownership->size;
+  if (*known) record.claim_uid = (*known)->claim_uid;
   if (auto saved = parts_.records.save(record); !saved) return saved.error();
   if (auto tagged =
           RollbackGuard(parts_).change(volume.group, [&] { return parts_.lvm.tag_wiping(volume); });

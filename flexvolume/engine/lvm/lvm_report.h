@@ -91,8 +91,8 @@ struct RetainedVolume {
   std::string cluster_id;
 };
 
-// Which claim's access mode the volume's record says; the empty uid: none's, see PromisedAccess.
-struct RecordedAccess {
+// Which claim the volume is for by its record; the empty uid: see Record::claim_uid.
+struct RecordedClaim {
   std::string cluster_id;
   std::string claim_uid;
 };
@@ -113,7 +113,7 @@ struct Inventory {
   std::vector<Holding> holdings{};
   std::vector<PromisedVolume> promised{};
   std::vector<RetainedVolume> retained{};
-  std::map<std::string, RecordedAccess> access{};  // by volume
+  std::map<std::string, RecordedClaim> claims{};  // by volume
   // Quota folders at their place, neither half made nor being removed.
   std::vector<OwnedFolder> folders{};
   std::vector<LogicalVolume> shared{};  // of pools' shared file systems

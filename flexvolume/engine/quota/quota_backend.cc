@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "flexvolume/base/first_failure.h"
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/quota/shared_volume.h"
+#include "flexvolume/engine/volume/volume_lock.h"
 
 namespace flexlocal::engine {
 namespace {
@@ -101,15 +103,14 @@ Result<std::optional<QuotaPool>> QuotaBackend::open(const std::string& pool_name
 Result<std::optional<Record>> QuotaBackend::load_record(const VolumeSpec& spec) const {
   auto record = parts_.records.load(spec.name);
   if (!record || !*record) return record;
-  if ((*record)->backend != Backend::kQuota || (*record)->cluster_id != spec.cluster_id ||
-      (*record)->claim_namespace != spec.claim_namespace)
+  if ((*record)->spec.backend != Backend::kQuota || !is_of((*record)->spec, spec))
     return Error(ErrorCode::kDenied, "the volume on this node belongs to another claim");
   return record;
 }
 
 Record QuotaBackend::record_of(const VolumeSpec& spec, std::uint32_t project_id, RecordState state,
                                const std::optional<Record>& before) {
-  Record record = promised_record(spec, before ? before->access : PromisedAccess());
+  Record record = promised_record(spec, before ? before->claim_uid : std::string());
   record.state = state;
   record.project_id = project_id;
   return record;
@@ -136,13 +137,12 @@ Result<MountSource> QuotaBackend::make(const VolumeSpec& spec, const Pool& pool,
     if (!saved) return saved.error();
   }
   const SharedFileSystem& shared = (*opened)->shared();
-  return MountSource{
-      .device = shared.mount().source,
-      .fs_type = {},
-      .data = {},
-      .folder = shared.host_path(Area::kVolumes, spec.name.text()),
-      .root = SharedFileSystem::path_in(Area::kVolumes, spec.name.text()),
-      .for_one_pod = *record && (*record)->access.mode == AccessMode::kReadWriteOncePod};
+  return MountSource{.device = shared.mount().source,
+                     .fs_type = {},
+                     .data = {},
+                     .folder = shared.host_path(Area::kVolumes, spec.name.text()),
+                     .root = SharedFileSystem::path_in(Area::kVolumes, spec.name.text()),
+                     .for_one_pod = spec.access_mode == AccessMode::kReadWriteOncePod};
 }
 
 Result<QuotaFolder> QuotaBackend::find_or_make(QuotaPool& pool, const VolumeSpec& spec,
@@ -155,7 +155,7 @@ Result<QuotaFolder> QuotaBackend::find_or_make(QuotaPool& pool, const VolumeSpec
   const auto buried = QuotaRemoval(tuning_, pool, spec).is_buried();
   if (!buried) return buried.error();
   if (*buried) return being_removed(spec);
-  if (!record) return unpromised(spec);
+  if (!record) return unpromised(spec.name);
   if (record->state != RecordState::kPromised)
     return Error(
         ErrorCode::kCorrupt,
@@ -231,10 +231,10 @@ Status QuotaBackend::set_retained(const VolumeSpec& spec, const Pool& pool, Reta
   if (wanted)
     if (auto kept = keep_folder(spec, pool, true); !kept) return kept;
   auto record = load_record(spec);
-  if (record && (!*record || (*record)->state == RecordState::kPromised))
-    record = restore_record(spec, pool, *record);
+  const bool lost = record && (!*record || (*record)->state == RecordState::kPromised);
+  if (lost) record = restore_record(spec, pool, *record);
   if (!record) return record.error();
-  if (*record && (*record)->retained != wanted) {
+  if (*record && (lost || (*record)->retained != wanted)) {
     (*record)->retained = wanted;
     if (auto saved = parts_.records.save(**record); !saved) return saved;
   }
@@ -261,7 +261,37 @@ Result<std::optional<Record>> QuotaBackend::restore_record(const VolumeSpec& spe
   if (!folder) return folder.error();
   if (!*folder) return std::optional<Record>();
   if (auto checked = (*opened)->check(**folder, spec); !checked) return checked.error();
-  return std::optional(record_of(spec, (*folder)->mark->project_id, RecordState::kReady, before));
+  Record record = record_of(spec, (*folder)->mark->project_id, RecordState::kReady, before);
+  const auto project = folders_.project((*folder)->folder);
+  if (!project) return project.error();
+  record.retained = project->kept;
+  return std::optional(std::move(record));
+}
+
+Status QuotaBackend::restore_records(const Inventory& inventory, const NodeConfig& config) {
+  FirstFailure all;
+  for (const OwnedFolder& folder : inventory.folders) {
+    const auto pool = config.pools.find(folder.pool);
+    const auto spec = spec_by_tags(folder.owner, Backend::kQuota);
+    if (pool == config.pools.end() || !spec || spec->name.text() != folder.name) continue;
+    if (auto restored = restore_if_lost(*spec, pool->second); !restored)
+      all.note(restored.error().context(concat("settling quota folder ", folder.name)));
+  }
+  return all.status();
+}
+
+Status QuotaBackend::restore_if_lost(const VolumeSpec& spec, const Pool& pool) {
+  // A lock is only waited for where there is something to do.
+  if (const auto glance = parts_.records.load(spec.name); !glance || *glance)
+    return glance ? Status() : glance.error();
+  const auto lock = lock_volume(parts_.locks, spec.name);
+  if (!lock) return lock.error();
+  const auto now = parts_.records.load(spec.name);
+  if (!now || *now) return now ? Status() : now.error();
+  // The inventory may be older than a removal: a record of what is gone would stay for ever.
+  const auto record = restore_record(spec, pool, {});
+  if (!record || !*record) return record ? Status() : record.error();
+  return parts_.records.save(**record);
 }
 
 // "Not found" on another file system than the volume is on is no proof.

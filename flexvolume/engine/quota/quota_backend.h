@@ -40,6 +40,8 @@ class QuotaBackend final : public VolumeBackend {
 
   // See SharedVolume::settle. What cannot be done is logged.
   void settle_pools(const Inventory& inventory, const NodeConfig& config);
+  // See Engine::settle.
+  Status restore_records(const Inventory& inventory, const NodeConfig& config);
 
  private:
   Status keep_folder(const VolumeSpec& spec, const Pool& pool, bool kept);
@@ -52,6 +54,7 @@ class QuotaBackend final : public VolumeBackend {
                                             Absent absent);
   Result<std::optional<Record>> restore_record(const VolumeSpec& spec, const Pool& pool,
                                                const std::optional<Record>& before);
+  Status restore_if_lost(const VolumeSpec& spec, const Pool& pool);
   Result<std::optional<Record>> load_record(const VolumeSpec& spec) const;
   // `before`: the record in whose place it comes.
   static Record record_of(const VolumeSpec& spec, std::uint32_t project_id, RecordState state,

@@ -81,7 +81,7 @@ Result<std::optional<VolumeSpec>> SharedVolume::find_spec(bool make) {
   // A promise is only of what node.conf said then.
   if (!*record || (*record)->state == RecordState::kPromised) return find_unrecorded(make);
   if (!make && (*record)->state < RecordState::kReady) return std::optional<VolumeSpec>();
-  return std::optional(shared_spec(pool_name_, (*record)->size));
+  return std::optional(shared_spec(pool_name_, (*record)->spec.size));
 }
 
 // On a host that lost its records the tags say what there is. What they do not know is made by this
@@ -170,7 +170,7 @@ Status SharedVolume::settle(const LogicalVolume& volume, Bytes promised) {
   if (!*record || (*record)->state != RecordState::kReady) return {};
   if (!small && !(*record)->grow_file_system) return {};
   const Status room = small ? check_room(volume, promised) : Status();
-  const VolumeSpec spec = shared_spec(pool_name_, (*record)->size);
+  const VolumeSpec spec = shared_spec(pool_name_, (*record)->spec.size);
   const Bytes size = room ? std::max(pool_.quota_size, volume.size) : volume.size;
   auto grown = LvGrower(lv_parts(), spec, pool_).run(size);
   return grown ? room : grown;

@@ -13,8 +13,8 @@ namespace flexlocal::engine {
 inline constexpr std::string_view kCounterFolder = "/var/lib/flexlocal/counters";
 // Mounts that succeeded although the limits of their class could not be set.
 inline constexpr std::string_view kIoLimitsNotApplied = "io-limits-not-applied";
-// Calls that were refused for want of a grant that fits them.
-inline constexpr std::string_view kGrantsRefused = "grants-refused";
+// Calls that the record of the volume does not allow.
+inline constexpr std::string_view kMountsRefused = "mounts-refused";
 
 class DurableCounter {
  public:

@@ -24,40 +24,31 @@ enum class RecordState {
 };
 std::string_view to_string(RecordState state);
 
-// The access mode as it was promised to one claim. Whatever is written into the PersistentVolume's
-// list of modes later does not change it; another claim that the PersistentVolume is bound to is
-// promised its own.
-struct PromisedAccess {
-  AccessMode mode = AccessMode::kReadWriteOnce;
-  std::string claim_uid{};  // empty: nobody has recorded a mode yet, as before there were any
-
-  bool operator==(const PromisedAccess&) const = default;
-};
-
 struct Record {
-  VolumeName name;
+  // As it was ordered. A mount goes by it alone.
+  VolumeSpec spec;
   RecordState state = RecordState::kIntent;
   std::string attempt{};      // random, one for every lvcreate
   std::string device_uuid{};  // device-mapper's uuid of the LV; empty in kIntent
   std::string volume_group{};
-  std::string cluster_id{};
-  std::string claim_namespace{};
-  FsType fs_type = FsType::kXfs;
-  Bytes size{};  // as the provisioner decided it
-  Backend backend = Backend::kLvm;
   std::uint32_t project_id = 0;   // of a quota folder; never 0 then
   bool grow_file_system = false;  // the device has grown and the file system has not yet
   Bytes wiped{};                  // kWiping: how much of the device is zero by now
   bool retained = false;          // see Retained; an LV's tags say it, too
-  PromisedAccess access{};
+  // Of the claim that may mount it, and for which the spec's access mode is. Empty: the record was
+  // made anew from tags, which do not say all of the spec, and nobody mounts it until somebody who
+  // knows has said the rest.
+  std::string claim_uid{};
 };
 
 // The promise of a volume. Without one, or a later record, nothing makes a volume: what is neither
 // promised nor there was lost with its host, or removed, and must not come back empty.
-// `access`: not the spec's, which only the daemon knows.
-Record promised_record(const VolumeSpec& spec, const PromisedAccess& access);
+// `claim_uid`: as in the record.
+Record promised_record(const VolumeSpec& spec, const std::string& claim_uid);
+// The record of a complete volume that is on the disks and has no record: by its tags.
+Record found_record(const VolumeSpec& spec);
 // The refusal to make it: kNotFound.
-Error unpromised(const VolumeSpec& spec);
+Error unpromised(const VolumeName& name);
 
 std::string to_json(const Record& record);
 // kCorrupt when it is not a whole record of a version that is known.

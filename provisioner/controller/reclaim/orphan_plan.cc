@@ -23,22 +23,15 @@ std::optional<engine::VolumeSpec> spec_of_owner(const engine::Ownership& owner,
                                                 const std::string& cluster_id,
                                                 engine::Backend backend) {
   if (owner.cluster_id != cluster_id) return std::nullopt;
-  auto name = engine::VolumeName::of_claim(owner.claim_uid);
-  if (!name || name->text() != called) return std::nullopt;
-  return engine::VolumeSpec{.name = std::move(*name),
-                            .cluster_id = owner.cluster_id,
-                            .claim_namespace = owner.claim_namespace,
-                            .pool = owner.pool,
-                            .backend = backend,
-                            .fs_type = owner.fs_type,
-                            .size = owner.size,
-                            .on_delete = owner.on_delete};
+  auto spec = engine::spec_by_tags(owner, backend);
+  if (!spec || spec->name.text() != called) return std::nullopt;
+  return std::move(*spec);
 }
 
 // Beside the folder's own flag its record says it: without one nobody knows.
 bool may_be_retained(const engine::Inventory& inventory, const engine::OwnedFolder& folder) {
-  const auto recorded = inventory.access.find(folder.name);
-  if (recorded == inventory.access.end() || recorded->second.cluster_id != folder.owner.cluster_id)
+  const auto recorded = inventory.claims.find(folder.name);
+  if (recorded == inventory.claims.end() || recorded->second.cluster_id != folder.owner.cluster_id)
     return true;
   return inventory.is_retained(folder.name);
 }

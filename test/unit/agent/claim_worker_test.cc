@@ -1,6 +1,5 @@
 #include "provisioner/agent/claim_worker.h"
 
-#include "flexvolume/base/fd.h"
 #include "test/unit/agent/node_lab.h"
 
 namespace flexlocal::provisioner::test {
@@ -27,15 +26,12 @@ struct Fixture : NodeLab {
     REQUIRE(room.ok());
     return room->free;
   }
-  // The spec that was written, and its grant.
-  std::pair<engine::VolumeSpec, std::string> provisioned() const {
-    const auto document = JsonDocument::parse(body_of(kube::Method::kPost, kVolumes));
-    REQUIRE(document.ok());
-    const auto volume = decode_volume(document->root());
-    REQUIRE(volume.has_value());
-    const auto spec = spec_of(*volume);
+  Volume written() const { return decoded_volume(body_of(kube::Method::kPost, kVolumes)); }
+  // The spec that was written.
+  engine::VolumeSpec provisioned() const {
+    const auto spec = spec_of(written());
     REQUIRE(spec.ok());
-    return {*spec, volume->options.at(std::string(engine::kGrantKey))};
+    return *spec;
   }
   ErrorCode failure() {
     const Status worked = work();
@@ -49,9 +45,10 @@ struct Fixture : NodeLab {
 TEST_CASE_FIXTURE(Fixture, "a claim gets its volume with one write, and an event says so") {
   CHECK(work().ok());
   CHECK(journal == Calls{kCreate});
-  const auto [spec, grant] = provisioned();
-  CHECK(spec.cluster_id == kCluster);
-  CHECK(spec.size == kGiB);
+  engine::VolumeSpec ordered = sample_spec();
+  ordered.copy = "1111111122223333";  // of the claim's uid
+  CHECK(provisioned() == ordered);
+  CHECK(storage.last_promise == ordered);
   CHECK(events_written().find("ProvisioningSucceeded") != std::string::npos);
 }
 
@@ -70,7 +67,8 @@ TEST_CASE_FIXTURE(Fixture, "the access mode is promised with the volume") {
   claim.access_modes = {"ReadWriteOncePod"};
   know_claim(claim);
   CHECK(work().ok());
-  CHECK(storage.promised_mode == engine::AccessMode::kReadWriteOncePod);
+  REQUIRE(storage.last_promise.has_value());
+  CHECK(storage.last_promise->access_mode == engine::AccessMode::kReadWriteOncePod);
   const auto body = JsonDocument::parse(body_of(kube::Method::kPost, kVolumes));
   REQUIRE(body.ok());
   CHECK(body->root()["spec"]["accessModes"].dump() == R"(["ReadWriteOncePod"])");
@@ -98,9 +96,9 @@ TEST_CASE_FIXTURE(Unmarked, "what cannot be done before the mark is said when it
     storage.free() = kMiB;
     quiet_then("no room on node");
   }
-  SUBCASE("a grant") {
-    REQUIRE(remove_file(grant_files.secret).ok());
-    quiet_then("grant");
+  SUBCASE("the node's uid") {
+    parts.node.uid.clear();
+    quiet_then("its Node had no uid");
   }
 }
 
@@ -223,8 +221,8 @@ TEST_CASE_FIXTURE(Fixture, "two claims at once never both get the last room") {
   know_claim(second);
   SlowHttp slow(http);
   kube::ApiClient slow_api(slow, clock, kube::ApiOptions{.limit = {}});
-  NodeParts slow_parts{slow_api, events, claims, volumes,    classes,  storage,     ledger,
-                       grants,   manual, log,    parts.node, kCluster, parts.budget};
+  NodeParts slow_parts{slow_api, events, claims, volumes,    classes,  storage,
+                       ledger,   manual, log,    parts.node, kCluster, parts.budget};
   ClaimWorker both(slow_parts);
   const std::string other_key = second.key();
   std::optional<Status> one, two;
@@ -246,7 +244,7 @@ struct SlowStorage final : Storage {
 
   explicit SlowStorage(FakeStorage& real) : inner(real) {}
   Task<Status> promise(const engine::VolumeSpec& spec) override { return inner.promise(spec); }
-  Task<Status> record_access(const engine::VolumeSpec&, const std::string&) override {
+  Task<Status> record_claim(const engine::VolumeSpec&, const std::string&) override {
     co_return Status();
   }
   Task<Status> withdraw(const engine::PromisedVolume& promised) override {
@@ -279,8 +277,8 @@ TEST_CASE_FIXTURE(Fixture,
   for (const Claim& changed : {resized, elsewhere, again}) {
     SlowStorage slow(storage);
     Ledger slow_ledger(slow, config, volumes, manual, kNode);
-    NodeParts slow_parts{api,    events, claims, volumes,    classes,  slow,        slow_ledger,
-                         grants, manual, log,    parts.node, kCluster, parts.budget};
+    NodeParts slow_parts{api,         events, claims, volumes,    classes,  slow,
+                         slow_ledger, manual, log,    parts.node, kCluster, parts.budget};
     ClaimWorker slow_worker(slow_parts);
     know_claim(sample_claim());
     std::optional<Status> worked;
@@ -328,40 +326,64 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(free_for_others() == kGiB);
 }
 
-TEST_CASE_FIXTURE(Fixture, "what the class says is in the volume, and the grant is for all of it") {
+TEST_CASE_FIXTURE(Fixture, "what the class says is promised, and the volume's order is all of it") {
   put(classes, with(class_text(), "{",
                     R"({"mountOptions":["noatime","noexec"],"parameters":)"
-                    R"({"fsType":"ext4","onDelete":"zero","readIOPS":"100",)"
+                    R"({"fsType":"ext4","onDelete":"zero","readIOPS":"100","diskPerRam":"2",)"
                     R"("writeBandwidth":"1Mi","ioLimits":"required"},)"));
   CHECK(work().ok());
-  const auto [spec, grant] = provisioned();
+  const engine::VolumeSpec spec = provisioned();
   CHECK(spec.fs_type == engine::FsType::kExt4);
   CHECK(spec.on_delete == engine::OnDelete::kZero);
   CHECK(spec.limits == engine::IoLimits{100, 0, Bytes(0), kMiB, true});
   CHECK(spec.mount_options == std::vector<std::string>{"noatime", "noexec"});
-  CHECK(sample_keys().verify(spec, grant).ok());
-  engine::VolumeSpec other = spec;
-  other.limits.required = false;
-  CHECK_FALSE(sample_keys().verify(other, grant).ok());
+  CHECK(storage.last_promise == spec);
+  const auto order = parse_order_text(written().order);
+  REQUIRE(order.ok());
+  CHECK(order->node == kNode);
+  CHECK(order->node_uid == kUidOfNode);
+  CHECK(order->disk_per_ram == Ratio::of_millionths(2 * Ratio::kOne));
+  CHECK(order->term == 0);
 }
 
-TEST_CASE_FIXTURE(Fixture, "without a grant key nothing is written or handed back") {
-  REQUIRE(remove_file(grant_files.secret).ok());
-  CHECK(failure() == ErrorCode::kNotFound);
-  CHECK(journal.empty());
-  have_secret(kGrantLine);
+TEST_CASE_FIXTURE(Fixture, "a class that names no policy has its volumes deleted") {
+  put(classes, with(class_text(), R"("reclaimPolicy":"Delete",)", ""));
   CHECK(work().ok());
-  CHECK(journal == Calls{kCreate});
-  const std::string told = events_written();
-  CHECK(told.find("no grant key: create the Secret flexlocal-grant: kubectl") != std::string::npos);
-  CHECK(told.find("ProvisioningSucceeded") != std::string::npos);
+  CHECK(written().reclaim_policy == "Delete");
 }
 
-TEST_CASE_FIXTURE(Fixture, "without a grant key a claim that finds no room stays here, too") {
-  REQUIRE(remove_file(grant_files.secret).ok());
-  storage.free() = kMiB;
-  CHECK(failure() == ErrorCode::kNotFound);
+TEST_CASE_FIXTURE(Fixture, "a claim that is tried again gets the same copy") {
+  answers[kCreate] = {{503, refused("ServiceUnavailable")}};
+  CHECK(failure() == ErrorCode::kUnavailable);
+  const auto first = storage.last_promise;
+  REQUIRE(first.has_value());
+  storage.last_promise.reset();
+  CHECK(failure() == ErrorCode::kUnavailable);
+  CHECK(storage.last_promise == first);
+}
+
+TEST_CASE_FIXTURE(Fixture, "what could not be read back is neither promised nor made, in words") {
+  std::string words;
+  SUBCASE("without the Node's uid") {
+    parts.node.uid.clear();
+    words = "no volume is made on node node-a: its Node had no uid when this daemon read it";
+  }
+  SUBCASE("without the Node's hostname") {
+    parts.node.hostname.clear();
+    words = "its Node had no label kubernetes.io/hostname when";
+  }
+  SUBCASE("with more mount options than an order has") {
+    const std::string option = R"("noatime",)";
+    std::string many;
+    for (int i = 0; i < 16; ++i) many += option;
+    put(classes, with(class_text(), "{", concat(R"({"mountOptions":[)", many, R"("noexec"],)")));
+    words = "its order could not be read again: spec.mountOptions";
+  }
+  CHECK(failure() == ErrorCode::kInvalid);
   CHECK(journal.empty());
+  CHECK_FALSE(storage.last_promise.has_value());
+  CHECK(free_for_others() == kGiB + kGiB);
+  CHECK(events_written().find(words) != std::string::npos);
 }
 
 TEST_CASE_FIXTURE(Fixture,

@@ -64,7 +64,7 @@ VolumeCopy sample_copy() {
   order.volume.cluster_id = kSelf.cluster_id;
   order.node_uid = kSelf.node_uid;
   order.claim_uid = "claim";
-  order.copy = kThis;
+  order.volume.copy = kThis;
   order.node = kNode;
   return VolumeCopy{.name = "copy",
                     .uid = kObject,

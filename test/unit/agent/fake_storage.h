@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "flexvolume/base/text.h"
 #include "provisioner/agent/storage.h"
 #include "provisioner/kube/condition.h"
+#include "test/unit/objects/samples.h"
 
 namespace flexlocal::provisioner::test {
 
@@ -23,16 +25,17 @@ class FakeStorage final : public Storage {
       {}, {}, {{"group:vg", kGiB + kGiB, kGiB + kGiB, Bytes(4 * kMiB.count()), {}}}, {}};
   std::deque<engine::Removal> slices;  // what the next removals come to, before one that is done
   std::set<std::string> promised;      // and not withdrawn
-  engine::AccessMode promised_mode{};  // of the last promise
+  std::optional<engine::VolumeSpec> last_promise;
   Status promise_status;
   Status inventory_status;
   Status grow_status;
   Status after_growth;  // what a growth says that has been carried out
   Status remove_status;
   Status retain_status;
-  Status access_status;
+  Status claim_status;
   Status settle_status;
   bool completes_growths = false;
+  std::string adopted;  // a volume that a settlement makes the record of, without its claim
   Status limits_status;
   Status resume_status;
   int looks = 0;
@@ -57,16 +60,15 @@ class FakeStorage final : public Storage {
     co_return seen;
   }
   Task<Status> promise(const engine::VolumeSpec& spec) override {
-    promised_mode = spec.access_mode;
+    last_promise = spec;
     if (promise_status) promised.insert(spec.name.text());
     co_return promise_status;
   }
-  Task<Status> record_access(const engine::VolumeSpec& spec,
-                             const std::string& claim_uid) override {
+  Task<Status> record_claim(const engine::VolumeSpec& spec, const std::string& claim_uid) override {
     journal_.push_back(concat("record ", to_string(spec.access_mode), " of ", spec.name.text(),
                               " for ", claim_uid));
-    if (access_status) present.access[spec.name.text()].claim_uid = claim_uid;
-    co_return access_status;
+    if (claim_status) present.claims[spec.name.text()].claim_uid = claim_uid;
+    co_return claim_status;
   }
   Task<Status> withdraw(const engine::PromisedVolume& volume) override {
     promised.erase(volume.name.text());
@@ -108,6 +110,8 @@ class FakeStorage final : public Storage {
   Task<Status> settle(const engine::Inventory&) override {
     journal_.push_back("settle");
     if (completes_growths) present.behind.clear();
+    if (!adopted.empty())
+      present.claims.emplace(std::exchange(adopted, {}), engine::RecordedClaim{kCluster, ""});
     co_return settle_status;
   }
   Task<Status> resume_suspended() override {

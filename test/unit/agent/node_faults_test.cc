@@ -1,6 +1,5 @@
 // The whole node role on a server that tells everything badly, by real sockets: in the end every
 // claim has its one volume, and no volume is left over.
-#include "flexvolume/base/fd.h"
 #include "flexvolume/base/text.h"
 #include "provisioner/agent/node_role.h"
 #include "provisioner/kube/curl_http.h"
@@ -8,7 +7,6 @@
 #include "test/unit/kube/lab.h"
 #include "test/unit/kube/scripted_server.h"
 #include "test/unit/objects/small_cluster.h"
-#include "test/unit/temporary_folder.h"
 
 namespace flexlocal::provisioner::test {
 namespace {
@@ -22,8 +20,6 @@ struct Fixture : kube::test::Lab {
   std::vector<std::string> journal;
   FakeStorage storage{journal};
   engine::NodeConfig config;
-  TemporaryFolder folder;
-  const GrantFiles grants{folder.path("secret"), folder.path("host")};
   std::unique_ptr<SmallCluster> cluster;
   std::unique_ptr<kube::test::ScriptedServer> server;
   std::unique_ptr<kube::CurlHttp> http;
@@ -38,7 +34,6 @@ struct Fixture : kube::test::Lab {
                                Bytes(64 * kGiB.count()),
                                Bytes(4 * kMiB.count()),
                                {}}};
-    REQUIRE(write_file_atomically(grants.secret, kGrantLine, 0400).ok());
   }
   ~Fixture() {
     if (role && !ended) role->stop();
@@ -61,10 +56,8 @@ struct Fixture : kube::test::Lab {
     NodeRoleOptions options;
     options.retry = {milliseconds(1), milliseconds(20)};
     options.reflect.backoff = {milliseconds(1), milliseconds(20)};
-    options.grants = grants;
-    role = std::make_unique<NodeRole>(
-        io, *api, storage, config, clock, log,
-        Membership{{kNode, "host-a", "uid-of-node"}, kCluster, kMuchMemory}, options);
+    role = std::make_unique<NodeRole>(io, *api, storage, config, clock, log,
+                                      Membership{kNodeIdentity, kCluster, kMuchMemory}, options);
     tasks.spawn(run(*role, ended));
   }
 

@@ -1,17 +1,10 @@
 #include "test/unit/agent/node_lab.h"
 
-#include "flexvolume/base/fd.h"
-
 namespace flexlocal::provisioner::test {
 
 NodeLab::NodeLab() {
   config.pools["default"].volume_group = "vg";
-  have_secret(kGrantLine);
   http.answer = [this](const kube::HttpRequest& request) { return answer(request); };
-}
-
-void NodeLab::have_secret(const std::string& lines) {
-  REQUIRE(write_file_atomically(grant_files.secret, lines, 0400).ok());
 }
 
 Result<kube::HttpResponse> NodeLab::answer(const kube::HttpRequest& request) {

@@ -12,7 +12,6 @@
 #include "test/unit/kube/fake_http.h"
 #include "test/unit/kube/lab.h"
 #include "test/unit/objects/samples.h"
-#include "test/unit/temporary_folder.h"
 
 namespace flexlocal::provisioner::test {
 
@@ -35,11 +34,8 @@ struct NodeLab : kube::test::Lab {
   kube::Informer<Volume> volumes{api, log, {"volumes", "/v", "", ""}, decode_volume};
   kube::Informer<StorageClass> classes{api, log, {"classes", "/s", "", ""}, decode_storage_class};
   Ledger ledger{storage, config, volumes, manual, kNode};
-  TemporaryFolder folder;
-  const GrantFiles grant_files{folder.path("secret"), folder.path("host")};
-  GrantSigner grants{grant_files, volumes, log};
-  NodeParts parts{api,    events, claims, volumes,           classes,  storage,      ledger,
-                  grants, manual, log,    {kNode, "host-a"}, kCluster, {kMuchMemory}};
+  NodeParts parts{api,    events, claims, volumes,       classes,  storage,
+                  ledger, manual, log,    kNodeIdentity, kCluster, {kMuchMemory}};
 
   // The next answers to each "METHOD path", the last of them for ever; 200 and "{}" otherwise.
   struct Answer {
@@ -51,8 +47,6 @@ struct NodeLab : kube::test::Lab {
 
   NodeLab();
 
-  // What kubelet makes of the Secret; the lab begins with kGrantLine.
-  void have_secret(const std::string& lines);
   static std::string refused(std::string_view reason);
   void know_volume(const std::string& text) { put(volumes, text); }
   void know_claim(const Claim& claim) { put(claims, claim_text(claim)); }

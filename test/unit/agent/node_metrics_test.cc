@@ -5,6 +5,7 @@
 #include "provisioner/daemon/process_metrics.h"
 #include "provisioner/work/priority.h"
 #include "test/unit/agent/node_lab.h"
+#include "test/unit/temporary_folder.h"
 
 namespace flexlocal::provisioner::test {
 namespace {
@@ -102,9 +103,9 @@ TEST_CASE_FIXTURE(Fixture, "what the plugin counted is shown, and what is damage
   REQUIRE(counter.add_one().ok());
   CHECK(shows("flexlocal_mounts_without_io_limits_total 2"));
   const engine::DurableCounter refused(counts.path("counters"), counts.path("locks"),
-                                       engine::kGrantsRefused);
+                                       engine::kMountsRefused);
   REQUIRE(refused.note_one().ok());
-  CHECK(shows("flexlocal_grants_refused_total 1"));
+  CHECK(shows("flexlocal_mounts_refused_total 1"));
   const std::string file = concat(counts.path("counters"), '/', engine::kIoLimitsNotApplied);
   REQUIRE(write_file_atomically(file, "many\n", 0644).ok());
   CHECK(metrics.text().find("flexlocal_mounts_without_io_limits_total") == std::string::npos);

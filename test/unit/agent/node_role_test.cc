@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "flexvolume/base/fd.h"
 #include "test/unit/agent/node_lab.h"
 #include "test/unit/kube/byte_sink.h"
 
@@ -73,23 +72,16 @@ struct Fixture : kube::test::Lab {
   QuietServer server{journal};
   kube::ApiClient api{server, clock, kube::ApiOptions{.limit = {}}};
   engine::NodeConfig config;
-  TemporaryFolder folder;
-  const GrantFiles grants{folder.path("secret"), folder.path("host")};
   std::unique_ptr<NodeRole> role;
   bool ended = false;
   kube::BackoffOptions retry{std::chrono::milliseconds(1), std::chrono::milliseconds(5)};
   std::chrono::seconds tidy_interval{60};
   ImmediateBinding immediate = ImmediateBinding::kOff;
 
-  Fixture() {
-    config.pools["default"].volume_group = "vg";
-    have_secret();
-  }
+  Fixture() { config.pools["default"].volume_group = "vg"; }
   ~Fixture() {
     stop();  // before the role goes: its tasks refer to it
   }
-
-  void have_secret() { REQUIRE(write_file_atomically(grants.secret, kGrantLine, 0400).ok()); }
 
   static kube::Task<void> run(NodeRole& role, bool& ended) {
     co_await role.run();
@@ -101,14 +93,12 @@ struct Fixture : kube::test::Lab {
     options.tidy_interval = tidy_interval;
     options.limits_interval = std::chrono::milliseconds(1);
     options.resume_interval = std::chrono::milliseconds(1);
-    options.grants = grants;
     options.immediate = immediate;
     options.capacity.namespace_name = "ns";
     options.orphan_grace = std::chrono::seconds(0);
     options.orphan_policy = OrphanPolicy::kDelete;
-    role =
-        std::make_unique<NodeRole>(io, api, storage, config, clock, log,
-                                   Membership{{kNode, "host-a"}, kCluster, kMuchMemory}, options);
+    role = std::make_unique<NodeRole>(io, api, storage, config, clock, log,
+                                      Membership{kNodeIdentity, kCluster, kMuchMemory}, options);
     tasks.spawn(run(*role, ended));
   }
   bool stop() {
@@ -191,6 +181,39 @@ TEST_CASE_FIXTURE(Fixture, "a growth that the daemon's look completes is told at
   storage.completes_growths = true;
   start();
   CHECK(run_until([&] { return did("PATCH " + kClaimPath + "/status"); }));
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a record that the daemon's look makes anew gets its claim at once") {
+  const std::string name = "pvc-" + kUid;
+  server.claims = {claim_text(bound_claim("1Gi"))};
+  server.volumes = {volume_text(sample_spec(), "Bound")};
+  SUBCASE("of a logical volume") {
+    engine::LogicalVolume found;
+    found.name = name;
+    found.ownership.emplace();
+    found.ownership->ready = true;
+    storage.present.volumes = {found};
+  }
+  SUBCASE("of a quota folder") { storage.present.folders = {{name, "default", {}, kGiB}}; }
+  storage.adopted = name;
+  start();
+  CHECK(run_until([&] { return did("record ReadWriteOnce of " + name + " for " + kUid); }));
+  CHECK(storage.looks == 2);
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture, "where every volume has its record the disks are looked at once") {
+  engine::LogicalVolume found;
+  found.name = "pvc-" + kUid;
+  found.ownership.emplace();
+  found.ownership->ready = true;
+  storage.present.volumes = {found};
+  storage.present.claims = {{found.name, {kCluster, kUid}}};
+  start();
+  CHECK(run_until([&] { return role->has_synced() && did("settle"); }));
+  settle();
+  CHECK(storage.looks == 1);
   CHECK(stop());
 }
 
@@ -284,6 +307,7 @@ TEST_CASE_FIXTURE(Fixture, "a volume that nobody stands for is removed while oth
   orphan.group = "vg";
   orphan.name = "pvc-" + kOtherUid;
   orphan.ownership.emplace();
+  orphan.ownership->copy = kCopy;
   orphan.ownership->cluster_id = kCluster;
   orphan.ownership->claim_uid = kOtherUid;
   orphan.ownership->claim_namespace = "shop";
@@ -302,43 +326,6 @@ TEST_CASE_FIXTURE(Fixture, "a volume that nobody stands for is removed while oth
 
 TEST_CASE_FIXTURE(Fixture, "told to stop before it has begun, it ends all the same") {
   start();
-  CHECK(stop());
-}
-
-TEST_CASE_FIXTURE(Fixture, "the host has the grant key before anything is provisioned") {
-  start();
-  CHECK(run_until([&] { return log.has("grant key copied to the host"); }));
-  CHECK(*read_file(grants.host) == kGrantLine);
-  CHECK_FALSE(did("POST " + kVolumes));
-  CHECK(stop());
-}
-
-TEST_CASE_FIXTURE(Fixture,
-                  "without a grant key it runs, reclaims, and provisions once there is one") {
-  REQUIRE(remove_file(grants.secret).ok());
-  server.claims = {claim_text(sample_claim())};
-  server.volumes = {volume_text(sample_spec(kOtherUid), "Released")};
-  start();
-  REQUIRE(run_until([&] { return log.has("nothing is provisioned"); }));
-  REQUIRE(run_until([&] { return did("remove pvc-" + kOtherUid); }));
-  CHECK_FALSE(did("POST " + kVolumes));
-  have_secret();
-  CHECK(run_until([&] { return did("POST " + kVolumes); }));
-  CHECK(std::count_if(log.lines.begin(), log.lines.end(), [](const std::string& line) {
-          return line.find("nothing is provisioned") != std::string::npos;
-        }) == 1);
-  CHECK(stop());
-}
-
-TEST_CASE_FIXTURE(Fixture, "claims do not wait for their back-off once there is a grant key") {
-  REQUIRE(remove_file(grants.secret).ok());
-  retry = {std::chrono::hours(1), std::chrono::hours(1)};
-  tidy_interval = std::chrono::seconds(0);
-  server.claims = {claim_text(sample_claim())};
-  start();
-  REQUIRE(run_until([&] { return log.has("will be tried again"); }));
-  have_secret();
-  CHECK(run_until([&] { return did("POST " + kVolumes); }));
   CHECK(stop());
 }
 

@@ -33,6 +33,7 @@ struct Fixture : NodeLab {
     volume.name = "pvc-" + kUid;
     volume.size = kGiB;
     volume.ownership.emplace();
+    volume.ownership->copy = kCopy;
     volume.ownership->cluster_id = kCluster;
     volume.ownership->claim_uid = kUid;
     volume.ownership->claim_namespace = "shop";
@@ -69,7 +70,7 @@ struct OfFolder : Fixture {
     storage.present.volumes.clear();
     storage.present.holdings.clear();
     storage.present.folders = {{"pvc-" + kUid, "default", owner, kGiB}};
-    storage.present.access["pvc-" + kUid] = {kCluster, kUid};
+    storage.present.claims["pvc-" + kUid] = {kCluster, kUid};
   }
 };
 
@@ -295,8 +296,8 @@ TEST_CASE_FIXTURE(Fixture,
                   "a node made anew tells the claims of volumes that it has not got, once") {
   parts.node.uid = "new-node";
   const auto made_on = [](const std::string& node_uid, const std::string& uid) {
-    return with(volume_text(sample_spec(uid), "Bound"), R"("annotations":{)",
-                concat(R"("annotations":{"flexlocal.io/node-uid":")", node_uid, R"(",)"));
+    const std::string key = R"("flexlocal.io/node-uid":")";
+    return with(volume_text(sample_spec(uid), "Bound"), key + kUidOfNode, key + node_uid);
   };
   know_volume(made_on("old-node", kUid));       // here: its disk has survived
   know_volume(made_on("old-node", kOtherUid));  // not here

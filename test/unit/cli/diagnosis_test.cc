@@ -91,13 +91,6 @@ const std::vector<Row>& node_rows() {
        "neither", "ext4"},
       {"LVM's locks", [](NodeFacts& f) { f.lvm_locks.there = false; }, "lvm.locks", Level::kWarning,
        "/run/lock/lvm is not there", "locking_dir"},
-      {"no key", [](NodeFacts& f) { f.grant_keys = Error(ErrorCode::kNotFound, "missing"); },
-       "grant.key", Level::kError, "missing", "Secret flexlocal-grant"},
-      {"a key for all to read",
-       [](NodeFacts& f) { f.grant_keys = Error(ErrorCode::kDenied, "others"); }, "grant.key",
-       Level::kError, "others", "chmod 0600 /etc/flexlocal/grant.key"},
-      {"a bad key", [](NodeFacts& f) { f.grant_keys = Error(ErrorCode::kInvalid, "digits"); },
-       "grant.key", Level::kError, "digits", "correct the Secret"},
       {"kubelet's folder", [](NodeFacts& f) { f.kubelet_dir.there = false; }, "kubelet-dir",
        Level::kError, "/var/lib/kubelet is not there", "kubelet-dir in node.conf"},
       {"plugin folder", [](NodeFacts& f) { f.plugin_dir.there = false; }, "plugin", Level::kError,
@@ -254,8 +247,7 @@ TEST_CASE("parts of the kernel that no pool needs are not asked for") {
 TEST_CASE("without node.conf the rest is diagnosed all the same") {
   NodeFacts facts = healthy_node();
   facts.config = Error(ErrorCode::kNotFound, "missing");
-  facts.grant_keys = Error(ErrorCode::kNotFound, "missing");
-  CHECK(count(diagnose(facts), Level::kError) == 2);
+  CHECK(count(diagnose(facts), Level::kError) == 1);
 }
 
 TEST_CASE("findings are printed aligned, advice below them, and nothing breaks a line") {

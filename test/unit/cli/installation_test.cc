@@ -52,8 +52,7 @@ struct Host {
   InstalledFiles files{
       .plugin_folder = fake.folder + "/exec",
       .pools = fake.folder + "/pools",
-      .folders = {fake.folder + "/state", fake.folder + "/run", fake.folder + "/pools"},
-      .grant_key = fake.folder + "/grant.key"};
+      .folders = {fake.folder + "/state", fake.folder + "/run", fake.folder + "/pools"}};
 
   Host() {
     std::ofstream(fake.folder + "/v1") << "one";
@@ -68,15 +67,13 @@ struct Host {
     return uninstall(files, fake, volumes);
   }
   bool is_whole() const {
-    return fs::exists(fake.folder + "/state/sub/record") && fs::exists(files.grant_key) &&
-           !fs::is_empty(files.plugin_folder);
+    return fs::exists(fake.folder + "/state/sub/record") && !fs::is_empty(files.plugin_folder);
   }
 };
 
 TEST_CASE_FIXTURE(Host, "uninstalling takes away all files, and nothing of kubelet's own folder") {
   REQUIRE(run().ok());
   for (const std::string& folder : files.folders) CHECK_FALSE(fs::exists(folder));
-  CHECK_FALSE(fs::exists(files.grant_key));
   CHECK(fs::is_empty(files.plugin_folder));
   CHECK(run().ok());
 }

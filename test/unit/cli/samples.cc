@@ -24,7 +24,6 @@ NodeFacts healthy_node() {
                                         Bytes(4 * kMiB.count()), 2, 0}},
       .volumes = std::vector<LogicalVolumeFact>{},
       .mounts = std::vector<engine::MountEntry>{},
-      .grant_keys = std::size_t(1),
       .kubelet_dir = {"/var/lib/kubelet", true},
       .plugin_dir = {"/exec", true},
       .installed_version = std::string("v1"),
@@ -34,15 +33,17 @@ NodeFacts healthy_node() {
 }
 
 engine::Record example_record() {
-  return engine::Record{.name = *engine::VolumeName::parse(kVolume),
+  return engine::Record{.spec = {.name = *engine::VolumeName::parse(kVolume),
+                                 .copy = "c0c1c2c3c4c5c6c7",
+                                 .cluster_id = std::string(kCluster),
+                                 .claim_namespace = "shop",
+                                 .pool = "default",
+                                 .size = kGiB},
                         .state = engine::RecordState::kReady,
                         .attempt = "a1",
                         .device_uuid = "LVM-xy",
                         .volume_group = "data",
-                        .cluster_id = std::string(kCluster),
-                        .claim_namespace = "shop",
-                        .fs_type = engine::FsType::kXfs,
-                        .size = kGiB};
+                        .claim_uid = std::string(kClaim)};
 }
 
 engine::LogicalVolume example_lv() {
@@ -54,6 +55,7 @@ engine::LogicalVolume example_lv() {
   lv.size = kGiB;
   lv.active = true;
   engine::Ownership tags;
+  tags.copy = "c0c1c2c3c4c5c6c7";
   tags.cluster_id = kCluster;
   tags.claim_uid = kClaim;
   tags.claim_namespace = "shop";

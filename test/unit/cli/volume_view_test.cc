@@ -86,7 +86,7 @@ TEST_CASE("what the policy Retain keeps is called so, until it is mounted or rem
   engine::Inventory folders;
   folders.holdings = {{name().text(), "quota:small", kGiB}};
   engine::Record quota = example_record();
-  quota.backend = engine::Backend::kQuota;
+  quota.spec.backend = engine::Backend::kQuota;
   quota.volume_group.clear();
   quota.project_id = 7;
   quota.retained = true;
@@ -125,7 +125,7 @@ TEST_CASE("a record on one group and a volume on another are two volumes") {
 
 TEST_CASE("a quota folder and its record are one volume, listed with its pool") {
   engine::Record record = example_record();
-  record.backend = engine::Backend::kQuota;
+  record.spec.backend = engine::Backend::kQuota;
   record.project_id = 7;
   record.volume_group.clear();
   engine::Inventory inventory;
@@ -195,6 +195,10 @@ std::vector<Row> rows() {
   fresh.ownership->ready = false;
   engine::Record grown = example_record();
   grown.grow_file_system = true;
+  engine::LogicalVolume other_copy = example_lv();
+  other_copy.ownership->copy = "0000000000000000";
+  engine::Record unclaimed = example_record();
+  unclaimed.claim_uid.clear();
   VolumeView full = view_of(example_record(), example_lv());
   full.mounts = {{"/x", "77aa", Usage{kGiB, Bytes(kGiB.count() / 100 * 95)}}};
   VolumeView torn = view_of(std::nullopt, example_lv());
@@ -213,6 +217,10 @@ std::vector<Row> rows() {
       {"a torn record", torn, "record", Level::kError, "move the file away"},
       {"another device", view_of(example_record(), other_device), "device", Level::kError,
        "nothing is formatted"},
+      {"another copy", view_of(example_record(), other_copy), "copy", Level::kError,
+       "lvs -o +lv_tags"},
+      {"no claim yet", view_of(unclaimed, example_lv()), "claim", Level::kWarning,
+       "completed the record"},
       {"another cluster", view_of(example_record(), other_cluster), "owner", Level::kError,
        "lvs -o +lv_tags"},
       {"a half-grown one", view_of(grown, example_lv()), "growth", Level::kWarning, "grows it"},
@@ -272,7 +280,7 @@ TEST_CASE("as JSON sizes are numbers and what is not known is null") {
 
 TEST_CASE("the status of a volume shows its sources, and is JSON as well") {
   VolumeView view = view_of(example_record(), example_lv());
-  view.record->access = {engine::AccessMode::kReadWriteOncePod, view.record->cluster_id};
+  view.record->spec.access_mode = engine::AccessMode::kReadWriteOncePod;
   view.io_limits.write_iops = 100;
   view.io_limits.read_bandwidth = kMiB;
   const std::string text = status_text(view, examine(view));

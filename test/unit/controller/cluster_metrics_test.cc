@@ -1,6 +1,5 @@
 #include "provisioner/controller/cluster_metrics.h"
 
-#include "provisioner/controller/grant_keeper.h"
 #include "provisioner/controller/lost_volume_worker.h"
 #include "provisioner/controller/pending_claim_worker.h"
 #include "test/unit/controller/cluster_lab.h"
@@ -62,18 +61,6 @@ TEST_CASE_FIXTURE(Fixture, "volumes of deleted nodes are counted, told of or let
   }
   CHECK(shows("flexlocal_lost_volumes_told_total 1"));
   CHECK(shows("flexlocal_lost_volumes_removed_total 1"));
-}
-
-TEST_CASE_FIXTURE(Fixture, "a key that is made is counted, one that somebody else made is not") {
-  const std::string secrets = "/api/v1/namespaces/ns/secrets";
-  answers["GET " + secrets + "/flexlocal-grant"] = {missing()};
-  answers["POST " + secrets] = {{409, R"({"kind":"Status","reason":"AlreadyExists"})"},
-                                {201, "{}"}};
-  GrantKeeper keeper(parts);
-  CHECK(wait_for(keeper.look()).ok());
-  CHECK_FALSE(shows(R"(flexlocal_grant_keys_made_total{reason="first"} 1)"));
-  CHECK(wait_for(keeper.look()).ok());
-  CHECK(shows(R"(flexlocal_grant_keys_made_total{reason="first"} 1)"));
 }
 
 }  // namespace flexlocal::provisioner::test

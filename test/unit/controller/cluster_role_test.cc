@@ -10,14 +10,10 @@ using kube::HttpRequest;
 using kube::HttpResponse;
 using kube::Method;
 
-const std::string kSecret = "/api/v1/namespaces/ns/secrets/flexlocal-grant";
-const std::string kSecrets = "/api/v1/namespaces/ns/secrets";
-
 // One page of each kind; watches bring nothing and never end.
 struct QuietServer final : kube::Http {
   std::vector<std::string> claims, volumes, nodes, leases, journal;
   std::string denied;  // a list that is refused
-  std::string secret;  // empty: there is none
   bool hangs_on_write = false;
   kube::Condition never;
 
@@ -29,7 +25,6 @@ struct QuietServer final : kube::Http {
       return target.find(piece) != std::string::npos;
     };
     if (!denied.empty() && asks_for(denied)) return {403, "{}", {}};
-    if (asks_for(kSecret)) return {secret.empty() ? 404 : 200, secret.empty() ? "{}" : secret, {}};
     if (asks_for("/nodes/")) return {404, "{}", {}};
     if (asks_for("/persistentvolumeclaims")) return {200, page(claims), {}};
     if (asks_for("/persistentvolumes")) return {200, page(volumes), {}};
@@ -124,46 +119,6 @@ TEST_CASE_FIXTURE(Fixture, "nothing is decided while one list is missing") {
     ended = false;
     log.lines.clear();
   }
-}
-
-TEST_CASE_FIXTURE(Fixture, "the grant key's Secret is made where there is none") {
-  start();
-  CHECK(run_until([&] { return did("POST " + kSecrets); }));
-  role->stop();
-  CHECK(has_ended());
-}
-
-TEST_CASE_FIXTURE(Fixture, "no Secret is made while it is not known whether there are volumes") {
-  server.denied = "/persistentvolumes?";
-  start();
-  CHECK(run_until([&] { return log.has("list failed"); }));
-  settle();
-  CHECK_FALSE(did("POST " + kSecrets));
-  role->stop();
-  CHECK(has_ended());
-}
-
-TEST_CASE_FIXTURE(Fixture, "no Secret is made when volumes were signed by one that is gone") {
-  server.volumes = {volume_text(sample_spec(), "Bound")};
-  start();
-  CHECK(run_until([&] { return log.has("were signed by its keys"); }));
-  CHECK_FALSE(did("POST " + kSecrets));
-  role->stop();
-  CHECK(has_ended());
-}
-
-TEST_CASE_FIXTURE(Fixture, "a request to rotate is carried out by a patch") {
-  server.secret =
-      concat(R"({"metadata":{"resourceVersion":"7","annotations":)",
-             R"({"flexlocal.io/rotate":"now"}},"data":{"grant.key":")",
-             "MDAxMTIyMzM0NDU1NjY3Nzg4OTlhYWJiY2NkZGVlZmYwMDExMjIzMzQ0NTU2Njc3ODg5OWFhYm"
-             "JjY2RkZWVmZgo=",
-             R"("}})");
-  start();
-  CHECK(run_until([&] { return did("PATCH " + kSecret); }));
-  CHECK_FALSE(did("POST " + kSecrets));
-  role->stop();
-  CHECK(has_ended());
 }
 
 TEST_CASE_FIXTURE(Fixture, "a leader that is one no longer drops what it does and ends") {

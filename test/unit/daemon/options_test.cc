@@ -53,8 +53,6 @@ TEST_CASE("a role and a node's name are enough, and the rest is as the help says
   CHECK(options->host_proc.empty());
   CHECK(options->state_dir == "/var/lib/flexlocal");
   CHECK(options->lock_dir == "/run/flexlocal");
-  CHECK(options->grant_key == "/etc/flexlocal-grant/grant.key");
-  CHECK(options->host_grant_key == "/etc/flexlocal/grant.key");
   CHECK(options->kube_api_qps == 20);
   CHECK(options->kube_api_burst == 30);
   CHECK(options->worker_threads == 4);
@@ -70,26 +68,12 @@ TEST_CASE("a role and a node's name are enough, and the rest is as the help says
 }
 
 TEST_CASE("every flag reaches its option") {
-  const auto options = parse({"--kubeconfig=/k",
-                              "--context=c",
-                              "--node-config=/n",
-                              "--host-proc=/proc/1",
-                              "--state-dir=/s",
-                              "--lock-dir=/l",
-                              "--grant-key=/g",
-                              "--host-grant-key=/h",
-                              "--kube-api-qps=0",
-                              "--kube-api-burst=1",
-                              "--worker-threads=64",
-                              "--retry-interval-start=500ms",
-                              "--retry-interval-max=2m",
-                              "--timeout=5s",
-                              "--log-level=debug",
-                              "--log-format=json",
-                              "--http-endpoint=127.0.0.1:9090",
-                              "--metrics-path=/m",
-                              "--disk-per-ram=0",
-                              "--ram-fraction=1"});
+  const auto options = parse(
+      {"--kubeconfig=/k", "--context=c", "--node-config=/n", "--host-proc=/proc/1",
+       "--state-dir=/s", "--lock-dir=/l", "--kube-api-qps=0", "--kube-api-burst=1",
+       "--worker-threads=64", "--retry-interval-start=500ms", "--retry-interval-max=2m",
+       "--timeout=5s", "--log-level=debug", "--log-format=json", "--http-endpoint=127.0.0.1:9090",
+       "--metrics-path=/m", "--disk-per-ram=0", "--ram-fraction=1"});
   REQUIRE(options.ok());
   CHECK(options->kubeconfig == "/k");
   CHECK(options->context == "c");
@@ -97,8 +81,6 @@ TEST_CASE("every flag reaches its option") {
   CHECK(options->host_proc == "/proc/1");
   CHECK(options->state_dir == "/s");
   CHECK(options->lock_dir == "/l");
-  CHECK(options->grant_key == "/g");
-  CHECK(options->host_grant_key == "/h");
   CHECK(options->kube_api_qps == 0);
   CHECK(options->kube_api_burst == 1);
   CHECK(options->worker_threads == 64);
@@ -271,8 +253,6 @@ TEST_CASE("help names every flag, and version one line, whatever else is missing
                            "host-proc",
                            "state-dir",
                            "lock-dir",
-                           "grant-key",
-                           "host-grant-key",
                            "worker-threads",
                            "retry-interval-start",
                            "retry-interval-max",

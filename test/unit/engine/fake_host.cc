@@ -12,9 +12,6 @@
 namespace flexlocal::engine {
 namespace {
 
-constexpr std::string_view kTestKey =
-    "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\n";
-
 bool has_file_system(const std::string& start) {
   return (start.starts_with("XFSB") && start[126] == 0) || start.substr(1080, 2) == "\x53\xef";
 }
@@ -30,8 +27,6 @@ std::string fake_pool_device(const std::string& pool) {
 }
 
 FakeHost::FakeHost() {
-  if (!write_file_atomically(folder + "/grant.key", kTestKey, 0600))
-    throw std::runtime_error("writing the grant key");
   std::filesystem::create_directory(folder + "/proc");
   std::filesystem::create_directory(folder + "/groups");
   std::ofstream(concat(folder, "/groups/", kFakeGroup, ".json"))
@@ -45,7 +40,6 @@ Host FakeHost::host() {
               *this,
               folder + "/records",
               folder + "/locks",
-              folder + "/grant.key",
               {},
               folder + "/counters",
               folder + "/groups",
@@ -199,6 +193,7 @@ bool FakeHost::passed(std::string_view program, std::string_view flag,
 
 VolumeSpec example_spec() {
   return VolumeSpec{*VolumeName::of_claim("0b1c2d3e-0000-4000-8000-00000000000a"),
+                    "c0c1c2c3c4c5c6c7",
                     "11111111-2222-4333-8444-555555555555",
                     "shop",
                     "default",
@@ -212,6 +207,6 @@ bool was_begun(const FakeHost& host, const VolumeSpec& spec) {
   return record.ok() && record->has_value() && (*record)->state > RecordState::kPromised;
 }
 
-std::string grant_for(const VolumeSpec& spec) { return GrantKeys::parse(kTestKey)->sign(spec); }
+VolumeCall call_for(const VolumeSpec& spec) { return {spec.name, spec.copy}; }
 
 }  // namespace flexlocal::engine

@@ -145,8 +145,8 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
 };
 
 VolumeSpec example_spec();
-// By the key that a FakeHost has.
-std::string grant_for(const VolumeSpec& spec);
+// As the PersistentVolume of the spec names it.
+VolumeCall call_for(const VolumeSpec& spec);
 // Whether the volume has a record that says more than that it is promised.
 bool was_begun(const FakeHost& host, const VolumeSpec& spec);
 

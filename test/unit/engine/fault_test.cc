@@ -17,7 +17,7 @@ struct Faulty {
 
   Faulty() { REQUIRE(engine.promise(spec).ok()); }
   Status mount() {
-    return engine.mount({spec, grant_for(spec), fake.volume_folder(spec.name), "shop", "4f0e"});
+    return engine.mount({call_for(spec), fake.volume_folder(spec.name), "shop", "4f0e"});
   }
   bool has_record() { return was_begun(fake, spec); }
   int formats() const {

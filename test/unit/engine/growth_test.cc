@@ -21,9 +21,9 @@ struct Fixture {
   Fixture() { REQUIRE(engine.promise(spec).ok()); }
   Status mount(bool read_only = false, const std::string& pod = "4f0e") {
     return engine.mount(
-        {spec, grant_for(spec), fake.volume_folder(spec.name, pod), "shop", pod, read_only});
+        {call_for(spec), fake.volume_folder(spec.name, pod), "shop", pod, read_only});
   }
-  Status grow(Bytes size = kLarger) { return engine.grow({spec, grant_for(spec), size}); }
+  Status grow(Bytes size = kLarger) { return engine.grow({call_for(spec), size}); }
   long count(const char* program) const {
     return std::count(fake.started.begin(), fake.started.end(), program);
   }
@@ -195,13 +195,13 @@ TEST_CASE_FIXTURE(Fixture, "shrinking below what was decided first is refused") 
   CHECK(grow(Bytes(spec.size.count() - 1)).error().code() == ErrorCode::kInvalid);
 }
 
-TEST_CASE_FIXTURE(Fixture, "what is not made, not granted, or another claim's does not grow") {
+TEST_CASE_FIXTURE(Fixture,
+                  "what is not made, or another copy, or has lost its tags does not grow") {
   CHECK(grow().error().code() == ErrorCode::kNotFound);
   REQUIRE(mount().ok());
-  CHECK(engine.grow({spec, "1-0-0", kLarger}).error().code() == ErrorCode::kDenied);
   VolumeSpec other = spec;
-  other.claim_namespace = "thief";
-  CHECK(engine.grow({other, grant_for(other), kLarger}).error().code() == ErrorCode::kDenied);
+  other.copy = "0000000000000000";
+  CHECK(engine.grow({call_for(other), kLarger}).error().code() == ErrorCode::kDenied);
   std::erase(fake.volumes[key].tags, std::string(kOwnerTag));
   CHECK(grow().error().code() == ErrorCode::kDenied);
   CHECK(fake.volumes[key].size == spec.size.count());

@@ -34,10 +34,8 @@ struct OnePod {
   std::string folder(std::string_view pod) {
     return fs::canonical(fake.volume_folder(spec.name, std::string(pod))).string();
   }
-  // As kubelet asks: the spec is what the options say, which no access mode is among.
   MountRequest request(std::string_view pod, const std::string& name) {
-    return {.spec = example_spec(),
-            .grant = grant_for(spec),
+    return {.volume = call_for(spec),
             .folder = fake.volume_folder(spec.name, std::string(pod)),
             .pod_namespace = "shop",
             .pod_uid = std::string(pod),
@@ -55,15 +53,17 @@ struct OnePod {
                   mounted.error().message());
     CHECK(fake.mounts.size() == before);
   }
-  PromisedAccess recorded() {
+  // The claim and its mode; the mode alone is no promise.
+  std::pair<std::string, AccessMode> recorded() {
     const auto record = records.load(spec.name);
     REQUIRE(record.ok());
     REQUIRE(record->has_value());
-    return (*record)->access;
+    return {(*record)->claim_uid, (*record)->spec.access_mode};
   }
-  void forget_access() {
+  void forget_claim() {
     auto record = **records.load(spec.name);
-    record.access = {};
+    record.spec.access_mode = AccessMode::kReadWriteOnce;
+    record.claim_uid.clear();
     REQUIRE(records.save(record).ok());
   }
   // A process of the host with a mount namespace of its own, which shows one mount.
@@ -170,13 +170,9 @@ TEST_CASE_FIXTURE(OnePod, "the pod's name is forgotten with the volume") {
   CHECK_FALSE(fs::exists(concat(fake.folder, "/locks/pod-names/", spec.name.text())));
 }
 
-TEST_CASE_FIXTURE(OnePod,
-                  "ReadWriteOnce, and a record of before there were modes, is for all pods") {
-  REQUIRE(engine.promise(with_mode(AccessMode::kReadWriteOnce)).ok());
-  REQUIRE(mount(kFirst).ok());
-  REQUIRE(mount(kSecond).ok());
-  fake.mounts.clear();
-  forget_access();
+TEST_CASE_FIXTURE(OnePod, "a volume that is ReadWriteOnce is for all pods of the node") {
+  const VolumeSpec open = with_mode(AccessMode::kReadWriteOnce);
+  REQUIRE(engine.record_claim(open, spec.name.claim_uid()).ok());
   REQUIRE(mount(kFirst).ok());
   REQUIRE(mount(kSecond).ok());
 }
@@ -267,7 +263,7 @@ TEST_CASE("the promised access survives every kill on the volume's way, and ever
       OnePod f;
       (after ? f.fake.kill_after : f.fake.kill_before) = n;
       CHECK_THROWS_AS((void)f.mount(kFirst), Killed);
-      CHECK(f.recorded().mode == AccessMode::kReadWriteOncePod);
+      CHECK(f.recorded().second == AccessMode::kReadWriteOncePod);
       f.fake.kill_before = f.fake.kill_after = 0;
       CHECK(f.mount(kSecond).ok());
       f.refuses(kFirst, "ReadWriteOncePod");
@@ -276,44 +272,45 @@ TEST_CASE("the promised access survives every kill on the volume's way, and ever
     OnePod f;
     f.fake.failing = failing;
     CHECK_FALSE(f.mount(kFirst).ok());
-    CHECK(f.recorded().mode == AccessMode::kReadWriteOncePod);
+    CHECK(f.recorded().second == AccessMode::kReadWriteOncePod);
   }
 }
 
 TEST_CASE_FIXTURE(OnePod,
                   "the promise records the mode for its claim, an older promise's as well") {
   const std::string claim(spec.name.claim_uid());
-  CHECK(recorded() == PromisedAccess{AccessMode::kReadWriteOncePod, claim});
-  forget_access();
+  CHECK(recorded() == std::pair(claim, AccessMode::kReadWriteOncePod));
+  forget_claim();
   REQUIRE(engine.promise(spec).ok());
-  CHECK(recorded() == PromisedAccess{AccessMode::kReadWriteOncePod, claim});
+  CHECK(recorded() == std::pair(claim, AccessMode::kReadWriteOncePod));
   REQUIRE(mount(kFirst).ok());
   REQUIRE(engine.settle(*engine.inventory()).ok());
-  CHECK(recorded() == PromisedAccess{AccessMode::kReadWriteOncePod, claim});
+  CHECK(recorded() == std::pair(claim, AccessMode::kReadWriteOncePod));
 }
 
 TEST_CASE_FIXTURE(OnePod, "a mode that a lost record had is recorded again") {
   REQUIRE(mount(kFirst).ok());
   REQUIRE(engine.settle(*engine.inventory()).ok());
   fs::remove_all(fake.folder + "/records");
-  REQUIRE(engine.record_access(spec, std::string(spec.name.claim_uid())).ok());
+  REQUIRE(engine.record_claim(spec, std::string(spec.name.claim_uid())).ok());
   CHECK_FALSE(records.load(spec.name)->has_value());
   REQUIRE(engine.settle(*engine.inventory()).ok());
-  CHECK(recorded() == PromisedAccess());
-  CHECK(engine.inventory()->access.at(spec.name.text()).claim_uid.empty());
-  REQUIRE(engine.record_access(spec, std::string(spec.name.claim_uid())).ok());
-  CHECK(engine.inventory()->access.at(spec.name.text()).claim_uid == spec.name.claim_uid());
+  CHECK(recorded().first.empty());
+  CHECK(mount(kFirst).error().code() == ErrorCode::kUnavailable);
+  CHECK(engine.inventory()->claims.at(spec.name.text()).claim_uid.empty());
+  REQUIRE(engine.record_claim(spec, std::string(spec.name.claim_uid())).ok());
+  CHECK(engine.inventory()->claims.at(spec.name.text()).claim_uid == spec.name.claim_uid());
   refuses(kSecond, "ReadWriteOncePod");
 }
 
 TEST_CASE_FIXTURE(OnePod, "another claim's mode takes the place of the first one's") {
   REQUIRE(mount(kFirst).ok());
   const VolumeSpec open = with_mode(AccessMode::kReadWriteOnce);
-  REQUIRE(engine.record_access(open, std::string(kOtherClaim)).ok());
-  CHECK(recorded() == PromisedAccess{AccessMode::kReadWriteOnce, std::string(kOtherClaim)});
+  REQUIRE(engine.record_claim(open, std::string(kOtherClaim)).ok());
+  CHECK(recorded() == std::pair(std::string(kOtherClaim), AccessMode::kReadWriteOnce));
   REQUIRE(mount(kSecond).ok());
   // Both keep it when it is for one pod again: nothing is taken from a pod that runs.
-  REQUIRE(engine.record_access(spec, std::string(kOtherClaim)).ok());
+  REQUIRE(engine.record_claim(spec, std::string(kOtherClaim)).ok());
   CHECK(mount(kFirst).ok());
   CHECK(mount(kSecond).ok());
 }
@@ -322,18 +319,12 @@ TEST_CASE_FIXTURE(OnePod, "the record of another cluster or namespace is not tou
   VolumeSpec other = with_mode(AccessMode::kReadWriteOnce);
   other.cluster_id = kOtherClaim;
   const std::string claim(spec.name.claim_uid());
-  CHECK(engine.record_access(other, claim).error().code() == ErrorCode::kDenied);
+  CHECK(engine.record_claim(other, claim).error().code() == ErrorCode::kDenied);
   other = with_mode(AccessMode::kReadWriteOnce);
   other.claim_namespace = "elsewhere";
-  CHECK(engine.record_access(other, claim).error().code() == ErrorCode::kDenied);
-  CHECK(engine.record_access(spec, "not a uid").error().code() == ErrorCode::kInvalid);
-  CHECK(recorded().mode == AccessMode::kReadWriteOncePod);
-}
-
-TEST_CASE_FIXTURE(OnePod,
-                  "the mode is no option, so that a volume's options stay what was signed") {
-  CHECK(to_options(spec) == to_options(with_mode(AccessMode::kReadWriteOnce)));
-  CHECK(grant_for(spec) == grant_for(with_mode(AccessMode::kReadWriteOnce)));
+  CHECK(engine.record_claim(other, claim).error().code() == ErrorCode::kDenied);
+  CHECK(engine.record_claim(spec, "not a uid").error().code() == ErrorCode::kInvalid);
+  CHECK(recorded().second == AccessMode::kReadWriteOncePod);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ TEST_CASE("lvs: a volume of ours, a stranger's, and the device's uuid as device-
   const auto volumes = parse_logical_volumes(R"({"report":[{"lv":[
       {"vg_name":"data","vg_uuid":"aaaaaa-bbbb-cccc-dddd-eeee-ffff-gggggg","lv_name":"pvc-0b1c2d3e-0000-4000-8000-00000000000a",
        "lv_uuid":"hhhhhh-iiii-jjjj-kkkk-llll-mmmm-nnnnnn","lv_size":"536870912","lv_device_open":"open","lv_active":"active",
-       "lv_tags":"flexlocal.io/attempt=ab,flexlocal.io/claim-namespace=shop,flexlocal.io/claim-uid=0b1c2d3e-0000-4000-8000-00000000000a,flexlocal.io/cluster=11111111-2222-4333-8444-555555555555,flexlocal.io/fs=xfs,flexlocal.io/owner=flexlocal,flexlocal.io/pool=default,flexlocal.io/size=536870912,flexlocal.io/state=ready"},
+       "lv_tags":"flexlocal.io/attempt=ab,flexlocal.io/copy=c0c1c2c3c4c5c6c7,flexlocal.io/claim-namespace=shop,flexlocal.io/claim-uid=0b1c2d3e-0000-4000-8000-00000000000a,flexlocal.io/cluster=11111111-2222-4333-8444-555555555555,flexlocal.io/fs=xfs,flexlocal.io/owner=flexlocal,flexlocal.io/pool=default,flexlocal.io/size=536870912,flexlocal.io/state=ready"},
       {"vg_name":"data","vg_uuid":"a","lv_name":"root","lv_uuid":"b","lv_size":"1","lv_device_open":"","lv_active":"","lv_tags":"x"}
       ]}]})");
   REQUIRE(volumes.ok());
@@ -273,51 +273,76 @@ TEST_CASE("superblocks: complete, in progress, another's, none") {
                             uuid) == Content::kForeign);
 }
 
+Record whole_record() {
+  VolumeSpec spec = example_spec();
+  spec.backend = Backend::kThin;
+  spec.fs_type = FsType::kExt4;
+  spec.on_delete = OnDelete::kZero;
+  spec.limits = {1, 2, Bytes(3), Bytes(4), true};
+  spec.mount_options = {"noatime", "discard"};
+  spec.access_mode = AccessMode::kReadWriteOncePod;
+  return {.spec = spec,
+          .state = RecordState::kNew,
+          .attempt = "ab",
+          .device_uuid = "LVM-x",
+          .volume_group = "data",
+          .grow_file_system = true,
+          .wiped = Bytes(5),
+          .retained = true,
+          .claim_uid = spec.name.claim_uid()};
+}
+
 TEST_CASE("records read back as they were written; damaged ones are told") {
-  const VolumeSpec spec = example_spec();
-  const Record record{.name = spec.name,
-                      .state = RecordState::kNew,
-                      .attempt = "ab",
-                      .device_uuid = "LVM-x",
-                      .volume_group = "data",
-                      .cluster_id = spec.cluster_id,
-                      .claim_namespace = "shop",
-                      .fs_type = FsType::kXfs,
-                      .size = spec.size};
+  const Record record = whole_record();
   const std::string json = to_json(record);
   const auto back = parse_record(json);
   REQUIRE(back.ok());
   CHECK(to_json(*back) == json);
-  Record retained = record;
-  retained.retained = true;
-  CHECK(parse_record(to_json(retained))->retained);
-  CHECK_FALSE(back->retained);
-  CHECK(back->access == PromisedAccess());
+  CHECK(back->spec == record.spec);
+  CHECK(back->claim_uid == record.claim_uid);
+  CHECK(back->retained);
+  CHECK_FALSE(parse_record(to_json(promised_record(example_spec(), "")))->retained);
+  CHECK(parse_record(to_json(found_record(shared_spec("fast", kGiB)))).error().code() ==
+        ErrorCode::kCorrupt);  // ready, and on no group
   for (std::size_t cut = 0; cut + 2 < json.size(); ++cut)
     CHECK_MESSAGE(parse_record(json.substr(0, cut)).error().code() == ErrorCode::kCorrupt, cut);
-  CHECK_FALSE(parse_record(R"({"version":2})").ok());
+  CHECK_FALSE(parse_record(R"({"version":1})").ok());
+  CHECK_FALSE(parse_record(R"({"version":3})").ok());
 }
 
-TEST_CASE("a record's access mode reads back; half of one, or one that is not known, is damage") {
-  const VolumeSpec spec = example_spec();
-  const std::string uid(spec.name.claim_uid());
-  for (const AccessMode mode : {AccessMode::kReadWriteOnce, AccessMode::kReadWriteOncePod}) {
-    const std::string json = to_json(promised_record(spec, {mode, uid}));
-    CHECK(parse_record(json)->access == PromisedAccess{mode, uid});
-    const std::string word = concat(R"("accessMode":")", to_string(mode), '"');
-    const std::string claim = concat(R"("accessClaim":")", uid, '"');
-    REQUIRE(json.find(word + "," + claim) != std::string::npos);
-    const auto damaged = [&](const std::string& from, const std::string& to) {
-      std::string text = json;
-      text.replace(text.find(from), from.size(), to);
-      return parse_record(text).error().code() == ErrorCode::kCorrupt;
-    };
-    CHECK(damaged(word + ",", ""));
-    CHECK(damaged("," + claim, ""));
-    CHECK(damaged(word, R"("accessMode":"ReadWriteMany")"));
-    CHECK(damaged(word, R"("accessMode":1)"));
-    CHECK(damaged(claim, R"("accessClaim":"x")"));
-  }
+TEST_CASE("a record that says something impossible, or not enough, is damaged") {
+  const std::string json = to_json(whole_record());
+  const auto damaged = [&](const std::string& from, const std::string& to) {
+    const std::size_t at = json.find(from);
+    REQUIRE_MESSAGE(at != std::string::npos, from);
+    std::string text = json;
+    text.replace(at, from.size(), to);
+    const auto record = parse_record(text);
+    CHECK_MESSAGE(!record.ok(), text);
+    return !record && record.error().code() == ErrorCode::kCorrupt;
+  };
+  const std::string claim = example_spec().name.claim_uid();
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+           {R"("copy":"c0c1c2c3c4c5c6c7")", R"("copy":"c0c1")"},
+           {R"("copy":"c0c1c2c3c4c5c6c7",)", ""},
+           {R"("claimNamespace":"shop")", R"("claimNamespace":"../x")"},
+           {R"("pool":"default")", R"("pool":"")"},
+           {R"("size":"536870912")", R"("size":"0")"},
+           {R"("backend":"thin")", R"("backend":"zfs")"},
+           {R"("fsType":"ext4")", R"("fsType":"vfat")"},
+           {R"("onDelete":"zero")", R"("onDelete":"")"},
+           {R"("accessMode":"ReadWriteOncePod")", R"("accessMode":"ReadWriteMany")"},
+           {R"("accessMode":"ReadWriteOncePod",)", ""},
+           {R"("claimUID":")" + claim, R"("claimUID":"x)"},
+           {R"("readIOPS":"1")", R"("readIOPS":"-1")"},
+           {R"("ioLimits":"required")", R"("ioLimits":"perhaps")"},
+           {R"(["noatime","discard"])", R"(["noatime","suid"])"},
+           {R"(["noatime","discard"])", R"("noatime")"},
+           {R"("wiped":"5")", R"("wiped":"5x")"},
+           {R"("state":"new")", R"("state":"newer")"},
+           {R"("deviceUUID":"LVM-x")", R"("deviceUUID":"/dev/sda")"},
+           {R"("volumeGroup":"data")", R"("volumeGroup":"-x")"}})
+    CHECK(damaged(from, to));
 }
 
 TEST_CASE("node.conf: pools, tools, kubelet's folder") {

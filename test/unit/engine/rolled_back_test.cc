@@ -40,7 +40,7 @@ struct Volume {
   }
 
   Status mount() {
-    return engine.mount({spec, grant_for(spec), fake.volume_folder(spec.name), "shop", "4f0e"});
+    return engine.mount({call_for(spec), fake.volume_folder(spec.name), "shop", "4f0e"});
   }
 
   void set_record(std::string_view kind) {
@@ -50,7 +50,7 @@ struct Volume {
       return;
     }
     if (kind == "damaged") {
-      std::ofstream(concat(fake.folder, "/records/", spec.name.text())) << "{\"version\":1,";
+      std::ofstream(concat(fake.folder, "/records/", spec.name.text())) << "{\"version\":2,";
       return;
     }
     const std::string_view state = kind.substr(0, kind.find('-'));
@@ -62,7 +62,7 @@ struct Volume {
          {RecordState::kIntent, RecordState::kNew, RecordState::kReady, RecordState::kWiping})
       if (to_string(one) == state) record.state = one;
     if (state == "intent") record.device_uuid.clear();
-    if (state == "promised") record = promised_record(spec, {});
+    if (state == "promised") record = promised_record(spec, spec.name.claim_uid());
     REQUIRE(to_string(record.state) == state);
     REQUIRE(records.save(record).ok());
   }

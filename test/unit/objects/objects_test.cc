@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "flexvolume/base/text.h"
 #include "test/unit/objects/samples.h"
 
 namespace flexlocal::provisioner::test {
@@ -139,7 +140,9 @@ TEST_CASE("a volume is ours by who provisioned it") {
   CHECK(volume->claim_uid == kUid);
   CHECK(volume->claim_namespace == "shop");
   CHECK(volume->claim_name == "data");
-  CHECK(volume->node_uid.empty());
+  CHECK(volume->node_uid == kUidOfNode);
+  CHECK(volume->copy == kCopy);
+  CHECK(volume->order == order_text(sample_order()));
   CHECK(volume->reclaim_policy == "Delete");
   CHECK(volume->finalizers == std::vector<std::string>{std::string(kFinalizer)});
   CHECK_FALSE(volume->deleting);
@@ -202,28 +205,76 @@ TEST_CASE("a volume whose name and claim do not fit each other has no spec") {
   }
 }
 
-TEST_CASE("the grant among the options does not keep a volume from being removed, valid or not") {
-  Volume volume = decoded_volume(volume_text(sample_spec(), "Released"));
-  const std::string key(engine::kGrantKey);
-  REQUIRE(sample_keys().verify(*spec_of(volume), volume.options.at(key)).ok());
-  volume.options[key] = "1-forged";
-  CHECK(spec_of(volume).ok());
-  volume.options.erase(key);
-  CHECK(spec_of(volume).ok());
+TEST_CASE("a volume without a whole order of its own has no spec, and what to do is said") {
+  const Volume whole = decoded_volume(volume_text(sample_spec(), "Released"));
+  const auto why = [&](auto change) {
+    Volume volume = whole;
+    change(volume);
+    const auto spec = stated_spec(volume);
+    REQUIRE_FALSE(spec.ok());
+    CHECK(spec.error().code() == ErrorCode::kInvalid);
+    const std::string message = spec.error().message();
+    const std::string begin =
+        "PersistentVolume " + volume.name + ": annotation flexlocal.io/order ";
+    const std::string end =
+        ": put back what it said when the volume was made; until then the volume is neither "
+        "removed "
+        "nor grown";
+    REQUIRE(message.starts_with(begin));
+    REQUIRE(message.ends_with(end));
+    return message.substr(begin.size(), message.size() - begin.size() - end.size());
+  };
+  REQUIRE(stated_spec(whole).ok());
+  CHECK(why([](Volume& v) { v.order.clear(); }) == "is missing, or has more than 16384 bytes");
+  CHECK(why([](Volume& v) { v.order.pop_back(); }).starts_with("is damaged: "));
+  CHECK(why([](Volume& v) { v.order = R"({"volume":[[]]})"; }) ==
+        "is damaged: JSON nested deeper than 2");
+  CHECK(why([](Volume& v) {
+          v.order = with(v.order, R"("pool":"default")", R"("pool":"../..")");
+        }) == "is damaged: spec.pool is \"../..\", which cannot be one");
+  CHECK(why([](Volume& v) { v.order = with(v.order, "{", R"({"of-the-future":"x",)"); }) ==
+        "is damaged: spec.of-the-future is not known to this version of flexlocal");
+  CHECK(why([](Volume& v) { v.order = order_text(sample_order(sample_spec(kOtherUid))); }) ==
+        "is that of pvc-" + kOtherUid);
+  CHECK(why([](Volume& v) { v.name = "by-hand"; }) == "is that of pvc-" + kUid);
+  CHECK(why([](Volume& v) { v.copy = "fedcba9876543210"; }) ==
+        "is that of copy \"0123456789abcdef\", and option flexlocal.io/copy says "
+        "\"fedcba9876543210\"");
+  CHECK(why([](Volume& v) { v.copy.clear(); }).ends_with("option flexlocal.io/copy says \"\""));
 }
 
-TEST_CASE("a volume that does not say enough has no spec") {
-  for (const char* key : {"backend", "pool", "size", "claimNamespace", "clusterID"}) {
-    Volume volume = decoded_volume(volume_text(sample_spec(), "Released"));
-    REQUIRE(volume.options.erase(std::string("flexlocal.io/") + key) == 1);
-    CHECK_FALSE(spec_of(volume).ok());
+TEST_CASE("an order without one of its fields is damaged") {
+  const Volume whole = decoded_volume(volume_text(sample_spec(), "Released"));
+  const auto order = JsonDocument::parse(whole.order);
+  REQUIRE(order.ok());
+  for (const std::string_view missing : {"copy", "backend", "pool", "size", "clusterID", "claim",
+                                         "fsType", "onDelete", "nodeUID", "hostname"}) {
+    JsonWriter rest;
+    rest.begin_object();
+    order->root().for_each_member([&](std::string_view key, JsonView value) {
+      if (key != missing) rest.key(key).value(value);
+    });
+    rest.end_object();
+    Volume volume = whole;
+    volume.order = rest.take();
+    const auto spec = spec_of(volume);
+    REQUIRE_FALSE(spec.ok());
+    CHECK(spec.error().message().find(concat("damaged: spec.", missing, " is missing")) !=
+          std::string::npos);
   }
-  Volume volume = decoded_volume(volume_text(sample_spec(), "Released"));
-  volume.name = "by-hand";
-  CHECK_FALSE(spec_of(volume).ok());
-  volume = decoded_volume(volume_text(sample_spec(), "Released"));
-  volume.options["flexlocal.io/of-the-future"] = "x";
-  CHECK_FALSE(spec_of(volume).ok());
+}
+
+TEST_CASE("an order is kept up to 16 KiB, and a longer one is none") {
+  const std::string key = R"("flexlocal.io/order":")";
+  const std::size_t room = 16 * 1024 - order_text(sample_order()).size();
+  const auto padded = [&](std::size_t spaces) {
+    return decoded_volume(
+        with(volume_text(sample_spec(), "Bound"), key, key + std::string(spaces, ' ')));
+  };
+  CHECK(padded(room).order.size() == 16 * 1024);
+  CHECK(stated_spec(padded(room)).ok());
+  CHECK(padded(room + 1).order.empty());
+  CHECK_FALSE(stated_spec(padded(room + 1)).ok());
 }
 
 TEST_CASE("a class binds late unless it says Immediate, and is allowed where its terms say") {

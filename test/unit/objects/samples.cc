@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "flexvolume/base/text.h"
+#include "provisioner/objects/volume_object.h"
 
 namespace flexlocal::provisioner::test {
 namespace {
@@ -55,6 +56,7 @@ StorageClass sample_class() {
 
 engine::VolumeSpec sample_spec(const std::string& uid, Bytes size) {
   return {*engine::VolumeName::of_claim(uid),
+          kCopy,
           kCluster,
           "shop",
           "default",
@@ -63,7 +65,18 @@ engine::VolumeSpec sample_spec(const std::string& uid, Bytes size) {
           size};
 }
 
-engine::GrantKeys sample_keys(const std::string& lines) { return *engine::GrantKeys::parse(lines); }
+CopyOrder sample_order(const engine::VolumeSpec& spec) {
+  CopyOrder order(spec.name);
+  order.volume = spec;
+  order.node = kNodeIdentity.name;
+  order.node_uid = kNodeIdentity.uid;
+  order.hostname = kNodeIdentity.hostname;
+  order.claim_name = sample_claim().name;
+  order.claim_uid = spec.name.claim_uid();
+  order.storage_class = sample_class().name;
+  order.reclaim_policy = sample_class().reclaim_policy;
+  return order;
+}
 
 std::string with(std::string text, const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
@@ -72,10 +85,7 @@ std::string with(std::string text, const std::string& from, const std::string& t
 }
 
 std::string volume_text(const engine::VolumeSpec& spec, const std::string& phase) {
-  Claim claim = sample_claim();
-  claim.uid = spec.name.claim_uid();
-  const std::string written =
-      volume_json(spec, sample_keys().sign(spec), claim, sample_class(), {kNode, "host-a"});
+  const std::string written = volume_json(sample_order(spec), sample_claim().access_modes);
   const std::string meta =
       concat(R"("metadata":{"uid":"uid-of-pv","resourceVersion":")", next_version(), R"(",)");
   const std::string status = concat(R"({"status":{"phase":")", phase, R"("},)");

@@ -4,9 +4,9 @@
 #include <string>
 
 #include "flexvolume/base/bytes.h"
-#include "flexvolume/engine/contract/grant.h"
+#include "provisioner/objects/copy_order.h"
+#include "provisioner/objects/node_object.h"
 #include "provisioner/objects/objects.h"
-#include "provisioner/objects/volume_object.h"
 
 namespace flexlocal::provisioner::test {
 
@@ -14,6 +14,10 @@ inline const std::string kUid = "11111111-2222-3333-4444-555555555555";
 inline const std::string kOtherUid = "99999999-2222-3333-4444-555555555555";
 inline const std::string kCluster = "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee";
 inline const std::string kNode = "node-a";
+inline const std::string kUidOfNode = "77777777-2222-3333-4444-555555555555";
+inline const NodeIdentity kNodeIdentity{kNode, "host-a", kUidOfNode};
+// Which copy sample_spec() is of.
+inline const std::string kCopy = "0123456789abcdef";
 // So much that no test meets its budget which does not mean to.
 inline constexpr Bytes kMuchMemory{1024 * kGiB.count()};
 
@@ -24,12 +28,8 @@ Claim bound_claim(const std::string& requested, const std::string& capacity = "1
 StorageClass sample_class();
 engine::VolumeSpec sample_spec(const std::string& uid = kUid, Bytes size = kGiB);
 
-// Lines of a grant key file, and the keys of the first.
-inline const std::string kGrantLine =
-    "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\n";
-inline const std::string kOtherGrantLine =
-    "ffeeddccbbaa99887766554433221100ffeeddccbbaa99887766554433221100\n";
-engine::GrantKeys sample_keys(const std::string& lines = kGrantLine);
+// What sample_claim() gets on this node, as `spec` says.
+CopyOrder sample_order(const engine::VolumeSpec& spec = sample_spec());
 
 // A PersistentVolume as sample_spec() gives it, after the API server and the controllers have
 // added theirs. `resource_version` rises with every call, as an informer expects it.

@@ -10,19 +10,10 @@
 namespace flexlocal::provisioner::test {
 namespace {
 
-const std::string kCopy = "0123456789abcdef";
-
 CopyOrder plain_order() {
-  CopyOrder order(sample_spec().name);
-  order.volume = sample_spec();
-  order.copy = kCopy;
-  order.node = kNode;
+  CopyOrder order = sample_order();
   order.node_uid = kOtherUid;
   order.hostname = "Host_A.example";
-  order.claim_name = "data";
-  order.claim_uid = kUid;
-  order.storage_class = "local";
-  order.reclaim_policy = "Delete";
   order.term = 7;
   return order;
 }

@@ -8,46 +8,63 @@
 namespace flexlocal::provisioner::test {
 namespace {
 
-JsonDocument written(const engine::VolumeSpec& spec = sample_spec(),
-                     const StorageClass& storage_class = sample_class()) {
-  return std::move(*JsonDocument::parse(
-      volume_json(spec, "1-grant", sample_claim(), storage_class, {kNode, "host-a"})));
+JsonDocument written(const CopyOrder& order = sample_order()) {
+  const std::vector<std::string> modes{std::string(to_string(order.volume.access_mode))};
+  return std::move(*JsonDocument::parse(volume_json(order, modes)));
+}
+
+Volume read(const CopyOrder& order) {
+  const JsonDocument document = written(order);
+  auto volume = decode_volume(document.root());
+  REQUIRE(volume.has_value());
+  return *volume;
+}
+
+CopyOrder full_order() {
+  CopyOrder order = sample_order();
+  order.volume.pool = "fast-1";
+  order.volume.backend = engine::Backend::kThin;
+  order.volume.fs_type = engine::FsType::kExt4;
+  order.volume.on_delete = engine::OnDelete::kNone;
+  order.volume.limits = {1, 2, Bytes(3), kMostBytes, true};
+  order.volume.mount_options = {"noatime", "discard"};
+  order.volume.access_mode = engine::AccessMode::kReadWriteOncePod;
+  order.reclaim_policy = "Retain";
+  order.disk_per_ram = Ratio::of_millionths(1'500'000);
+  return order;
 }
 
 }  // namespace
 
 TEST_CASE("a volume that is written reads back as the same volume, whatever it asks for") {
-  std::vector<engine::VolumeSpec> specs = {sample_spec(kUid, Bytes(300 * kMiB.count())),
-                                           sample_spec(kUid, kGiB + Bytes(1))};
-  engine::VolumeSpec all = sample_spec();
-  all.pool = "fast-1";
-  all.backend = engine::Backend::kThin;
-  all.fs_type = engine::FsType::kExt4;
-  all.on_delete = engine::OnDelete::kZero;
-  all.limits = {1, 2, Bytes(3), kMostBytes, true};
-  all.mount_options = {"noatime", "discard"};
-  specs.push_back(all);
-  for (const engine::VolumeSpec& spec : specs) {
-    const JsonDocument document = written(spec);
-    const auto volume = decode_volume(document.root());
-    REQUIRE(volume.has_value());
-    const auto back = spec_of(*volume);
+  std::vector<CopyOrder> orders = {full_order(),
+                                   sample_order(sample_spec(kUid, Bytes(300 * kMiB.count()))),
+                                   sample_order(sample_spec(kUid, kGiB + Bytes(1)))};
+  for (const engine::OnDelete wipe : {engine::OnDelete::kZero, engine::OnDelete::kNone}) {
+    orders.push_back(sample_order());
+    orders.back().volume.on_delete = wipe;
+  }
+  orders.push_back(sample_order());
+  orders.back().volume.backend = engine::Backend::kQuota;
+  for (const CopyOrder& order : orders) {
+    const Volume volume = read(order);
+    const auto back = spec_of(volume);
     REQUIRE(back.ok());
-    CHECK(back->name == spec.name);
-    CHECK(back->fs_type == spec.fs_type);
-    CHECK(engine::to_options(*back) == engine::to_options(spec));
-    CHECK(*parse_quantity(volume->capacity) == spec.size);
+    CHECK(*back == order.volume);
+    CHECK(*parse_quantity(volume.capacity) == order.volume.size);
+    const auto whole = parse_order_text(volume.order);
+    REQUIRE(whole.ok());
+    CHECK(order_text(*whole) == order_text(order));
   }
 }
 
-TEST_CASE("the grant is an option, and class mount options are one, too: kubelet refuses others") {
-  engine::VolumeSpec spec = sample_spec();
-  spec.mount_options = {"noatime", "noexec"};
-  const JsonDocument document = written(spec);
-  const JsonView options = document.root()["spec"]["flexVolume"]["options"];
-  CHECK(options["flexlocal.io/grant"].text() == "1-grant");
-  CHECK(options["flexlocal.io/mountOptions"].text() == "noatime,noexec");
-  CHECK_FALSE(document.root()["spec"]["mountOptions"].exists());
+TEST_CASE("which copy it stands for is the only option, and no mount option is beside it") {
+  const JsonDocument document = written(full_order());
+  const JsonView spec = document.root()["spec"];
+  CHECK(spec["flexVolume"].dump() == R"({"driver":"flexlocal.io/flexlocal","fsType":"ext4",)"
+                                     R"("options":{"flexlocal.io/copy":")" +
+                                         kCopy + R"("}})");
+  CHECK_FALSE(spec["mountOptions"].exists());
 }
 
 TEST_CASE("affinity goes by the hostname label's value, our own label by the Node's name") {
@@ -69,39 +86,28 @@ TEST_CASE("a volume is tied to exactly its claim, and says who made it and who m
         R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","namespace":"shop","name":"data",)"
         R"("uid":")" +
             kUid + R"("})");
-  CHECK(root["metadata"]["annotations"].dump() ==
-        R"({"pv.kubernetes.io/provisioned-by":"flexlocal.io"})");
+  CHECK(root["metadata"]["annotations"].string_map() ==
+        std::map<std::string, std::string>{{"pv.kubernetes.io/provisioned-by", "flexlocal.io"},
+                                           {"flexlocal.io/node-uid", kUidOfNode},
+                                           {"flexlocal.io/order", order_text(sample_order())}});
   CHECK(root["metadata"]["finalizers"].dump() == R"(["flexlocal.io/reclaim"])");
   CHECK(root["spec"]["storageClassName"].text() == "local");
   CHECK(root["spec"]["accessModes"].dump() == R"(["ReadWriteOnce"])");
+  CHECK(root["spec"]["volumeMode"].text() == "Filesystem");
 }
 
-TEST_CASE("a volume says on which Node it was made, by uid, when that is known") {
-  const auto document = JsonDocument::parse(volume_json(
-      sample_spec(), "1-grant", sample_claim(), sample_class(), {kNode, "host-a", "uid-of-node"}));
+TEST_CASE("the claim's access modes stand in the volume as they stand in the claim") {
+  const auto document =
+      JsonDocument::parse(volume_json(sample_order(), {"ReadWriteOnce", "Other"}));
   REQUIRE(document.ok());
-  CHECK(document->root()["metadata"]["annotations"]["flexlocal.io/node-uid"].text() ==
-        "uid-of-node");
-  CHECK(decode_volume(document->root())->node_uid == "uid-of-node");
+  CHECK(document->root()["spec"]["accessModes"].dump() == R"(["ReadWriteOnce","Other"])");
 }
 
-TEST_CASE("a volume's source names pool and size but no node, and no mount options") {
-  const JsonDocument document = written();
-  const JsonView spec = document.root()["spec"];
-  CHECK(spec["flexVolume"]["driver"].text() == "flexlocal.io/flexlocal");
-  CHECK(spec["flexVolume"]["fsType"].text() == "xfs");
-  CHECK_FALSE(spec["mountOptions"].exists());
-  CHECK(spec["flexVolume"].dump().find(kNode) == std::string::npos);
-  CHECK(spec["flexVolume"].dump().find("host-a") == std::string::npos);
-}
-
-TEST_CASE("the class decides what becomes of the data; without a word it is deleted") {
-  StorageClass storage_class = sample_class();
-  for (const char* policy : {"Retain", "Delete", ""}) {
-    storage_class.reclaim_policy = policy;
-    const JsonDocument document = written(sample_spec(), storage_class);
-    CHECK(document.root()["spec"]["persistentVolumeReclaimPolicy"].text() ==
-          (*policy == '\0' ? "Delete" : policy));
+TEST_CASE("the order decides what becomes of the data") {
+  for (const char* policy : {"Retain", "Delete"}) {
+    CopyOrder order = sample_order();
+    order.reclaim_policy = policy;
+    CHECK(read(order).reclaim_policy == policy);
   }
 }
 

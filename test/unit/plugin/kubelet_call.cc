@@ -8,8 +8,7 @@ namespace flexlocal::plugin {
 
 std::string options_json(const engine::Options& changes) {
   const engine::VolumeSpec spec = engine::example_spec();
-  engine::Options options = to_options(spec);
-  options["flexlocal.io/grant"] = grant_for(spec);
+  engine::Options options = {{std::string(engine::kCopyOption), spec.copy}};
   options["kubernetes.io/pvOrVolumeName"] = spec.name.text();
   options["kubernetes.io/fsType"] = "xfs";
   options["kubernetes.io/readwrite"] = "rw";

@@ -38,7 +38,7 @@ struct KubeletCall : Node {
   }
 };
 
-// The options of example_spec() with its grant, as JSON in the keys' order.
+// The options of example_spec(), as JSON in the keys' order.
 std::string options_json(const engine::Options& changes = {});
 
 // Of an answer that is one JSON object, or the test ends.

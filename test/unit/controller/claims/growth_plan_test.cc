@@ -159,11 +159,15 @@ TEST_CASE("only a bound pair of ours on this node grows") {
   CHECK(with_claim([](Claim& changed) { changed.volume_name.clear(); }));
 }
 
-TEST_CASE("a volume that its options do not describe, or another cluster's, is refused in words") {
+TEST_CASE("a volume whose order is not to be used, or another cluster's, is refused in words") {
   const Claim claim = bound_claim("2Gi");
   Volume odd = bound_volume();
-  odd.options["flexlocal.io/pool"] = "../..";
-  CHECK(std::holds_alternative<Refuse>(plan(claim, odd)));
+  odd.order.clear();
+  const GrowthPlan refused = plan(claim, odd);
+  REQUIRE(std::holds_alternative<Refuse>(refused));
+  CHECK(std::get<Refuse>(refused).why.find("cannot grow: PersistentVolume pvc-") !=
+        std::string::npos);
+  CHECK(std::get<Refuse>(refused).why.find("put back what it said") != std::string::npos);
   const Volume volume = bound_volume();
   const GrowthPlan elsewhere = plan_growth(claim, &volume, kNode, kOtherUid);
   REQUIRE(std::holds_alternative<Refuse>(elsewhere));

@@ -43,7 +43,7 @@ TEST_CASE_FIXTURE(Fixture, "each node counts once, by its first reason") {
   CHECK(last() == NoRoom::kNoPool);
   add(kGiB).report.pools["fast"] = {{"thin", {kGiB, kGiB}}};
   CHECK(last() == NoRoom::kNoPool);
-  add(Bytes(0)).report.trouble = "no grant key";
+  add(Bytes(0)).report.trouble = "the volume group is gone";
   CHECK(last() == NoRoom::kDaemonNotReady);
   add(kGiB);
   views.back().health.silent_for = std::chrono::seconds(41);

@@ -22,6 +22,7 @@ engine::LogicalVolume sample_lv(const std::string& uid = kUid) {
   volume.uuid = "uuid-1";
   volume.size = kGiB;
   volume.ownership.emplace();
+  volume.ownership->copy = kCopy;
   volume.ownership->cluster_id = kCluster;
   volume.ownership->claim_uid = uid;
   volume.ownership->claim_namespace = "shop";
@@ -97,7 +98,7 @@ TEST_CASE("a quota folder is considered as a logical volume is") {
     engine::Inventory inventory;
     inventory.folders = {{"pvc-" + kUid, "default", *sample_lv().ownership, kGiB}};
     inventory.folders[0].owner.attempt = "1048577";
-    inventory.access["pvc-" + kUid] = {kCluster, kUid};
+    inventory.claims["pvc-" + kUid] = {kCluster, kUid};
     change(inventory);
     return suspects_in(inventory, sample_config(), kCluster);
   };
@@ -112,14 +113,14 @@ TEST_CASE("a quota folder is considered as a logical volume is") {
   // Where its record says so, too, as of a folder that two clusters' node has whole.
   CHECK(without([](auto& all) {
     all.folders[0].owner.cluster_id = kOtherUid;
-    all.access["pvc-" + kUid].cluster_id = kOtherUid;
+    all.claims["pvc-" + kUid].cluster_id = kOtherUid;
   }));
   CHECK(without([](auto& all) { all.folders[0].owner.claim_uid = kOtherUid; }));
   CHECK(without([](auto& all) { all.folders[0].pool = "other"; }));
   CHECK(without([](auto& all) { all.retained = {{"pvc-" + kUid, kCluster}}; }));
-  CHECK(without([](auto& all) { all.access.clear(); }));
+  CHECK(without([](auto& all) { all.claims.clear(); }));
   CHECK(without([](auto& all) { all.folders[0].owner.retained = true; }));
-  CHECK(without([](auto& all) { all.access["pvc-" + kUid].cluster_id = kOtherUid; }));
+  CHECK(without([](auto& all) { all.claims["pvc-" + kUid].cluster_id = kOtherUid; }));
 }
 
 TEST_CASE("what is removed is what the tags say") {
@@ -135,6 +136,7 @@ TEST_CASE("what is removed is what the tags say") {
   REQUIRE(suspects.size() == 1);
   const engine::VolumeSpec& spec = suspects.front().spec;
   CHECK(spec.name.text() == kName);
+  CHECK(spec.copy == kCopy);
   CHECK(spec.backend == engine::Backend::kThin);
   CHECK(spec.on_delete == engine::OnDelete::kZero);
   CHECK(spec.fs_type == engine::FsType::kExt4);

@@ -133,9 +133,10 @@ struct Fixture {
   }
 
   Status mount(const std::string& uid = kUid) {
-    return engine.mount(
-        {spec, grant_for(spec), fake.volume_folder(spec.name, uid), "shop", uid, false});
+    return engine.mount({call_for(spec), fake.volume_folder(spec.name, uid), "shop", uid, false});
   }
+  // Says the spec's limits in the record.
+  void order() { REQUIRE(engine.record_claim(spec, spec.name.claim_uid()).ok()); }
   std::uint64_t counted() const {
     return *DurableCounter(fake.folder + "/counters", fake.folder + "/locks", kIoLimitsNotApplied)
                 .value();
@@ -166,6 +167,7 @@ TEST_CASE_FIXTURE(Fixture, "a mount limits the pod that it is for, and each furt
 
 TEST_CASE_FIXTURE(Fixture, "a volume without limits asks nothing of cgroups") {
   spec.limits = {};
+  order();
   cgroups.make(kPod);
   REQUIRE(mount("1").ok());
   CHECK(cgroups.read("kubepods/cgroup.subtree_control").empty());
@@ -186,6 +188,7 @@ TEST_CASE_FIXTURE(Fixture, "where limits cannot be set the mount succeeds, warne
 
 TEST_CASE_FIXTURE(Fixture, "required limits that have no place refuse the mount before it begins") {
   spec.limits.required = true;
+  order();
   for (const std::string& uid : {kUid, std::string("not-a-uid")}) {
     const auto mounted = mount(uid);
     REQUIRE_FALSE(mounted.ok());
@@ -199,6 +202,7 @@ TEST_CASE_FIXTURE(Fixture, "required limits that have no place refuse the mount 
 
 TEST_CASE_FIXTURE(Fixture, "required limits that the kernel refuses leave nothing mounted") {
   spec.limits.required = true;
+  order();
   cgroups.make(kPod);
   cgroups.write("cgroup.controllers", "cpu\n");
   CHECK(mount().error().code() == ErrorCode::kUnavailable);

@@ -75,7 +75,7 @@ TEST_CASE("a host's newer xfsprogs makes what an older kernel can mount") {
   const VolumeSpec spec = example_spec();
   REQUIRE(engine.promise(spec).ok());
   const std::string folder = fake.volume_folder(spec.name);
-  REQUIRE(engine.mount({spec, grant_for(spec), folder, "shop", "4f0e", false}).ok());
+  REQUIRE(engine.mount({call_for(spec), folder, "shop", "4f0e", false}).ok());
   CHECK(fake.passed("mkfs.xfs", "-c", concat("options=", profile)));
 }
 

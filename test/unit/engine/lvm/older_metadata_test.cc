@@ -41,7 +41,7 @@ struct Fixture {
     return third;
   }
   Status mount(const VolumeSpec& of) {
-    return engine.mount({of, grant_for(of), fake.volume_folder(of.name), "shop", "4f0e", false});
+    return engine.mount({call_for(of), fake.volume_folder(of.name), "shop", "4f0e", false});
   }
   // A growth of the first volume that LVM's metadata do not have any more: their number is what it
   // was before the restore, and not their text.
@@ -140,10 +140,9 @@ TEST_CASE_FIXTURE(Fixture, "nor formatted, where a killed call had not come to t
 TEST_CASE_FIXTURE(Fixture, "what is mounted gets another mount, whatever they are") {
   ++fake.disk.head.checksum;
   VolumeSpec again = spec;
-  CHECK(engine
-            .mount({again, grant_for(again), fake.volume_folder(again.name, "4f0f"), "shop", "4f0f",
-                    false})
-            .ok());
+  CHECK(
+      engine.mount({call_for(again), fake.volume_folder(again.name, "4f0f"), "shop", "4f0f", false})
+          .ok());
   CHECK(fake.mounts.size() == 2);
 }
 

@@ -21,8 +21,7 @@ struct Fixture {
     fake.started.clear();
   }
   Status mount(const std::string& pod = "4f0e") {
-    return engine.mount(
-        {spec, grant_for(spec), fake.volume_folder(spec.name, pod), "shop", pod, false});
+    return engine.mount({call_for(spec), fake.volume_folder(spec.name, pod), "shop", pod, false});
   }
   Status unmount() { return engine.unmount(fake.volume_folder(spec.name)); }
   void suspend() { fake.volumes[key].suspended = true; }
@@ -92,12 +91,12 @@ TEST_CASE_FIXTURE(Fixture, "a growth whose lvextend left the device suspended re
   SUBCASE("killed by somebody") { fake.failing = "lvextend"; }
   SUBCASE("killed for its deadline") { fake.hanging = "lvextend"; }
   fake.leaves_table = true;
-  CHECK_FALSE(engine.grow({spec, grant_for(spec), size}).ok());
+  CHECK_FALSE(engine.grow({call_for(spec), size}).ok());
   CHECK_FALSE(is_suspended());
   CHECK(has_committed_table());
   fake.failing = fake.hanging = "";
   fake.leaves_table = false;
-  CHECK(engine.grow({spec, grant_for(spec), size}).ok());
+  CHECK(engine.grow({call_for(spec), size}).ok());
 }
 
 TEST_CASE_FIXTURE(Fixture, "the daemon's look resumes what is ours, and starts nothing else") {
@@ -160,7 +159,7 @@ TEST_CASE_FIXTURE(Fixture, "a table that was not committed is never what is left
 
 TEST_CASE_FIXTURE(Fixture, "a table that waits for the next resume is gone before lvextend") {
   leave_table();
-  REQUIRE(engine.grow({spec, grant_for(spec), Bytes(1024 * kMiB.count())}).ok());
+  REQUIRE(engine.grow({call_for(spec), Bytes(1024 * kMiB.count())}).ok());
   CHECK(has_committed_table());
   const auto at = [&](const char* program) {
     return std::find(fake.started.begin(), fake.started.end(), program);
@@ -244,7 +243,7 @@ TEST_CASE_FIXTURE(
 TEST_CASE_FIXTURE(Fixture,
                   "what is at the volume's path and no device of LVM's is not taken for it") {
   fake.is_mapped = false;
-  CHECK_FALSE(engine.grow({spec, grant_for(spec), Bytes(1024 * kMiB.count())}).ok());
+  CHECK_FALSE(engine.grow({call_for(spec), Bytes(1024 * kMiB.count())}).ok());
   CHECK(count("lvextend") == 0);
   REQUIRE(unmount().ok());
   SUBCASE("where it would be wiped") {
@@ -255,6 +254,10 @@ TEST_CASE_FIXTURE(Fixture,
   }
   SUBCASE("and does not keep the volume from being removed") {
     spec.on_delete = OnDelete::kNone;
+    const RecordStore records(fake.folder + "/records");
+    Record record = **records.load(spec.name);
+    record.spec.on_delete = OnDelete::kNone;
+    REQUIRE(records.save(record).ok());
     CHECK(engine.remove(spec).ok());
     CHECK_FALSE(fake.volumes.contains(key));
   }
@@ -262,7 +265,7 @@ TEST_CASE_FIXTURE(Fixture,
 
 TEST_CASE_FIXTURE(Fixture, "an lvextend that did nothing is not believed") {
   fake.lying = "lvextend";
-  CHECK_FALSE(engine.grow({spec, grant_for(spec), Bytes(1024 * kMiB.count())}).ok());
+  CHECK_FALSE(engine.grow({call_for(spec), Bytes(1024 * kMiB.count())}).ok());
 }
 
 }  // namespace

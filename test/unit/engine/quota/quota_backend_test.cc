@@ -94,7 +94,7 @@ struct Fixture {
     fake.mounts.push_back({"7:0", "/", "/shared", "xfs", "/dev/loop0", "rw,prjquota"});
     spec.backend = Backend::kQuota;
     pool.quota_path = "/shared";
-    REQUIRE(records.save(promised_record(spec, {})).ok());
+    REQUIRE(records.save(promised_record(spec, spec.name.claim_uid())).ok());
   }
 
   Result<MountSource> make() { return backend.make(spec, pool, 0); }
@@ -176,7 +176,7 @@ TEST_CASE_FIXTURE(Fixture, "no volume is made beyond the pool, and none grows be
   VolumeSpec second = spec;
   second.name = *VolumeName::of_claim("0b1c2d3e-0000-4000-8000-00000000000b");
   second.size = Bytes(513 << 20U);
-  REQUIRE(records.save(promised_record(second, {})).ok());
+  REQUIRE(records.save(promised_record(second, second.name.claim_uid())).ok());
   const auto refused = backend.make(second, pool, 0);
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().code() == ErrorCode::kNoSpace);
@@ -250,7 +250,7 @@ TEST_CASE("a removal that is killed anywhere goes on, and is never mounted in be
     CHECK(f.remove()->done);  // what is gone is done
     const auto first = f.quotas.lines.rbegin()->first;
     CHECK(f.make().error().code() == ErrorCode::kNotFound);
-    REQUIRE(f.records.save(promised_record(f.spec, {})).ok());
+    REQUIRE(f.records.save(promised_record(f.spec, f.spec.name.claim_uid())).ok());
     REQUIRE(f.make().ok());
     CHECK(f.quotas.lines.rbegin()->first > first);  // its project id is never used again
   }
@@ -327,18 +327,45 @@ TEST_CASE_FIXTURE(Fixture, "a .flexlocal that others may enter is not ours") {
   CHECK(make().error().code() == ErrorCode::kDenied);
 }
 
-TEST_CASE_FIXTURE(Fixture, "the promised access is kept when the folder is made and retained") {
-  const PromisedAccess access{AccessMode::kReadWriteOncePod, std::string(spec.name.claim_uid())};
-  REQUIRE(records.save(promised_record(spec, access)).ok());
+TEST_CASE_FIXTURE(Fixture, "the claim and its mode are kept when the folder is made and retained") {
+  const std::string claim = spec.name.claim_uid();
+  spec.access_mode = AccessMode::kReadWriteOncePod;
+  const auto recorded = [&] {
+    const Record record = **records.load(spec.name);
+    return std::pair(record.claim_uid, record.spec.access_mode);
+  };
+  REQUIRE(records.save(promised_record(spec, claim)).ok());
   CHECK(make()->for_one_pod);
   CHECK(make()->for_one_pod);
-  CHECK((**records.load(spec.name)).access == access);
+  CHECK(recorded() == std::pair(claim, AccessMode::kReadWriteOncePod));
   // As after a daemon's promise for a folder that is there.
-  REQUIRE(records.save(promised_record(spec, access)).ok());
+  REQUIRE(records.save(promised_record(spec, claim)).ok());
   REQUIRE(backend.set_retained(spec, pool, Retained::kYes).ok());
-  CHECK((**records.load(spec.name)).access == access);
+  CHECK(recorded() == std::pair(claim, AccessMode::kReadWriteOncePod));
+}
+
+TEST_CASE_FIXTURE(Fixture, "a lost record is made anew from the folder's mark, for no claim yet") {
+  REQUIRE(make().ok());
+  REQUIRE(backend.set_retained(spec, pool, Retained::kYes).ok());
   REQUIRE(records.remove(spec.name).ok());
-  CHECK_FALSE(make()->for_one_pod);
+  NodeConfig config;
+  config.pools["default"] = pool;
+  Inventory inventory;
+  REQUIRE(backend.add_to(inventory, config).ok());
+  REQUIRE(backend.restore_records(inventory, config).ok());
+  const auto record = records.load(spec.name);
+  REQUIRE(record->has_value());
+  CHECK(is_of((*record)->spec, spec));
+  CHECK((*record)->spec.size == spec.size);
+  CHECK((*record)->state == RecordState::kReady);
+  CHECK((*record)->project_id != 0);
+  CHECK((*record)->retained);
+  CHECK((*record)->claim_uid.empty());
+  // What is there is not touched, and what is gone since the look gets none.
+  REQUIRE(backend.restore_records(inventory, config).ok());
+  REQUIRE(backend.remove(spec, pool).ok());
+  REQUIRE(backend.restore_records(inventory, config).ok());
+  CHECK_FALSE(records.load(spec.name)->has_value());
 }
 
 }  // namespace

@@ -1,0 +1,145 @@
+#include "flexvolume/engine/lvm/lv_settler.h"
+
+#include "flexvolume/base/first_failure.h"
+#include "flexvolume/base/text.h"
+#include "flexvolume/engine/lvm/lv_grower.h"
+#include "flexvolume/engine/lvm/lv_maker.h"
+#include "flexvolume/engine/lvm/rollback_guard.h"
+#include "flexvolume/engine/lvm/suspension.h"
+#include "flexvolume/engine/volume/volume_lock.h"
+
+namespace flexlocal::engine {
+namespace {
+
+enum class Settlement {
+  kNone,
+  kTagReady,
+  kRestoreRecord,
+  kLookForData  // without a record, and its tags do not say whether it was ever complete
+};
+
+Settlement plan(const std::optional<Record>& record, const LogicalVolume& volume) {
+  const Ownership& tags = *volume.ownership;
+  if (!record && !tags.ready) return tags.wiping ? Settlement::kNone : Settlement::kLookForData;
+  if (!record) return Settlement::kRestoreRecord;
+  if (record->state == RecordState::kPromised)
+    return tags.ready && owns(tags, record->spec) ? Settlement::kRestoreRecord : Settlement::kNone;
+  const bool newly_ready = record->state == RecordState::kReady && !tags.ready &&
+                           record->device_uuid == volume.device_uuid;
+  return newly_ready ? Settlement::kTagReady : Settlement::kNone;
+}
+
+Backend backend_of(const LogicalVolume& volume) {
+  return volume.thin_pool.empty() ? Backend::kLvm : Backend::kThin;
+}
+
+// Of a ready volume. What a promise says of it is known still; tags do not say all of that.
+Result<Record> restored_record(const std::optional<Record>& promise, const LogicalVolume& volume) {
+  auto spec = spec_by_tags(*volume.ownership, backend_of(volume));
+  if (!spec) return spec.error();
+  Record record = promise ? *promise : found_record(*spec);
+  record.state = RecordState::kReady;
+  record.attempt = volume.ownership->attempt;
+  record.device_uuid = volume.device_uuid;
+  record.volume_group = volume.group;
+  record.grow_file_system = true;  // nobody knows whether it has grown
+  record.retained = volume.ownership->retained;
+  return record;
+}
+
+}  // namespace
+
+Status LvSettler::run(const Inventory& inventory) {
+  Resumer resumer(parts_);
+  constexpr std::string_view kUnfinished = "what a killed LVM command left is not finished";
+  tell(kUnfinished, resumer.finish_all(config_));
+  for (const LogicalVolume& volume : inventory.shared) tell(kUnfinished, resumer.mend_size(volume));
+  FirstFailure all;
+  for (const LogicalVolume& volume : inventory.volumes) {
+    if (!volume.ownership) continue;
+    // What older metadata bring back may be gone, and its extents another volume's.
+    const bool outdated = inventory.outdated.contains(volume.group);
+    const auto restored = outdated ? Status() : settle(volume);
+    tell(kUnfinished, resumer.mend_size(volume));
+    const auto settled = restored && !outdated ? complete_growth(volume) : restored;
+    if (!settled)
+      all.note(settled.error().context(concat("settling ", volume.group, '/', volume.name)));
+  }
+  return all.status();
+}
+
+void LvSettler::tell(std::string_view what, const Status& done) {
+  if (!done) parts_.log.warning(what, {{"error", done.error().message()}});
+}
+
+Status LvSettler::settle(const LogicalVolume& volume) {
+  const auto name = VolumeName::of_claim(volume.ownership->claim_uid);
+  if (!name || name->text() != volume.name) return {};  // renamed by a person: theirs to settle
+  // Most are settled already; a lock is only waited for where there is something to do.
+  const auto glance = parts_.records.load(*name);
+  if (!glance) return glance.error();
+  if (plan(*glance, volume) == Settlement::kNone) return {};
+  const auto lock = lock_volume(parts_.locks, *name);
+  if (!lock) return lock.error();
+  const auto record = parts_.records.load(*name);
+  if (!record) return record.error();
+  switch (plan(*record, volume)) {
+    case Settlement::kNone:
+      return {};
+    case Settlement::kTagReady:
+      return RollbackGuard(parts_).change(volume.group,
+                                          [&] { return parts_.lvm.tag_ready(volume); });
+    case Settlement::kRestoreRecord:
+      return restore_record(*name, *record, volume);
+    case Settlement::kLookForData:
+      tell("a volume without a record cannot be mounted", look_for_data(volume, lock->fd()));
+      return {};
+  }
+  return {};
+}
+
+Status LvSettler::restore_record(const VolumeName& name, const std::optional<Record>& promise,
+                                 const LogicalVolume& volume) {
+  // Nothing is known of a group that somebody was changing when the inventory was taken.
+  if (auto current = RollbackGuard(parts_).check_unlocked(volume.group); !current) return current;
+  // The inventory may be older than a removal: a record of what is gone would stay for ever.
+  const auto now = parts_.lvm.find(volume.group, name);
+  if (!now) return now.error();
+  if (!*now || (*now)->uuid != volume.uuid) return {};
+  auto restored = restored_record(promise, volume);
+  return restored ? parts_.records.save(*restored) : restored.error();
+}
+
+// Without a record nothing is made or formatted: only a complete file system gets one. The host may
+// have lost it before the tags said that the volume is ready.
+Status LvSettler::look_for_data(const LogicalVolume& volume, int lock) {
+  const auto pool = config_.pools.find(volume.ownership->pool);
+  const auto spec = spec_by_tags(*volume.ownership, backend_of(volume));
+  if (pool == config_.pools.end() || !spec) return spec ? Status() : spec.error();
+  LvMaker maker(parts_, *spec, pool->second, lock);
+  if (auto found = maker.run(); !found) return found.error();
+  Record record = maker.record();
+  record.grow_file_system = true;  // nobody knows whether it has grown
+  record.retained = volume.ownership->retained;
+  return parts_.records.save(record);
+}
+
+// Of a volume that was mounted when its growth was noted, as its record may be lost meanwhile: no
+// other mount completes it, and its claim waits.
+Status LvSettler::complete_growth(const LogicalVolume& volume) {
+  const auto name = VolumeName::of_claim(volume.ownership->claim_uid);
+  if (!volume.open || !name || name->text() != volume.name) return {};
+  const auto glance = parts_.records.load(*name);
+  if (!glance) return glance.error();
+  if (!*glance || (*glance)->state != RecordState::kReady || !(*glance)->grow_file_system)
+    return {};
+  const auto lock = lock_volume(parts_.locks, *name);
+  if (!lock) return lock.error();
+  const auto record = parts_.records.load(*name);
+  if (!record) return record.error();
+  if (!*record || !(*record)->grow_file_system) return {};
+  const Pool none;
+  return LvGrower(parts_, (*record)->spec, none).finish(**record);
+}
+
+}  // namespace flexlocal::engine
