@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "flexvolume/base/first_failure.h"
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/volume/volume_folder.h"
 #include "flexvolume/engine/volume_holder.h"
@@ -12,28 +11,6 @@ namespace {
 
 // "Several pods mounted and unmounted in between" ends well before this many layers.
 constexpr int kMostLayers = 64;
-
-Status check_namespace(const MountRequest& request, const Record& record) {
-  const std::string& wanted = record.spec.claim_namespace;
-  if (request.pod_namespace == wanted) return {};
-  return Error(ErrorCode::kDenied,
-               concat("the volume is of namespace \"", wanted, "\"; a pod of \"",
-                      printable(request.pod_namespace, 63), "\" may not mount it"));
-}
-
-Status check_copy(const VolumeCall& call, const Record& record) {
-  if (call.copy == record.spec.copy) return {};
-  return Error(ErrorCode::kDenied,
-               concat("the PersistentVolume, or the pod's author, names copy \"", call.copy,
-                      "\" of the volume; this node has copy \"", record.spec.copy, '"'));
-}
-
-Status check_complete(const Record& record) {
-  if (!record.claim_uid.empty()) return {};
-  return Error(ErrorCode::kUnavailable,
-               "the volume's record was lost and made anew from the disk; the node daemon "
-               "completes it, and the mount is tried again");
-}
 
 Error another_claims(const VolumeName& name) {
   return Error(ErrorCode::kDenied,
@@ -98,33 +75,13 @@ Engine::Engine(const Host& host, const NodeConfig& config)
       io_limiter_({host.mounter, host.devices, host.log, host.tool_root,
                    concat(host.lock_folder, "/io-limits"),
                    DurableCounter(host.counter_folder, host.lock_folder, kIoLimitsNotApplied)}),
-      refusals_(host.counter_folder, host.lock_folder, kMountsRefused),
+      admission_(records_,
+                 concat(host.record_folder.substr(0, host.record_folder.rfind('/')), "/cluster"),
+                 DurableCounter(host.counter_folder, host.lock_folder, kMountsRefused), host.log),
       pod_names_(concat(host.lock_folder, "/pod-names")) {}
 
-Result<Record> Engine::load(const VolumeName& name) const {
-  auto record = records_.load(name);
-  if (!record) return record.error();
-  if (!*record) return unpromised(name);
-  return std::move(**record);
-}
-
-// The namespace first, so that a stranger learns nothing of the volume.
-Result<Record> Engine::admit(const MountRequest& request) const {
-  auto record = load(request.volume.name);
-  if (!record) return record;
-  Status allowed = check_namespace(request, *record);
-  if (allowed) allowed = check_copy(request.volume, *record);
-  if (auto counted = count_refusal(allowed); !counted) return counted.error();
-  if (auto complete = check_complete(*record); !complete) return complete.error();
-  return record;
-}
-
-// A count that cannot be kept is no reason to say anything else.
-Status Engine::count_refusal(const Status& admitted) const {
-  if (admitted || admitted.error().code() != ErrorCode::kDenied) return admitted;
-  if (auto counted = refusals_.note_one(); !counted)
-    host_.log.warning("refused call could not be counted", {{"error", counted.error().message()}});
-  return admitted;
+Status Engine::join_cluster(const std::string& cluster_id) {
+  return admission_.join_cluster(cluster_id);
 }
 
 Result<Engine::Subject> Engine::subject(const VolumeSpec& spec) {
@@ -142,15 +99,17 @@ Status Engine::promise(const VolumeSpec& spec) {
   if (!lock) return lock.error();
   const auto record = records_.load(spec.name);
   if (!record) return record.error();
-  if (!*record) return records_.save(promised_record(spec, spec.name.claim_uid()));
-  if (!is_of((*record)->spec, spec) || (*record)->spec.size != spec.size)
-    return another_claims(spec.name);
-  if (!(*record)->claim_uid.empty()) return {};
-  return save_claim(records_, **record, spec, spec.name.claim_uid(), host_.log);
+  if (*record && !is_of((*record)->spec, spec)) return another_claims(spec.name);
+  const Record promised = promised_record(spec, spec.name.claim_uid());
+  // A try before this one may have been of another class, or for another size.
+  if (!*record || (*record)->state == RecordState::kPromised) return records_.save(promised);
+  const Record claimed = record_for_claim(**record, spec, promised.claim_uid);
+  if (!(claimed.spec == spec)) return another_claims(spec.name);
+  return (*record)->claim_uid.empty() ? records_.save(claimed) : Status();
 }
 
 Status Engine::record_claim(const VolumeSpec& spec, const std::string& claim_uid) {
-  if (!is_uuid(claim_uid))
+  if (!claim_uid.empty() && !is_uuid(claim_uid))
     return Error(ErrorCode::kInvalid,
                  concat('"', printable(claim_uid, 40), "\" is not the uid of a claim"));
   const auto lock = lock_volume(host_.lock_folder, spec.name);
@@ -158,7 +117,8 @@ Status Engine::record_claim(const VolumeSpec& spec, const std::string& claim_uid
   const auto record = records_.load(spec.name);
   if (!record) return record.error();
   if (!*record) return {};
-  if (!is_of((*record)->spec, spec)) return another_claims(spec.name);
+  if (!is_of((*record)->spec, spec) || (*record)->spec.backend != spec.backend)
+    return another_claims(spec.name);
   return save_claim(records_, **record, spec, claim_uid, host_.log);
 }
 
@@ -177,7 +137,7 @@ Status Engine::withdraw(const PromisedVolume& promised) {
 
 Status Engine::mount(const MountRequest& request) {
   // Before anything else, so that a forged call learns nothing of this node, and leaves no lock.
-  const auto seen = admit(request);
+  const auto seen = admission_.admit(request.volume, request.pod_namespace);
   if (!seen) return seen.error();
   if (auto shape = check_volume_folder(config_.kubelet_dir, request.folder); !shape) return shape;
   MountLimits limits(io_limiter_, seen->spec, request.pod_uid);
@@ -204,7 +164,7 @@ Status Engine::mount(const MountRequest& request) {
 
 // Of what was read before the volume's lock was there.
 Status Engine::check_unchanged(const MountRequest& request, const Record& seen) const {
-  const auto now = admit(request);
+  const auto now = admission_.admit(request.volume, request.pod_namespace);
   if (!now) return now.error();
   if (now->spec == seen.spec) return {};
   return Error(ErrorCode::kUnavailable, "the volume's record was changed meanwhile; try again");
@@ -295,10 +255,8 @@ Status Engine::resume_below(const std::vector<MountEntry>& table, const MountEnt
 }
 
 Status Engine::grow(const GrowRequest& request) {
-  const auto record = load(request.volume.name);
-  if (!record) return record.error();
-  if (auto same = count_refusal(check_copy(request.volume, *record)); !same) return same;
-  return grow(record->spec, request.size);
+  const auto record = admission_.admit_growth(request.volume);
+  return record ? grow(record->spec, request.size) : record.error();
 }
 
 Status Engine::grow(const VolumeSpec& spec, Bytes size) {
@@ -312,15 +270,25 @@ Result<Removal> Engine::remove(const VolumeSpec& spec) {
   if (!subject) return subject.error();
   const auto record = records_.load(spec.name);
   if (!record) return record.error();
-  VolumeSpec wanted = spec;
-  if (*record && is_of((*record)->spec, spec)) wanted.on_delete = (*record)->spec.on_delete;
-  auto removal = subject->backend.remove(wanted, subject->pool);
+  if (*record)
+    if (auto closed = close(**record, spec); !closed) return closed.error();
+  auto removal = subject->backend.remove(spec, subject->pool);
   if (removal && removal->done) {
     io_limiter_.forget(spec.name);
     pod_names_.forget(spec.name);
     subject->lock.remove_file();
   }
   return removal;
+}
+
+// Before anything else of a removal, which may have to wait for its pods' end: nobody mounts it
+// anew.
+Status Engine::close(Record record, const VolumeSpec& spec) const {
+  if (record.spec.backend != spec.backend) return another_claims(spec.name);
+  const bool open = is_of(record.spec, spec) && !record.claim_uid.empty();
+  if (!open || record.state == RecordState::kPromised) return {};
+  record.claim_uid.clear();
+  return records_.save(record);
 }
 
 Status Engine::set_retained(const VolumeSpec& spec, Retained retained) {
@@ -361,10 +329,8 @@ Status Engine::add_records(Inventory& inventory) const {
 
 Status Engine::settle(const Inventory& inventory) {
   quota_backend_.settle_pools(inventory, config_);
-  FirstFailure all;
-  all.note(quota_backend_.restore_records(inventory, config_));
-  all.note(lv_backend_.settle(inventory, config_));
-  return all.status();
+  quota_backend_.restore_records(inventory, config_);
+  return lv_backend_.settle(inventory, config_);
 }
 
 Status Engine::resume_suspended() { return lv_backend_.resume_all(config_); }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "flexvolume/base/log.h"
+#include "flexvolume/engine/admission.h"
 #include "flexvolume/engine/contract/pod_names.h"
 #include "flexvolume/engine/host/mount_table.h"
 #include "flexvolume/engine/host/node_config.h"
@@ -16,7 +17,6 @@
 #include "flexvolume/engine/lvm/rollback_guard.h"
 #include "flexvolume/engine/quota/project_folders.h"
 #include "flexvolume/engine/quota/quota_backend.h"
-#include "flexvolume/engine/volume/durable_counter.h"
 #include "flexvolume/engine/volume/record.h"
 #include "flexvolume/engine/volume/volume_lock.h"
 
@@ -54,13 +54,18 @@ class Engine {
  public:
   Engine(const Host& host, const NodeConfig& config);
 
+  // For the daemon, at its start: from now on volumes of other clusters are not mounted here.
+  // Before the first time nobody knows which cluster the host is of, and its records say it alone.
+  Status join_cluster(const std::string& cluster_id);
+
   // For the daemon, before it offers the volume to anybody: from now on the first mount makes it.
-  // What is promised or there already is success, and stays as it was recorded; kDenied when it is
-  // another's. It is for the claim that the volume is named after.
+  // A promise of which nothing was made yet is made anew; one by which the volume was made stays;
+  // kDenied when it is another's, or was made otherwise. It is for the claim that the volume is
+  // named after.
   Status promise(const VolumeSpec& spec);
   // Records for which claim the volume is now, and what else may change or is not in tags: access
-  // mode, limits, mount options. A volume without a record gets none. kDenied when it is another's.
-  // Pods that have it by then keep it.
+  // mode, limits, mount options. An empty `claim_uid`: for none, and no pod mounts it. A volume
+  // without a record gets none. kDenied when it is another's. Pods that have it by then keep it.
   Status record_claim(const VolumeSpec& spec, const std::string& claim_uid);
   // The promise of what nobody was offered after all; a volume that was begun is left alone.
   Status withdraw(const PromisedVolume& promised);
@@ -75,8 +80,8 @@ class Engine {
   //   has it: a second pod gets it as soon as the first one's mount is gone
   //   kCorrupt: a person must look; nothing was formatted
   //   kNotFound: there is no record of it
-  //   kUnavailable: its record was made anew from tags and nobody has said the rest yet; or the
-  //   class requires I/O limits that this host cannot set
+  //   kUnavailable: it is retained, or for no claim; or the class requires I/O limits that this
+  //   host cannot set
   Status mount(const MountRequest& request);
 
   // Unmounts whatever is stacked on the folder. A folder that is not there, or not a mount, is
@@ -92,8 +97,8 @@ class Engine {
   // For the daemon, which decided the spec itself.
   Status grow(const VolumeSpec& spec, Bytes size);
 
-  // Removes the volume and its record, once its blocks are wiped as its record says, or the spec
-  // where there is none; see Removal.
+  // Removes the volume and its record, once its blocks are wiped as its tags say; see Removal. From
+  // the first call on no pod mounts it, also where it is refused then.
   // kDenied unless owner, cluster and claim match; kBusy while it is in use; kUnavailable when its
   // volume group is not to be seen, since "not found" on a missing disk is no proof; kInvalid when
   // node.conf gives the pool another group than the volume is on, or it has another name by now;
@@ -138,12 +143,8 @@ class Engine {
     VolumeBackend& backend;
     FileLock lock;
   };
-  // kNotFound when there is none.
-  Result<Record> load(const VolumeName& name) const;
-  // The record, if it lets the call mount; a refusal is counted.
-  Result<Record> admit(const MountRequest& request) const;
+  Status close(Record record, const VolumeSpec& spec) const;
   Status check_unchanged(const MountRequest& request, const Record& seen) const;
-  Status count_refusal(const Status& admitted) const;
   Result<Subject> subject(const VolumeSpec& spec);
   Status add_records(Inventory& inventory) const;
   Status resume_below(const std::vector<MountEntry>& table, const MountEntry& mounted);
@@ -160,7 +161,7 @@ class Engine {
   KernelProjectFolders project_folders_;
   QuotaBackend quota_backend_;
   IoLimiter io_limiter_;
-  DurableCounter refusals_;
+  Admission admission_;
   PodNames pod_names_;
 };
 

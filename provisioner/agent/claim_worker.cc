@@ -237,7 +237,7 @@ Task<Status> ClaimWorker::create(const Claim& claim, const CopyOrder& order) {
     co_return adopted;
   }
   if (!answer) {
-    if (certainly_refused(answer.error().code())) co_await take_back_promise(claim, spec);
+    if (certainly_refused(answer.error().code())) co_await take_back_unless_made(claim, spec);
     const Error error = answer.error().context("creating the PersistentVolume");
     say(claim, kube::EventType::kWarning, "ProvisioningFailed", error.message());
     co_return error;
@@ -254,6 +254,14 @@ Task<Status> ClaimWorker::create(const Claim& claim, const CopyOrder& order) {
       concat("volume ", spec.name.text(), " of ", to_string(spec.size), " in pool \"", spec.pool,
              "\" on node ", parts_.node.name));
   co_return Status();
+}
+
+// A try before this one, whose answer was lost, may have made the PersistentVolume.
+Task<void> ClaimWorker::take_back_unless_made(const Claim& claim, const engine::VolumeSpec& spec) {
+  const std::string path = volume_path(spec.name.text());
+  auto answer = co_await parts_.api.get(path);
+  if (!answer && answer.error().code() == ErrorCode::kNotFound)
+    co_await take_back_promise(claim, spec);
 }
 
 Task<void> ClaimWorker::take_back_promise(const Claim& claim, const engine::VolumeSpec& spec) {
@@ -276,7 +284,11 @@ Task<Status> ClaimWorker::adopt(const Claim& claim, const engine::VolumeSpec& sp
   if (volume && volume->claim_uid == claim.uid && volume->node == parts_.node.name &&
       !volume->deleting) {
     parts_.volumes.put(answer->root());
-    co_return Status();
+    // It may be of a try before the class was another one: the record says what the object says.
+    const auto stated = spec_of(*volume);
+    Status same;
+    if (stated && !(*stated == spec)) same = co_await parts_.storage.promise(*stated);
+    co_return same;
   }
   co_await take_back_promise(claim, spec);
   const Error error(ErrorCode::kExists, concat("PersistentVolume ", spec.name.text(),

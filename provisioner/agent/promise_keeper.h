@@ -9,8 +9,8 @@
 
 namespace flexlocal::provisioner {
 
-// Those of this cluster for which there is neither a claim that may still get its volume, nor a
-// PersistentVolume. Both lists must be complete.
+// Those of this cluster for which there is neither a claim that may still get its volume here, nor
+// a PersistentVolume. Both lists must be complete.
 std::vector<engine::PromisedVolume> stale_promises(const engine::Inventory& inventory,
                                                    const NodeParts& parts);
 

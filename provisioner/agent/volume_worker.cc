@@ -7,6 +7,15 @@
 #include "provisioner/objects/volume_object.h"
 
 namespace flexlocal::provisioner {
+namespace {
+
+// Whose pods may mount it; empty: nobody's, for its claim is gone.
+std::string claim_of(const Volume& volume) {
+  const bool released = volume.phase == "Released" || volume.phase == "Failed";
+  return released ? std::string() : volume.claim_uid;
+}
+
+}  // namespace
 
 Task<Result<Pass>> VolumeWorker::work(const std::string& name) {
   const Volume* known = parts_.volumes.get(name);
@@ -34,8 +43,8 @@ Task<Result<Pass>> VolumeWorker::work(const std::string& name) {
   }
   if (plan == ReclaimPlan::kLeaveAlone && is_retained(volume))
     carried_out = co_await take_up(volume);
-  if (carried_out && plan == ReclaimPlan::kLeaveAlone && needs_claim(volume))
-    carried_out = co_await record_claim(volume);
+  const bool stays = plan == ReclaimPlan::kLeaveAlone || plan == ReclaimPlan::kKeepDeleting;
+  if (carried_out && stays && needs_claim(volume)) carried_out = co_await record_claim(volume);
   if (!carried_out) co_return carried_out.error();
   co_return Pass::kDone;
 }
@@ -99,24 +108,26 @@ Task<Status> VolumeWorker::take_up(const Volume& known) {
 // was made anew from the disk, and the volume's pods wait. Until the records have been looked at,
 // it is taken to be for the claim whose name the volume has.
 bool VolumeWorker::needs_claim(const Volume& volume) const {
-  if (volume.deleting || volume.node != parts_.node.name || !is_ours(volume) ||
-      volume.claim_uid.empty())
-    return false;
+  if (volume.node != parts_.node.name || !is_ours(volume)) return false;
+  const std::string claim = claim_of(volume);
   const engine::Inventory* const seen = parts_.ledger.last_seen();
   if (seen != nullptr)
     if (const auto recorded = seen->claims.find(volume.name); recorded != seen->claims.end())
       return recorded->second.cluster_id == parts_.cluster_id &&
-             recorded->second.claim_uid != volume.claim_uid;
-  return volume.name != concat("pvc-", volume.claim_uid);
+             recorded->second.claim_uid != claim;
+  return !claim.empty() && volume.name != concat("pvc-", claim);
 }
 
 Task<Status> VolumeWorker::record_claim(const Volume& volume) {
   const auto spec = stated_spec(volume);
-  if (!spec) co_return spec.error();
-  if (spec->cluster_id != parts_.cluster_id) co_return Status();
-  auto recorded = co_await parts_.storage.record_claim(*spec, volume.claim_uid);
-  if (!recorded) co_return recorded.error().context("recording for which claim a volume is");
-  co_return Status();
+  if (spec && spec->cluster_id != parts_.cluster_id) co_return Status();
+  Status recorded = spec ? Status() : spec.error();
+  const std::string claim = claim_of(volume);
+  if (spec) recorded = co_await parts_.storage.record_claim(*spec, claim);
+  if (recorded) co_return Status();
+  const Error error = recorded.error().context("recording for which claim a volume is");
+  say(volume, kube::EventType::kWarning, "VolumeNotRecorded", error.message());
+  co_return error;
 }
 
 // What the informer has may be old, for as long as the API server cannot be reached: data is

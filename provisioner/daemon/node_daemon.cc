@@ -35,6 +35,8 @@ class NodeDaemon {
     kube::ApiClient api(http, process_.clock(), api_options(options_));
     auto membership = co_await await_membership(api, options_.node_name, process_.log());
     if (!membership) co_return membership.error().context(concat("API server ", process_.server()));
+    if (auto joined = engine_.join_cluster(membership->cluster_id); !joined)
+      co_return joined.error().context("recording which cluster this node is of");
     process_.log().info("node daemon started", {{"node", options_.node_name},
                                                 {"version", version()},
                                                 {"server", process_.server()},

@@ -96,7 +96,7 @@ Error unusable_order(const Volume& volume, std::string_view why) {
   return Error(ErrorCode::kInvalid,
                concat("PersistentVolume ", volume.name, ": annotation ", kOrder, ' ', why,
                       ": put back what it said when the volume was made; until then the volume is "
-                      "neither removed nor grown"));
+                      "neither removed nor grown, nor mounted if its record was lost"));
 }
 
 }  // namespace

@@ -314,7 +314,8 @@ Status LvMaker::format() {
 Status LvMaker::mark_ready() {
   record_.attempt = std::string(attempt());
   // The record that knew whether it has grown since is lost, or older.
-  if (now_.tagged_ready) record_.grow_file_system = true;
+  if (now_.tagged_ready || !now_.record) record_.grow_file_system = true;
+  if (found_ && found_->ownership) record_.retained = found_->ownership->retained;
   if (auto saved = save(RecordState::kReady); !saved) return saved;
   attempt_made_here_.clear();
   parts_.log.info("volume ready", {{"volume", spec_.name.text()}, {"device", device_}});

@@ -58,7 +58,7 @@ Result<Removal> LvRemover::run(const VolumeSpec& spec, const LogicalVolume& volu
   if (!resumed) return resumed.error();
   const auto half_made = never_used(spec, volume);
   if (!half_made) return half_made.error();
-  const bool wipes = spec.on_delete != OnDelete::kNone && !*half_made;
+  const bool wipes = volume.ownership->on_delete != OnDelete::kNone && !*half_made;
   if (wipes)
     if (auto through = check_cache(volume); !through) return through.error();
   const auto mended = resumer.mend_size(volume);
@@ -70,7 +70,7 @@ Result<Removal> LvRemover::run(const VolumeSpec& spec, const LogicalVolume& volu
   if (wipes) {
     auto record = announce(spec, volume);
     if (!record) return record.error();
-    auto wiped = wipe(std::move(*record), spec, volume);
+    auto wiped = wipe(std::move(*record), volume);
     if (!wiped || !wiped->done) return wiped;
   }
   if (auto removed = remove(spec, volume); !removed) return removed.error();
@@ -136,8 +136,7 @@ Status LvRemover::check_device(const LogicalVolume& volume, const std::string& d
                       volume.name, "; compare `dmsetup info` with `lvs -o+lv_uuid`"));
 }
 
-Result<Removal> LvRemover::wipe(Record record, const VolumeSpec& spec,
-                                const LogicalVolume& volume) {
+Result<Removal> LvRemover::wipe(Record record, const LogicalVolume& volume) {
   const std::string device = device_path(volume.group, volume.name);
   const bool thin = !volume.thin_pool.empty();
   const auto checked = check_device(volume, device);
@@ -154,7 +153,7 @@ Result<Removal> LvRemover::wipe(Record record, const VolumeSpec& spec,
     return Removal{};
   }
   const bool begun = record.wiped.count() != 0;
-  if (spec.on_delete == OnDelete::kDiscard && !begun) {
+  if (volume.ownership->on_delete == OnDelete::kDiscard && !begun) {
     const auto discarded = discard(device, volume.size);
     const auto clean =
         discarded ? reads_as_zeros(device, volume.size) : Result<bool>(discarded.error());

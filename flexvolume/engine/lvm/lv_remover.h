@@ -30,7 +30,7 @@ class LvRemover {
   Result<bool> never_used(const VolumeSpec& spec, const LogicalVolume& volume);
   Status check_cache(const LogicalVolume& volume);
   Status check_device(const LogicalVolume& volume, const std::string& device);
-  Result<Removal> wipe(Record record, const VolumeSpec& spec, const LogicalVolume& volume);
+  Result<Removal> wipe(Record record, const LogicalVolume& volume);
   Status discard(const std::string& device, Bytes size);
   Result<bool> reads_as_zeros(const std::string& device, Bytes size);
   Result<Removal> zero(Record record, const std::string& device, Bytes size);

@@ -11,19 +11,13 @@
 namespace flexlocal::engine {
 namespace {
 
-enum class Settlement {
-  kNone,
-  kTagReady,
-  kRestoreRecord,
-  kLookForData  // without a record, and its tags do not say whether it was ever complete
-};
+enum class Settlement { kNone, kTagReady, kFindData };
 
 Settlement plan(const std::optional<Record>& record, const LogicalVolume& volume) {
   const Ownership& tags = *volume.ownership;
-  if (!record && !tags.ready) return tags.wiping ? Settlement::kNone : Settlement::kLookForData;
-  if (!record) return Settlement::kRestoreRecord;
+  if (!record) return tags.wiping ? Settlement::kNone : Settlement::kFindData;
   if (record->state == RecordState::kPromised)
-    return tags.ready && owns(tags, record->spec) ? Settlement::kRestoreRecord : Settlement::kNone;
+    return tags.ready && owns(tags, record->spec) ? Settlement::kFindData : Settlement::kNone;
   const bool newly_ready = record->state == RecordState::kReady && !tags.ready &&
                            record->device_uuid == volume.device_uuid;
   return newly_ready ? Settlement::kTagReady : Settlement::kNone;
@@ -31,20 +25,6 @@ Settlement plan(const std::optional<Record>& record, const LogicalVolume& volume
 
 Backend backend_of(const LogicalVolume& volume) {
   return volume.thin_pool.empty() ? Backend::kLvm : Backend::kThin;
-}
-
-// Of a ready volume. What a promise says of it is known still; tags do not say all of that.
-Result<Record> restored_record(const std::optional<Record>& promise, const LogicalVolume& volume) {
-  auto spec = spec_by_tags(*volume.ownership, backend_of(volume));
-  if (!spec) return spec.error();
-  Record record = promise ? *promise : found_record(*spec);
-  record.state = RecordState::kReady;
-  record.attempt = volume.ownership->attempt;
-  record.device_uuid = volume.device_uuid;
-  record.volume_group = volume.group;
-  record.grow_file_system = true;  // nobody knows whether it has grown
-  record.retained = volume.ownership->retained;
-  return record;
 }
 
 }  // namespace
@@ -89,39 +69,25 @@ Status LvSettler::settle(const LogicalVolume& volume) {
     case Settlement::kTagReady:
       return RollbackGuard(parts_).change(volume.group,
                                           [&] { return parts_.lvm.tag_ready(volume); });
-    case Settlement::kRestoreRecord:
-      return restore_record(*name, *record, volume);
-    case Settlement::kLookForData:
-      tell("a volume without a record cannot be mounted", look_for_data(volume, lock->fd()));
+    case Settlement::kFindData:
+      tell("a volume without its record cannot be mounted", find_data(*record, volume, lock->fd()));
       return {};
   }
   return {};
 }
 
-Status LvSettler::restore_record(const VolumeName& name, const std::optional<Record>& promise,
-                                 const LogicalVolume& volume) {
-  // Nothing is known of a group that somebody was changing when the inventory was taken.
-  if (auto current = RollbackGuard(parts_).check_unlocked(volume.group); !current) return current;
-  // The inventory may be older than a removal: a record of what is gone would stay for ever.
-  const auto now = parts_.lvm.find(volume.group, name);
-  if (!now) return now.error();
-  if (!*now || (*now)->uuid != volume.uuid) return {};
-  auto restored = restored_record(promise, volume);
-  return restored ? parts_.records.save(*restored) : restored.error();
-}
-
-// Without a record nothing is made or formatted: only a complete file system gets one. The host may
-// have lost it before the tags said that the volume is ready.
-Status LvSettler::look_for_data(const LogicalVolume& volume, int lock) {
+// The way of a first mount, which takes nothing for the volume's data but its own complete file
+// system: metadata that were put back may name another volume's extents. Without a record, or where
+// the tags say ready, it makes and formats nothing.
+Status LvSettler::find_data(const std::optional<Record>& promise, const LogicalVolume& volume,
+                            int lock) {
   const auto pool = config_.pools.find(volume.ownership->pool);
-  const auto spec = spec_by_tags(*volume.ownership, backend_of(volume));
-  if (pool == config_.pools.end() || !spec) return spec ? Status() : spec.error();
-  LvMaker maker(parts_, *spec, pool->second, lock);
-  if (auto found = maker.run(); !found) return found.error();
-  Record record = maker.record();
-  record.grow_file_system = true;  // nobody knows whether it has grown
-  record.retained = volume.ownership->retained;
-  return parts_.records.save(record);
+  // A promise knows what tags do not say.
+  const auto tagged = spec_by_tags(*volume.ownership, backend_of(volume));
+  if (pool == config_.pools.end() || !tagged) return tagged ? Status() : tagged.error();
+  const VolumeSpec& spec = promise ? promise->spec : *tagged;
+  const auto found = LvMaker(parts_, spec, pool->second, lock).run();
+  return found ? Status() : found.error();
 }
 
 // Of a volume that was mounted when its growth was noted, as its record may be lost meanwhile: no

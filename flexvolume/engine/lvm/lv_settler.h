@@ -17,9 +17,7 @@ class LvSettler {
 
  private:
   Status settle(const LogicalVolume& volume);
-  Status restore_record(const VolumeName& name, const std::optional<Record>& promise,
-                        const LogicalVolume& volume);
-  Status look_for_data(const LogicalVolume& volume, int lock);
+  Status find_data(const std::optional<Record>& promise, const LogicalVolume& volume, int lock);
   Status complete_growth(const LogicalVolume& volume);
   // What is to be mended by hand is told, and does not make the node one that takes no volumes.
   void tell(std::string_view what, const Status& done);

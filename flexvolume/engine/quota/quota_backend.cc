@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "flexvolume/base/first_failure.h"
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/quota/shared_volume.h"
 #include "flexvolume/engine/volume/volume_lock.h"
@@ -268,16 +267,15 @@ Result<std::optional<Record>> QuotaBackend::restore_record(const VolumeSpec& spe
   return std::optional(std::move(record));
 }
 
-Status QuotaBackend::restore_records(const Inventory& inventory, const NodeConfig& config) {
-  FirstFailure all;
+void QuotaBackend::restore_records(const Inventory& inventory, const NodeConfig& config) {
   for (const OwnedFolder& folder : inventory.folders) {
     const auto pool = config.pools.find(folder.pool);
     const auto spec = spec_by_tags(folder.owner, Backend::kQuota);
     if (pool == config.pools.end() || !spec || spec->name.text() != folder.name) continue;
     if (auto restored = restore_if_lost(*spec, pool->second); !restored)
-      all.note(restored.error().context(concat("settling quota folder ", folder.name)));
+      parts_.log.warning("a volume without its record cannot be mounted",
+                         {{"volume", folder.name}, {"error", restored.error().message()}});
   }
-  return all.status();
 }
 
 Status QuotaBackend::restore_if_lost(const VolumeSpec& spec, const Pool& pool) {

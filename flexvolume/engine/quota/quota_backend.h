@@ -40,8 +40,9 @@ class QuotaBackend final : public VolumeBackend {
 
   // See SharedVolume::settle. What cannot be done is logged.
   void settle_pools(const Inventory& inventory, const NodeConfig& config);
-  // See Engine::settle.
-  Status restore_records(const Inventory& inventory, const NodeConfig& config);
+  // See Engine::settle. What cannot be done is logged: a folder that is not as it was made is for a
+  // person, and the node goes on.
+  void restore_records(const Inventory& inventory, const NodeConfig& config);
 
  private:
   Status keep_folder(const VolumeSpec& spec, const Pool& pool, bool kept);

@@ -12,8 +12,6 @@ Record promised_record(const VolumeSpec& spec, const std::string& claim_uid) {
   return {.spec = spec, .state = RecordState::kPromised, .claim_uid = claim_uid};
 }
 
-Record found_record(const VolumeSpec& spec) { return {.spec = spec, .state = RecordState::kReady}; }
-
 Error unpromised(const VolumeName& name) {
   return Error(ErrorCode::kNotFound,
                concat("volume ", name.text(),
@@ -46,10 +44,15 @@ Result<std::optional<Record>> RecordStore::load(const VolumeName& name) const {
 }
 
 Status RecordStore::save(const Record& record) const {
-  auto written = write_file_atomically(path_of(record.spec.name), to_json(record), 0600);
+  // What could not be read again would keep everybody from the volume.
+  const std::string json = to_json(record);
+  if (auto readable = parse_record(json); !readable)
+    return Error(ErrorCode::kInvalid, concat("no record is written of ", record.spec.name.text(),
+                                             ": ", readable.error().message()));
+  auto written = write_file_atomically(path_of(record.spec.name), json, 0600);
   if (written || written.error().code() != ErrorCode::kNotFound) return written;
   if (auto made = make_folders(folder_); !made) return made;
-  return write_file_atomically(path_of(record.spec.name), to_json(record), 0600);
+  return write_file_atomically(path_of(record.spec.name), json, 0600);
 }
 
 Status RecordStore::remove(const VolumeName& name) const { return remove_file(path_of(name)); }

@@ -35,9 +35,8 @@ struct Record {
   bool grow_file_system = false;  // the device has grown and the file system has not yet
   Bytes wiped{};                  // kWiping: how much of the device is zero by now
   bool retained = false;          // see Retained; an LV's tags say it, too
-  // Of the claim that may mount it, and for which the spec's access mode is. Empty: the record was
-  // made anew from tags, which do not say all of the spec, and nobody mounts it until somebody who
-  // knows has said the rest.
+  // Of the claim that may mount it, and for which the spec's access mode is. Empty: nobody may. The
+  // volume was released; or the record was made anew from tags, which do not say all of the spec.
   std::string claim_uid{};
 };
 
@@ -45,8 +44,6 @@ struct Record {
 // promised nor there was lost with its host, or removed, and must not come back empty.
 // `claim_uid`: as in the record.
 Record promised_record(const VolumeSpec& spec, const std::string& claim_uid);
-// The record of a complete volume that is on the disks and has no record: by its tags.
-Record found_record(const VolumeSpec& spec);
 // The refusal to make it: kNotFound.
 Error unpromised(const VolumeName& name);
 

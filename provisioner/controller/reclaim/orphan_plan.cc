@@ -28,10 +28,12 @@ std::optional<engine::VolumeSpec> spec_of_owner(const engine::Ownership& owner,
   return std::move(*spec);
 }
 
-// Beside the folder's own flag its record says it: without one nobody knows.
+// Beside the folder's own flag, which its owner can clear, its record says it. Without one, or by
+// one that was made anew from the folder, nobody knows.
 bool may_be_retained(const engine::Inventory& inventory, const engine::OwnedFolder& folder) {
   const auto recorded = inventory.claims.find(folder.name);
-  if (recorded == inventory.claims.end() || recorded->second.cluster_id != folder.owner.cluster_id)
+  if (recorded == inventory.claims.end() ||
+      recorded->second.cluster_id != folder.owner.cluster_id || recorded->second.claim_uid.empty())
     return true;
   return inventory.is_retained(folder.name);
 }

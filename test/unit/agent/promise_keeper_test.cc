@@ -39,6 +39,19 @@ TEST_CASE_FIXTURE(Fixture, "a PersistentVolume that the list does not have yet k
   CHECK(is_kept());
 }
 
+TEST_CASE_FIXTURE(Fixture, "a promise goes once its claim has the volume on another node") {
+  Claim claim = sample_claim();
+  claim.selected_node = "node-b";
+  know_claim(claim);
+  CHECK(look().ok());
+  CHECK(is_kept());  // it may be sent back before it gets one
+  answers["GET " + kVolumePath] = {
+      {200, with(volume_text(sample_spec(), "Bound"), R"("flexlocal.io/node":"node-a")",
+                 R"("flexlocal.io/node":"node-b")")}};
+  CHECK(look().ok());
+  CHECK_FALSE(is_kept());
+}
+
 TEST_CASE_FIXTURE(Fixture, "a server that does not say so proves nothing") {
   answers["GET " + kVolumePath] = {{500, "{}"}};
   CHECK_FALSE(look().ok());

@@ -240,61 +240,6 @@ TEST_CASE_FIXTURE(Fixture, "what only an old list still has is not taken up, and
 }
 
 TEST_CASE_FIXTURE(Fixture,
-                  "a claim that the record lacks, or has another of, is recorded with its mode") {
-  const std::string record_it = concat("record ReadWriteOncePod of ", name, " for ", kUid);
-  const auto one_pod = [&] {
-    return with(text("Bound"), R"(["ReadWriteOnce"])", R"(["ReadWriteOncePod"])");
-  };
-  know_volume(one_pod());
-  CHECK(done());  // the records have not been looked at
-  CHECK(journal.empty());
-  know_volume(with(one_pod(), R"("uid":")" + kUid, R"("uid":")" + kOtherUid));
-  CHECK(done());
-  CHECK(journal == Calls{concat("record ReadWriteOncePod of ", name, " for ", kOtherUid)});
-  journal.clear();
-  know_volume(one_pod());
-  for (const std::string& recorded : {std::string(), kOtherUid}) {
-    storage.present.claims = {{name, {kCluster, recorded}}};
-    REQUIRE(wait_for(ledger.refresh(true)).ok());
-    CHECK(done());
-    CHECK(journal == Calls{record_it});
-    journal.clear();
-  }
-  REQUIRE(wait_for(ledger.refresh(true)).ok());
-  CHECK(done());
-  CHECK(journal.empty());
-}
-
-TEST_CASE_FIXTURE(Fixture, "a list of access modes that is edited later changes no record") {
-  storage.present.claims = {{name, {kCluster, kUid}}};
-  REQUIRE(wait_for(ledger.refresh(true)).ok());
-  know_volume(with(text("Bound"), R"(["ReadWriteOnce"])", R"(["ReadWriteOncePod"])"));
-  CHECK(done());
-  CHECK(journal.empty());
-}
-
-TEST_CASE_FIXTURE(Fixture, "no claim is recorded for what is nobody's, going, or another's") {
-  storage.present.claims = {{name, {kCluster, ""}}};
-  REQUIRE(wait_for(ledger.refresh(true)).ok());
-  know_volume(with(text("Available"), concat(R"(,"uid":")", kUid, '"'), ""));
-  CHECK(done());
-  know_volume(deleting(text("Bound")));
-  CHECK(done());
-  CHECK(journal.empty());
-  storage.present.claims.clear();
-  REQUIRE(wait_for(ledger.refresh(true)).ok());
-  know_volume(with(with(text("Bound"), kCluster, kOtherUid), R"("uid":")" + kUid,
-                   R"("uid":")" + kOtherUid));
-  CHECK(done());
-  CHECK(journal.empty());
-  storage.present.claims = {{name, {kOtherUid, ""}}};
-  REQUIRE(wait_for(ledger.refresh(true)).ok());
-  know_volume(text("Bound"));
-  CHECK(done());
-  CHECK(journal.empty());
-}
-
-TEST_CASE_FIXTURE(Fixture,
                   "a retained volume that another claim has gets that claim's access mode") {
   storage.present.retained = {{name, kCluster}};
   storage.present.claims = {{name, {kCluster, kUid}}};
@@ -304,14 +249,6 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(done());
   CHECK(journal ==
         Calls{kGet, kTakeUp, concat("record ReadWriteOncePod of ", name, " for ", kOtherUid)});
-}
-
-TEST_CASE_FIXTURE(Fixture, "a claim that cannot be recorded is tried again") {
-  storage.present.claims = {{name, {kCluster, ""}}};
-  REQUIRE(wait_for(ledger.refresh(true)).ok());
-  know_volume(text("Bound"));
-  storage.claim_status = Error(ErrorCode::kUnavailable, "no");
-  CHECK(failure() == ErrorCode::kUnavailable);
 }
 
 TEST_CASE_FIXTURE(Fixture,

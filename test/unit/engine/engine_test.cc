@@ -189,7 +189,11 @@ TEST_CASE_FIXTURE(Fixture, "without records, tags that say ready forbid to forma
   std::filesystem::remove_all(fake.folder + "/records");
   fake.volumes[key].start = std::string(kSuperblockBytes, '\0');
   REQUIRE(settle_and_claim().ok());
-  (void)mount();  // the kernel's to refuse
+  CHECK(mount().error().code() == ErrorCode::kNotFound);
+  // As of a root disk that was restored from a backup.
+  REQUIRE(engine.promise(spec).ok());
+  REQUIRE(settle_and_claim().ok());
+  CHECK(mount().error().code() == ErrorCode::kCorrupt);
   CHECK(formats() == 1);
   CHECK(fake.volumes[key].start == std::string(kSuperblockBytes, '\0'));
 }
@@ -366,17 +370,92 @@ TEST_CASE_FIXTURE(Fixture, "without a record what is not a complete file system 
   fake.volumes[key].start.assign(kSuperblockBytes, '\0');
   REQUIRE(engine.settle(*engine.inventory()).ok());
   CHECK_FALSE(RecordStore(fake.folder + "/records").load(spec.name)->has_value());
-  CHECK(fake.logged("a volume without a record cannot be mounted"));
+  CHECK(fake.logged("a volume without its record cannot be mounted"));
   CHECK(formats() == 1);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a volume is wiped as its record says, whatever the order says now") {
+TEST_CASE_FIXTURE(Fixture, "a volume is wiped as its tags say, whatever the order says now") {
   REQUIRE(mount().ok());
   fake.mounts.clear();
   VolumeSpec careless = spec;
   careless.on_delete = OnDelete::kNone;
   REQUIRE(engine.remove(careless)->done);
   CHECK(std::count(fake.started.begin(), fake.started.end(), "blkdiscard") > 0);
+}
+
+TEST_CASE_FIXTURE(Fixture, "volumes of a cluster that the host was in before are not mounted") {
+  const DurableCounter refused(fake.folder + "/counters", fake.folder + "/locks", kMountsRefused);
+  CHECK(engine.join_cluster("none").error().code() == ErrorCode::kInvalid);
+  REQUIRE(engine.join_cluster(spec.cluster_id).ok());
+  REQUIRE(mount().ok());
+  REQUIRE(engine.join_cluster("99999999-9999-4999-8999-999999999999").ok());
+  CHECK(mount().error().code() == ErrorCode::kDenied);
+  CHECK(engine.grow({call_for(spec), spec.size + kGiB}).error().code() == ErrorCode::kDenied);
+  CHECK(*refused.value() == 2);
+  REQUIRE(engine.join_cluster(spec.cluster_id).ok());
+  CHECK(mount().ok());
+}
+
+TEST_CASE_FIXTURE(Fixture, "what is retained, or whose claim is gone, is mounted for nobody") {
+  REQUIRE(mount().ok());
+  fake.mounts.clear();
+  SUBCASE("retained") {
+    REQUIRE(engine.set_retained(spec, Retained::kYes).ok());
+    CHECK(mount().error().code() == ErrorCode::kUnavailable);
+    REQUIRE(engine.set_retained(spec, Retained::kNo).ok());
+  }
+  SUBCASE("released") {
+    REQUIRE(engine.record_claim(spec, "").ok());
+    CHECK(mount().error().code() == ErrorCode::kUnavailable);
+    REQUIRE(engine.record_claim(spec, spec.name.claim_uid()).ok());
+  }
+  SUBCASE("to be removed, and in use") {
+    fake.volumes[key].open = true;
+    CHECK(engine.remove(spec).error().code() == ErrorCode::kBusy);
+    CHECK(mount().error().code() == ErrorCode::kUnavailable);
+    REQUIRE(engine.record_claim(spec, spec.name.claim_uid()).ok());
+  }
+  CHECK(mount().ok());
+}
+
+// The class was another one at the try before, whose answer was lost.
+TEST_CASE_FIXTURE(Fixture, "a promise of which nothing was made is made anew, and then it stays") {
+  VolumeSpec other = spec;
+  other.fs_type = FsType::kExt4;
+  other.size = kGiB;
+  other.on_delete = OnDelete::kZero;
+  other.limits.read_iops = 7;
+  REQUIRE(engine.promise(other).ok());
+  CHECK((**RecordStore(fake.folder + "/records").load(spec.name)).spec == other);
+  REQUIRE(mount().ok());
+  CHECK(fake.started == Programs{"lvcreate", "mkfs.ext4"});
+  REQUIRE(engine.promise(other).ok());
+  CHECK(recorded() == RecordState::kReady);
+  CHECK(engine.promise(spec).error().code() == ErrorCode::kDenied);
+  CHECK((**RecordStore(fake.folder + "/records").load(spec.name)).spec == other);
+}
+
+TEST_CASE_FIXTURE(Fixture, "no record is written that could not be read again") {
+  VolumeSpec strange = spec;
+  strange.backend = Backend::kQuota;
+  CHECK(engine.record_claim(strange, spec.name.claim_uid()).error().code() == ErrorCode::kDenied);
+  strange = spec;
+  strange.mount_options = {"suid"};
+  CHECK(engine.record_claim(strange, spec.name.claim_uid()).error().code() == ErrorCode::kInvalid);
+  strange.copy = "x";
+  CHECK(RecordStore(fake.folder + "/records").save(promised_record(strange, "")).error().code() ==
+        ErrorCode::kInvalid);
+  CHECK(mount().ok());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a removal by an order of another backend is refused") {
+  REQUIRE(mount().ok());
+  fake.mounts.clear();
+  VolumeSpec quota = spec;
+  quota.backend = Backend::kQuota;
+  CHECK(engine.remove(quota).error().code() == ErrorCode::kDenied);
+  CHECK(has_record());
+  CHECK(mount().ok());
 }
 
 TEST_CASE_FIXTURE(Fixture,
