@@ -125,7 +125,7 @@ has_leader() {
   make_forger default copied "$volume" '{"flexlocal.io/copy": "0123456789abcdef"}'
   make_forger default bare "$volume" '{}'
   make_forger default none "$forged" "$options"
-  wait_until event_says stolen 'the volume is of namespace "default"; a pod of "thief" may not mount it'
+  wait_until event_says stolen 'a pod of "thief" may not mount it'
   wait_until event_says copied 'names copy "0123456789abcdef" of the volume; this node has copy'
   wait_until event_says bare "option flexlocal.io/copy is missing"
   wait_until event_says none "has not promised it here"

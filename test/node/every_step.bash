@@ -205,6 +205,8 @@ after_retain() {
   else
     [[ $(lv_of "$name") == *flexlocal.io/retained* ]] || fail "not marked: $(lv_of "$name")"
   fi
+  engine_call take-up "$record"
+  expect_success
   be_mounted
   expect_data "$name"
   expect_volumes "$name"

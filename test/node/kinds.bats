@@ -108,7 +108,7 @@ lose_records() {
   engine_call settle && expect_success
   [[ $(<"$records/$name") != *claimUID* ]]
   call mount "$folder" "$options"
-  expect_failure "the volume's record was lost and made anew from the disk"
+  expect_failure "the volume's record names no claim"
   expect_unmounted "$folder"
   engine_call claim "$record" && expect_success
   [[ $(<"$records/$name") == *'"accessMode":"ReadWriteOncePod"'*"\"claimUID\":\"${name#pvc-}\""* ]]

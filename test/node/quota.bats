@@ -265,7 +265,7 @@ killed_at() {
   expect_failure "has not promised it here"
   engine_call settle && expect_success
   call mount "$folder" "$options"
-  expect_failure "the volume's record was lost and made anew from the disk"
+  expect_failure "the volume's record names no claim"
   expect_unmounted "$folder"
   engine_call claim "$record" && expect_success
   [[ $(<"$records/$name") == *'"accessMode":"ReadWriteOncePod"'*"\"claimUID\":\"${name#pvc-}\""* ]]

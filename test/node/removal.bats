@@ -186,18 +186,22 @@ remove() {
   expect_wiped
 }
 
-@test "a retained volume is kept by its tags, listed so, mounted again, and removed as ever" {
+@test "a retained volume is kept by its tags, listed so, mounted for nobody, and removed as ever" {
   make_full onDelete=discard
   engine_call retain "$record" && expect_success
   rm -r "$records" # a host that lost them knows it all the same
   [[ $(lv_of "$name") == *flexlocal.io/retained* ]]
   [[ $("$plugin" list) == *"$name "*' retained '* ]]
   [[ $("$plugin" status "$name") == *'deleted under the policy Retain'* ]]
-  promise "$name"
+  restore_record
+  call mount "$folder" "$options"
+  expect_failure "the volume is retained"
+  engine_call take-up "$record" && expect_success
   call mount "$folder" "$options" && expect_success
   [[ $("$plugin" list) == *"$name "*' ready '* ]]
-  [[ $(lv_of "$name") == *flexlocal.io/retained* ]]
+  [[ $(lv_of "$name") != *flexlocal.io/retained* ]]
   call unmount "$folder"
+  engine_call retain "$record" && expect_success
   remove
   expect_wiped
 }

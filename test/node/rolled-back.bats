@@ -107,6 +107,14 @@ what_there_is() {
   echo "sectors written: ${content[6]}, discarded: ${content[13]}"
 }
 
+# restore_if_possible: what the daemon does about a lost record. Before that, nothing is mounted.
+restore_if_possible() {
+  call mount "$folder" "$options"
+  expect_failure "has no record on this node"
+  engine_call settle
+  engine_call claim "$record" && expect_success
+}
+
 # find_answer: sets `given` to what a mount does, in the table's letters.
 find_answer() {
   local before
@@ -132,6 +140,7 @@ check_row() {
     set_record "$1"
     set_tags "$2"
     set_disk "$disk"
+    [ "$1" != none ] || restore_if_possible
     find_answer
     whole=yes
     [[ $2 != absent && $given != [FN] ]] || whole=no

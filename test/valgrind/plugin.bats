@@ -110,7 +110,7 @@ C
   promised=$(<"$records/$name")
   echo "${promised%,\"claimUID\"*}}" >"$records/$name"
   call mount "$folder" "$options"
-  expect_failure "the volume's record was lost and made anew from the disk"
+  expect_failure "the volume's record names no claim"
   expect_clean
   echo '{"version":2,' >"$records/$name"
   call mount "$folder" "$options"

@@ -92,8 +92,8 @@ inline constexpr std::string_view kWipingTag = "flexlocal.io/state=wiping";
 inline constexpr std::string_view kRetainedTag = "flexlocal.io/retained";
 
 // Whether the volume's PersistentVolume was let go by the policy Retain: its data is kept for a
-// person to decide about, and nobody may take it for a leftover. It may be mounted and removed as
-// ever, by whoever may do that.
+// person to decide about, and nobody may take it for a leftover. No pod mounts it, and it is
+// removed as ever, by whoever may do that.
 enum class Retained { kNo, kYes };
 
 // What is to be made for a pool with quota-size.

@@ -18,6 +18,7 @@ struct Fixture : NodeLab {
     know_class();
     know_claim(sample_claim());
     answers[kCreate] = {{201, volume_text(sample_spec(), "Pending")}};
+    answers["GET " + kVolumePath] = {{404, refused("NotFound")}};
   }
   Status work() { return wait_for(worker.work(key)); }
   Bytes free_for_others() {

@@ -302,8 +302,9 @@ TEST_CASE("records read back as they were written; damaged ones are told") {
   CHECK(back->claim_uid == record.claim_uid);
   CHECK(back->retained);
   CHECK_FALSE(parse_record(to_json(promised_record(example_spec(), "")))->retained);
-  CHECK(parse_record(to_json(found_record(shared_spec("fast", kGiB)))).error().code() ==
-        ErrorCode::kCorrupt);  // ready, and on no group
+  // Ready, and on no group.
+  const Record nowhere{.spec = shared_spec("fast", kGiB), .state = RecordState::kReady};
+  CHECK(parse_record(to_json(nowhere)).error().code() == ErrorCode::kCorrupt);
   for (std::size_t cut = 0; cut + 2 < json.size(); ++cut)
     CHECK_MESSAGE(parse_record(json.substr(0, cut)).error().code() == ErrorCode::kCorrupt, cut);
   CHECK_FALSE(parse_record(R"({"version":1})").ok());

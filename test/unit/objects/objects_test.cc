@@ -218,8 +218,7 @@ TEST_CASE("a volume without a whole order of its own has no spec, and what to do
         "PersistentVolume " + volume.name + ": annotation flexlocal.io/order ";
     const std::string end =
         ": put back what it said when the volume was made; until then the volume is neither "
-        "removed "
-        "nor grown";
+        "removed nor grown, nor mounted if its record was lost";
     REQUIRE(message.starts_with(begin));
     REQUIRE(message.ends_with(end));
     return message.substr(begin.size(), message.size() - begin.size() - end.size());

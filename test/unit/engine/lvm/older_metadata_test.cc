@@ -203,6 +203,7 @@ TEST_CASE_FIXTURE(Fixture, "it is not used before, whatever keeps LVM from that"
   REQUIRE_FALSE(removal.ok());
   CHECK(removal.error().code() == ErrorCode::kOutdated);
   CHECK(count("blkdiscard") == 0);
+  REQUIRE(engine.record_claim(spec, spec.name.claim_uid()).ok());  // it was bound again
   fake.failing.clear();
   fake.volumes[key].open = true;  // somebody looks at it
   CHECK(mount(spec).error().code() == ErrorCode::kOutdated);
