@@ -24,13 +24,18 @@ Record record_for_claim(Record record, const VolumeSpec& spec, const std::string
   record.spec.limits = spec.limits;
   record.spec.mount_options = spec.mount_options;
   record.claim_uid = claim_uid;
+  record.found = false;
   return record;
 }
+
+bool is_folder(const VolumeSpec& spec) { return spec.backend == Backend::kQuota; }
 
 Status save_claim(const RecordStore& records, const Record& before, const VolumeSpec& spec,
                   const std::string& claim_uid, Log& log) {
   const Record record = record_for_claim(before, spec, claim_uid);
-  if (record.spec == before.spec && record.claim_uid == before.claim_uid) return {};
+  const bool same = record.spec == before.spec && record.claim_uid == before.claim_uid &&
+                    record.found == before.found;
+  if (same) return {};
   if (auto saved = records.save(record); !saved) return saved;
   log.info("claim recorded", {{"volume", spec.name.text()},
                               {"claim_uid", claim_uid},
@@ -101,6 +106,7 @@ Status Engine::promise(const VolumeSpec& spec) {
   if (!record) return record.error();
   if (*record && !is_of((*record)->spec, spec)) return another_claims(spec.name);
   const Record promised = promised_record(spec, spec.name.claim_uid());
+  if (*record && (*record)->spec == spec && (*record)->claim_uid == promised.claim_uid) return {};
   // A try before this one may have been of another class, or for another size.
   if (!*record || (*record)->state == RecordState::kPromised) return records_.save(promised);
   const Record claimed = record_for_claim(**record, spec, promised.claim_uid);
@@ -117,7 +123,7 @@ Status Engine::record_claim(const VolumeSpec& spec, const std::string& claim_uid
   const auto record = records_.load(spec.name);
   if (!record) return record.error();
   if (!*record) return {};
-  if (!is_of((*record)->spec, spec) || (*record)->spec.backend != spec.backend)
+  if (!is_of((*record)->spec, spec) || is_folder((*record)->spec) != is_folder(spec))
     return another_claims(spec.name);
   return save_claim(records_, **record, spec, claim_uid, host_.log);
 }
@@ -284,7 +290,7 @@ Result<Removal> Engine::remove(const VolumeSpec& spec) {
 // Before anything else of a removal, which may have to wait for its pods' end: nobody mounts it
 // anew.
 Status Engine::close(Record record, const VolumeSpec& spec) const {
-  if (record.spec.backend != spec.backend) return another_claims(spec.name);
+  if (is_folder(record.spec) != is_folder(spec)) return another_claims(spec.name);
   const bool open = is_of(record.spec, spec) && !record.claim_uid.empty();
   if (!open || record.state == RecordState::kPromised) return {};
   record.claim_uid.clear();
@@ -319,7 +325,8 @@ Status Engine::add_records(Inventory& inventory) const {
           {name, (*record)->spec.cluster_id, (*record)->spec.backend, (*record)->spec.size});
     if (record && *record)
       inventory.claims.insert_or_assign(
-          name.text(), RecordedClaim{(*record)->spec.cluster_id, (*record)->claim_uid});
+          name.text(),
+          RecordedClaim{(*record)->spec.cluster_id, (*record)->claim_uid, (*record)->found});
     if (record && *record && (*record)->grow_file_system) inventory.behind.insert(name.text());
     if (record && *record && (*record)->retained)
       inventory.retained.push_back({name.text(), (*record)->spec.cluster_id});

@@ -283,11 +283,11 @@ Task<Status> ClaimWorker::adopt(const Claim& claim, const engine::VolumeSpec& sp
   const auto volume = decode_volume(answer->root());
   if (volume && volume->claim_uid == claim.uid && volume->node == parts_.node.name &&
       !volume->deleting) {
-    parts_.volumes.put(answer->root());
     // It may be of a try before the class was another one: the record says what the object says.
     const auto stated = spec_of(*volume);
     Status same;
     if (stated && !(*stated == spec)) same = co_await parts_.storage.promise(*stated);
+    if (same) parts_.volumes.put(answer->root());
     co_return same;
   }
   co_await take_back_promise(claim, spec);

@@ -45,8 +45,30 @@ Task<Result<Pass>> VolumeWorker::work(const std::string& name) {
     carried_out = co_await take_up(volume);
   const bool stays = plan == ReclaimPlan::kLeaveAlone || plan == ReclaimPlan::kKeepDeleting;
   if (carried_out && stays && needs_claim(volume)) carried_out = co_await record_claim(volume);
+  if (carried_out && plan == ReclaimPlan::kLeaveAlone && is_promised(volume))
+    carried_out = co_await promise_as_stated(volume);
   if (!carried_out) co_return carried_out.error();
   co_return Pass::kDone;
+}
+
+bool VolumeWorker::is_promised(const Volume& volume) const {
+  const engine::Inventory* const seen = parts_.ledger.last_seen();
+  if (seen == nullptr || volume.deleting || volume.node != parts_.node.name || !is_ours(volume) ||
+      volume.name != concat("pvc-", claim_of(volume)))
+    return false;
+  return std::any_of(
+      seen->promised.begin(), seen->promised.end(), [&](const engine::PromisedVolume& promised) {
+        return promised.name.text() == volume.name && promised.cluster_id == parts_.cluster_id;
+      });
+}
+
+// Of several tries for a claim whose class became another one, the one counts that made the object.
+Task<Status> VolumeWorker::promise_as_stated(const Volume& volume) {
+  const auto spec = spec_of(volume);
+  if (!spec) co_return spec.error();
+  auto promised = co_await parts_.storage.promise(*spec);
+  if (!promised) co_return promised.error().context("promising the volume as it was made");
+  co_return Status();
 }
 
 // The mark first: from the moment that the PersistentVolume is gone, what is not marked is an
@@ -191,7 +213,11 @@ void VolumeWorker::count(const Volume& volume, const Status& gone) {
 
 Task<Result<engine::Removal>> VolumeWorker::take_back(const Volume& volume) {
   const auto spec = spec_of(volume);
-  if (!spec) co_return spec.error();
+  if (!spec) {
+    // It stays for a person to decide about, and its claim is gone.
+    const Status closed = co_await record_claim(volume);
+    co_return closed ? spec.error() : closed.error();
+  }
   if (spec->cluster_id != parts_.cluster_id)
     co_return Error(ErrorCode::kDenied,
                     "the volume was made for another cluster and is not removed");

@@ -28,6 +28,8 @@ class VolumeWorker {
   Task<Status> retain(const Volume& volume);
   bool is_retained(const Volume& volume) const;
   Task<Status> take_up(const Volume& known);
+  bool is_promised(const Volume& volume) const;
+  Task<Status> promise_as_stated(const Volume& volume);
   bool needs_claim(const Volume& volume) const;
   Task<Status> record_claim(const Volume& volume);
   Task<Status> drop_finalizer(const Volume& volume);

@@ -149,7 +149,7 @@ remove() {
   [[ $(<"$records/$name") == *'"state":"wiping"'* ]]
   configure "$group"
   call mount "$folder" "$options"
-  expect_failure 'is being removed and its blocks are wiped'
+  expect_failure 'is being removed and is not mounted'
   promise_again "$name" # by its tags, too
   call mount "$folder" "$options"
   expect_failure 'is being removed and its blocks are wiped'

@@ -94,7 +94,7 @@ Status LvMaker::load_record() {
     return Error(ErrorCode::kDenied, "the volume on this node belongs to another claim");
   if (record.spec.size != spec_.size) return other_size(spec_, record.spec.size);
   if (record.state == RecordState::kPromised) {
-    now_.record = record.state;
+    if (!find_only_) now_.record = record.state;
     record_.claim_uid = record.claim_uid;
     return {};
   }

@@ -19,6 +19,13 @@ class LvMaker {
   // that this call made is left. Killed anywhere, the next call ends where this one would have.
   Result<std::string> run();
 
+  // The same, but what is not there is not made, and what has no complete file system is refused,
+  // also where it is promised: as if there were no record, which is written then.
+  Result<std::string> find() {
+    find_only_ = true;
+    return run();
+  }
+
   // The volume's record as run() left it.
   const Record& record() const { return record_; }
 
@@ -57,6 +64,7 @@ class LvMaker {
   std::string device_;
   int lock_;
 
+  bool find_only_ = false;
   Situation now_;
   Record record_;
   std::optional<LogicalVolume> found_;

@@ -76,17 +76,23 @@ Status LvSettler::settle(const LogicalVolume& volume) {
   return {};
 }
 
-// The way of a first mount, which takes nothing for the volume's data but its own complete file
-// system: metadata that were put back may name another volume's extents. Without a record, or where
-// the tags say ready, it makes and formats nothing.
+// Nothing is taken for the volume's data but its own complete file system: metadata that were put
+// back may name another volume's extents.
 Status LvSettler::find_data(const std::optional<Record>& promise, const LogicalVolume& volume,
                             int lock) {
   const auto pool = config_.pools.find(volume.ownership->pool);
-  // A promise knows what tags do not say.
+  if (pool == config_.pools.end() || pool->second.volume_group != volume.group)
+    return Error(ErrorCode::kInvalid,
+                 concat("logical volume ", volume.group, '/', volume.name, " was made in pool \"",
+                        volume.ownership->pool, "\", which node.conf does not have on that group"));
   const auto tagged = spec_by_tags(*volume.ownership, backend_of(volume));
-  if (pool == config_.pools.end() || !tagged) return tagged ? Status() : tagged.error();
+  if (!tagged) return tagged.error();
+  // A promise knows what tags do not say; another pool's is none of this volume.
   const VolumeSpec& spec = promise ? promise->spec : *tagged;
-  const auto found = LvMaker(parts_, spec, pool->second, lock).run();
+  if (spec.pool != tagged->pool || spec.backend != tagged->backend)
+    return Error(ErrorCode::kDenied, concat("logical volume ", volume.group, '/', volume.name,
+                                            " is not what the record promises"));
+  const auto found = LvMaker(parts_, spec, pool->second, lock).find();
   return found ? Status() : found.error();
 }
 

@@ -95,6 +95,7 @@ struct RetainedVolume {
 struct RecordedClaim {
   std::string cluster_id;
   std::string claim_uid;
+  bool found = false;  // see Record::found
 };
 
 // A quota folder that carries our mark.

@@ -233,8 +233,9 @@ Status QuotaBackend::set_retained(const VolumeSpec& spec, const Pool& pool, Reta
   const bool lost = record && (!*record || (*record)->state == RecordState::kPromised);
   if (lost) record = restore_record(spec, pool, *record);
   if (!record) return record.error();
-  if (*record && (lost || (*record)->retained != wanted)) {
+  if (*record && (lost || (*record)->found || (*record)->retained != wanted)) {
     (*record)->retained = wanted;
+    (*record)->found = false;
     if (auto saved = parts_.records.save(**record); !saved) return saved;
   }
   return wanted ? Status() : keep_folder(spec, pool, false);
@@ -287,8 +288,9 @@ Status QuotaBackend::restore_if_lost(const VolumeSpec& spec, const Pool& pool) {
   const auto now = parts_.records.load(spec.name);
   if (!now || *now) return now ? Status() : now.error();
   // The inventory may be older than a removal: a record of what is gone would stay for ever.
-  const auto record = restore_record(spec, pool, {});
+  auto record = restore_record(spec, pool, {});
   if (!record || !*record) return record ? Status() : record.error();
+  (*record)->found = true;
   return parts_.records.save(**record);
 }
 

@@ -16,9 +16,9 @@ Error unpromised(const VolumeName& name) {
   return Error(ErrorCode::kNotFound,
                concat("volume ", name.text(),
                       " has no record on this node: the node daemon has not promised it here, and "
-                      "it is not made anew and empty. Was this node set up again? What is on its "
-                      "disks gets its record back from the node daemon; if the data is gone for "
-                      "good, delete the claim"));
+                      "it is not made anew and empty. Was this node set up again? The node daemon "
+                      "records anew what is on its disks, and its log says what it cannot; if the "
+                      "data is gone for good, delete the claim"));
 }
 
 RecordStore RecordStore::of_pools() const {

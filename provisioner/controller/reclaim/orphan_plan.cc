@@ -33,7 +33,7 @@ std::optional<engine::VolumeSpec> spec_of_owner(const engine::Ownership& owner,
 bool may_be_retained(const engine::Inventory& inventory, const engine::OwnedFolder& folder) {
   const auto recorded = inventory.claims.find(folder.name);
   if (recorded == inventory.claims.end() ||
-      recorded->second.cluster_id != folder.owner.cluster_id || recorded->second.claim_uid.empty())
+      recorded->second.cluster_id != folder.owner.cluster_id || recorded->second.found)
     return true;
   return inventory.is_retained(folder.name);
 }

@@ -1,5 +1,7 @@
 // For whose pods the record of a volume is: what the daemon does about it as PersistentVolumes
 // change.
+#include <algorithm>
+
 #include "provisioner/agent/volume_worker.h"
 #include "test/unit/agent/node_lab.h"
 
@@ -80,6 +82,28 @@ TEST_CASE_FIXTURE(Fixture,
                    R"("uid":"uid-of-pv","deletionTimestamp":"2021-03-01T11:00:00Z")"));
   CHECK(done());
   CHECK(journal == Calls{record_for(kUid)});
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a volume that another claim had and that is not removed is for nobody") {
+  see_record(kCluster, kOtherUid);
+  const std::string released =
+      with(text("Released"), R"("uid":")" + kUid, R"("uid":")" + kOtherUid);
+  know_volume(released);
+  answers["GET " + kVolumePath] = {{200, released}};
+  CHECK_FALSE(done());
+  CHECK(std::count(journal.begin(), journal.end(), record_for("")) == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "what is still a promise is promised as its object says") {
+  storage.present.promised = {{*engine::VolumeName::of_claim(kUid), kCluster}};
+  see_record(kCluster, kUid);
+  engine::VolumeSpec stated = sample_spec();
+  stated.on_delete = engine::OnDelete::kZero;
+  know_volume(volume_text(stated, "Bound"));
+  CHECK(done());
+  REQUIRE(storage.last_promise.has_value());
+  CHECK(*storage.last_promise == stated);
 }
 
 TEST_CASE_FIXTURE(Fixture, "a volume that is kept and has lost its claim is recorded for nobody") {

@@ -119,7 +119,9 @@ TEST_CASE("a quota folder is considered as a logical volume is") {
   CHECK(without([](auto& all) { all.folders[0].pool = "other"; }));
   CHECK(without([](auto& all) { all.retained = {{"pvc-" + kUid, kCluster}}; }));
   CHECK(without([](auto& all) { all.claims.clear(); }));
-  CHECK(without([](auto& all) { all.claims["pvc-" + kUid].claim_uid.clear(); }));
+  CHECK(without([](auto& all) { all.claims["pvc-" + kUid].found = true; }));
+  // Its removal has begun.
+  CHECK_FALSE(without([](auto& all) { all.claims["pvc-" + kUid].claim_uid.clear(); }));
   CHECK(without([](auto& all) { all.folders[0].owner.retained = true; }));
   CHECK(without([](auto& all) { all.claims["pvc-" + kUid].cluster_id = kOtherUid; }));
 }
