@@ -125,7 +125,8 @@ TEST_CASE_FIXTURE(Fixture, "a volume of another cluster, or of another claim, is
   CHECK(failure() == ErrorCode::kDenied);
   have_volume(with(text("Released"), R"("uid":")" + kUid, R"("uid":")" + kOtherUid));
   CHECK(failure() == ErrorCode::kInvalid);
-  CHECK(journal == Calls{kGet, kGet});
+  CHECK(journal ==
+        Calls{kGet, kGet, concat("record ReadWriteOnce of ", name, " for ")});  // nobody mounts it
 }
 
 TEST_CASE_FIXTURE(Fixture, "a deletion that is refused leaves the finalizer, and is tried again") {
