@@ -105,8 +105,11 @@ Status Engine::promise(const VolumeSpec& spec) {
   const auto record = records_.load(spec.name);
   if (!record) return record.error();
   if (*record && !is_of((*record)->spec, spec)) return another_claims(spec.name);
-  const Record promised = promised_record(spec, spec.name.claim_uid());
-  if (*record && (*record)->spec == spec && (*record)->claim_uid == promised.claim_uid) return {};
+  Record promised = promised_record(spec, spec.name.claim_uid());
+  const bool of_claim = *record && (*record)->claim_uid == promised.claim_uid;
+  // A claim's access mode never changes; a PersistentVolume's list of them can be edited.
+  if (of_claim) promised.spec.access_mode = (*record)->spec.access_mode;
+  if (of_claim && (*record)->spec == promised.spec) return {};
   // A try before this one may have been of another class, or for another size.
   if (!*record || (*record)->state == RecordState::kPromised) return records_.save(promised);
   const Record claimed = record_for_claim(**record, spec, promised.claim_uid);

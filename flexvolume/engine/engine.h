@@ -59,7 +59,8 @@ class Engine {
   Status join_cluster(const std::string& cluster_id);
 
   // For the daemon, before it offers the volume to anybody: from now on the first mount makes it.
-  // A promise of which nothing was made yet is made anew; one by which the volume was made stays;
+  // A promise of which nothing was made yet is made anew, but for the access mode of the claim that
+  // it is for; one by which the volume was made stays;
   // kDenied when it is another's, or was made otherwise. It is for the claim that the volume is
   // named after.
   Status promise(const VolumeSpec& spec);

@@ -38,12 +38,17 @@ teardown() {
   eventually 30 no_volumes
 }
 
-# The daemon finds the volume as one that a pod has used: made, ready, and with a record.
+# The daemon finds the volume as one that a pod has used: made, ready, and with a record, by which its
+# file system may have to grow.
 use_volume() {
+  local record=$work/worker/state/volumes/$volume uuid used
   stop_processes "$work" worker
   make_lv worker "$volume" default ready
+  uuid=$("$work/worker/lvs" --noheadings -o vg_uuid,lv_uuid --select "lv_name=$volume" worker | tr -d ' -')
+  used=$(jq -c --arg uuid "LVM-$uuid" '.state = "ready" | .deviceUUID = $uuid | .volumeGroup = "worker"
+    | .growFileSystem = true' "$record")
+  echo "$used" >"$record"
   start_daemon worker
-  eventually 30 grep -q '"state":"ready"' "$work/worker/state/volumes/$volume"
 }
 
 # As a pod's mount is seen.

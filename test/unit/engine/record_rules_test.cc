@@ -148,6 +148,11 @@ TEST_CASE_FIXTURE(Fixture, "a promise of which nothing was made is made anew, an
   other.limits.read_iops = 7;
   REQUIRE(engine.promise(other).ok());
   CHECK((**RecordStore(fake.folder + "/records").load(spec.name)).spec == other);
+  // As the PersistentVolume's list says once somebody has edited it.
+  VolumeSpec edited = other;
+  edited.access_mode = AccessMode::kReadWriteOncePod;
+  REQUIRE(engine.promise(edited).ok());
+  CHECK((**RecordStore(fake.folder + "/records").load(spec.name)).spec == other);
   REQUIRE(mount().ok());
   CHECK(fake.started == Programs{"lvcreate", "mkfs.ext4"});
   REQUIRE(engine.promise(other).ok());
