@@ -99,7 +99,7 @@ void check_progress(const VolumeView& view, std::vector<Finding>& findings) {
                         "somebody removes it or creates the PersistentVolume again"});
   if (!view.record) return;
   if (view.record->claim_uid.empty())
-    findings.push_back({"claim", Level::kWarning, "the record was made anew from the disk",
+    findings.push_back({"claim", Level::kWarning, "the record names no claim",
                         "no pod mounts it until the node daemon has completed the record from the "
                         "PersistentVolume: see whether it runs"});
   if (view.record->grow_file_system)

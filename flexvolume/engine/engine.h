@@ -60,9 +60,8 @@ class Engine {
 
   // For the daemon, before it offers the volume to anybody: from now on the first mount makes it.
   // A promise of which nothing was made yet is made anew, but for the access mode of the claim that
-  // it is for; one by which the volume was made stays;
-  // kDenied when it is another's, or was made otherwise. It is for the claim that the volume is
-  // named after.
+  // it is for; one by which the volume was made stays. kDenied when it is another's, or was made
+  // otherwise. It is for the claim that the volume is named after.
   Status promise(const VolumeSpec& spec);
   // Records for which claim the volume is now, and what else may change or is not in tags: access
   // mode, limits, mount options. An empty `claim_uid`: for none, and no pod mounts it. A volume

@@ -237,7 +237,7 @@ Task<Status> ClaimWorker::create(const Claim& claim, const CopyOrder& order) {
     co_return adopted;
   }
   if (!answer) {
-    if (certainly_refused(answer.error().code())) co_await take_back_unless_made(claim, spec);
+    if (certainly_refused(answer.error().code())) co_await withdraw_unless_created(claim, spec);
     const Error error = answer.error().context("creating the PersistentVolume");
     say(claim, kube::EventType::kWarning, "ProvisioningFailed", error.message());
     co_return error;
@@ -257,14 +257,15 @@ Task<Status> ClaimWorker::create(const Claim& claim, const CopyOrder& order) {
 }
 
 // A try before this one, whose answer was lost, may have made the PersistentVolume.
-Task<void> ClaimWorker::take_back_unless_made(const Claim& claim, const engine::VolumeSpec& spec) {
+Task<void> ClaimWorker::withdraw_unless_created(const Claim& claim,
+                                                const engine::VolumeSpec& spec) {
   const std::string path = volume_path(spec.name.text());
   auto answer = co_await parts_.api.get(path);
   if (!answer && answer.error().code() == ErrorCode::kNotFound)
-    co_await take_back_promise(claim, spec);
+    co_await withdraw_promise(claim, spec);
 }
 
-Task<void> ClaimWorker::take_back_promise(const Claim& claim, const engine::VolumeSpec& spec) {
+Task<void> ClaimWorker::withdraw_promise(const Claim& claim, const engine::VolumeSpec& spec) {
   parts_.ledger.release(claim.key());
   const engine::PromisedVolume promised{spec.name, spec.cluster_id};
   auto withdrawn = co_await parts_.storage.withdraw(promised);
@@ -290,7 +291,7 @@ Task<Status> ClaimWorker::adopt(const Claim& claim, const engine::VolumeSpec& sp
     if (same) parts_.volumes.put(answer->root());
     co_return same;
   }
-  co_await take_back_promise(claim, spec);
+  co_await withdraw_promise(claim, spec);
   const Error error(ErrorCode::kExists, concat("PersistentVolume ", spec.name.text(),
                                                " exists already and is not this "
                                                "claim's on node ",

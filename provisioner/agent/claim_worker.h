@@ -26,8 +26,8 @@ class ClaimWorker {
   Status keep_in_budget(const Claim& claim, const Order& order, Bytes size) const;
   Task<Status> create(const Claim& claim, const CopyOrder& order);
   Task<Status> adopt(const Claim& claim, const engine::VolumeSpec& spec);
-  Task<void> take_back_unless_made(const Claim& claim, const engine::VolumeSpec& spec);
-  Task<void> take_back_promise(const Claim& claim, const engine::VolumeSpec& spec);
+  Task<void> withdraw_unless_created(const Claim& claim, const engine::VolumeSpec& spec);
+  Task<void> withdraw_promise(const Claim& claim, const engine::VolumeSpec& spec);
   Task<Status> hand_back(const Claim& claim, const std::string& why);
   bool has_volume(const Claim& claim) const;
   void look_for_strange(const std::string& volume);

@@ -1,13 +1,11 @@
 #include "provisioner/daemon/cluster_daemon.h"
 
-#include <sys/random.h>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
-#include <system_error>
+#include <stdexcept>
 
 #include "flexvolume/base/hex.h"
+#include "flexvolume/base/random.h"
 #include "flexvolume/base/text.h"
 #include "flexvolume/base/version.h"
 #include "provisioner/controller/cluster_metrics.h"
@@ -24,22 +22,13 @@ namespace {
 
 constexpr const char* kLeaseName = "flexlocal-cluster";
 
-std::string random_digits() {
-  std::array<char, 8> bytes{};
-  // So few come whole, or not at all: getrandom(2).
-  ssize_t got = 0;
-  do got = ::getrandom(bytes.data(), bytes.size(), 0);
-  while (got < 0 && errno == EINTR);
-  if (got != static_cast<ssize_t>(bytes.size()))
-    throw std::system_error(errno, std::generic_category(), "getrandom");
-  return to_hex({bytes.data(), bytes.size()});
-}
-
 // The pod's name, for people, and a number that no other process ever had.
 std::string make_identity() {
   char host[256] = "unknown";
   if (::gethostname(host, sizeof host - 1) != 0) host[0] = '\0';
-  return concat(host, '_', random_digits());
+  const auto bytes = random_bytes(8);
+  if (!bytes) throw std::runtime_error(bytes.error().message());
+  return concat(host, '_', to_hex(*bytes));
 }
 
 class ClusterDaemon final : public kube::LeaderWork {

@@ -260,17 +260,7 @@ killed_at() {
   volume_name 1 && made "$name"
   echo precious >"$folder/file"
   call unmount "$folder"
-  rm -r "$records"
-  call mount "$folder" "$options"
-  expect_failure "has not promised it here"
-  engine_call settle && expect_success
-  call mount "$folder" "$options"
-  expect_failure "the volume's record names no claim"
-  expect_unmounted "$folder"
-  engine_call claim "$record" && expect_success
-  [[ $(<"$records/$name") == *'"accessMode":"ReadWriteOncePod"'*"\"claimUID\":\"${name#pvc-}\""* ]]
-  call mount "$folder" "$options" && expect_success
-  [ "$(<"$folder/file")" = precious ]
+  expect_taken_up
 }
 
 @test "another file system at the place of the volume's is noticed, not filled anew" {

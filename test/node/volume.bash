@@ -78,6 +78,24 @@ restore_record() {
   engine_call claim "$record" && expect_success
 }
 
+# expect_taken_up: the host loses all records. The volume is mounted with its data, the file `precious`, once
+# the daemon has made its record anew and said for which claim it is.
+expect_taken_up() {
+  rm -r "$records"
+  call mount "$folder" "$options"
+  expect_failure "has not promised it here"
+  engine_call settle && expect_success
+  [[ $(<"$records/$name") != *claimUID* ]] || fail "it names a claim: $(<"$records/$name")"
+  call mount "$folder" "$options"
+  expect_failure "the volume's record names no claim"
+  expect_unmounted "$folder"
+  engine_call claim "$record" && expect_success
+  [[ $(<"$records/$name") == *'"accessMode":"ReadWriteOncePod"'*"\"claimUID\":\"${name#pvc-}\""* ]] ||
+    fail "it is not the claim's: $(<"$records/$name")"
+  call mount "$folder" "$options" && expect_success
+  [ "$(<"$folder/file")" = precious ] || fail "the data is another: $(<"$folder/file")"
+}
+
 # expect_only_promises: no volume is recorded as made, or begun.
 expect_only_promises() {
   local file

@@ -1,11 +1,8 @@
 #include "flexvolume/engine/lvm/lv_maker.h"
 
-#include <sys/random.h>
-
-#include <cerrno>
-
 #include "flexvolume/base/hex.h"
 #include "flexvolume/base/lock.h"
+#include "flexvolume/base/random.h"
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/lvm/lv_refusal.h"
 #include "flexvolume/engine/lvm/mapper_name.h"
@@ -21,13 +18,6 @@ namespace {
 constexpr int kMostSteps = 24;
 
 constexpr std::size_t kAttemptBytes = 16;
-
-Result<std::string> random_attempt() {
-  char bytes[kAttemptBytes];
-  if (::getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
-    return Error::from_errno(errno, "getrandom");
-  return to_hex({bytes, sizeof bytes});
-}
 
 }  // namespace
 
@@ -110,9 +100,9 @@ Status LvMaker::load_record() {
 Status LvMaker::create() {
   if (auto sized = check_size(spec_.backend, spec_.fs_type, spec_.size); !sized) return sized;
   if (auto nowhere = check_nowhere_else(); !nowhere) return nowhere;
-  auto attempt = random_attempt();
+  const auto attempt = random_bytes(kAttemptBytes);
   if (!attempt) return attempt.error();
-  record_.attempt = std::move(*attempt);
+  record_.attempt = to_hex(*attempt);
   record_.device_uuid.clear();
   if (auto saved = save(RecordState::kIntent); !saved) return saved;
   attempt_made_here_ = record_.attempt;

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 
 #include "flexvolume/base/folder.h"
 #include "flexvolume/base/hex.h"
+#include "flexvolume/base/random.h"
 #include "flexvolume/base/text.h"
 
 namespace flexlocal::engine {
@@ -69,10 +69,8 @@ void clear_flags_of(const UniqueFd& folder, const char* name) {
 
 // A name that nobody can have given to something of theirs.
 Result<std::string> random_name() {
-  char bytes[16];
-  if (::getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
-    return Error::from_errno(errno, "getrandom");
-  return to_hex({bytes, sizeof bytes});
+  const auto bytes = random_bytes(16);
+  return bytes ? to_hex(*bytes) : Result<std::string>(bytes.error());
 }
 
 // Empties one heap. What a full file system does not let it do is passed over as long as anything
