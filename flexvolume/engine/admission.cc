@@ -23,6 +23,7 @@ Status check_copy(const VolumeCall& call, const Record& record) {
 
 // Whether anybody may have it now.
 Status check_open(const Record& record) {
+  if (record.state == RecordState::kRefused) return given_up(record.spec.name);
   if (record.state == RecordState::kWiping)
     return Error(ErrorCode::kDenied, "the volume is being removed and is not mounted");
   if (record.retained)

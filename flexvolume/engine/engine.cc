@@ -18,6 +18,10 @@ Error another_claims(const VolumeName& name) {
                       " is of another claim, copy or size; nothing is changed"));
 }
 
+Error changed_meanwhile() {
+  return Error(ErrorCode::kUnavailable, "the volume's record was changed meanwhile; try again");
+}
+
 // With what tags do not say, or may change.
 Record record_for_claim(Record record, const VolumeSpec& spec, const std::string& claim_uid) {
   record.spec.access_mode = spec.access_mode;
@@ -83,6 +87,7 @@ Engine::Engine(const Host& host, const NodeConfig& config)
       admission_(records_,
                  concat(host.record_folder.substr(0, host.record_folder.rfind('/')), "/cluster"),
                  DurableCounter(host.counter_folder, host.lock_folder, kMountsRefused), host.log),
+      copies_(records_, host.lock_folder),
       pod_names_(concat(host.lock_folder, "/pod-names")) {}
 
 Status Engine::join_cluster(const std::string& cluster_id) {
@@ -136,8 +141,8 @@ Status Engine::withdraw(const PromisedVolume& promised) {
   if (!lock) return lock.error();
   const auto record = records_.load(promised.name);
   if (!record) return record.error();
-  const bool only_promised = *record && (*record)->state == RecordState::kPromised &&
-                             (*record)->spec.cluster_id == promised.cluster_id;
+  const bool only_promised =
+      *record && is_unmade((*record)->state) && (*record)->spec.cluster_id == promised.cluster_id;
   if (!only_promised) return {};
   auto removed = records_.remove(promised.name);
   if (removed) lock->remove_file();
@@ -171,12 +176,24 @@ Status Engine::mount(const MountRequest& request) {
   return {};
 }
 
+Status Engine::make(const VolumeCall& call) {
+  const auto seen = admission_.admit_growth(call);
+  if (!seen) return seen.error();
+  const auto subject = this->subject(seen->spec);
+  if (!subject) return subject.error();
+  const auto now = admission_.admit_growth(call);
+  if (!now) return now.error();
+  if (!(now->spec == seen->spec)) return changed_meanwhile();
+  const auto source = subject->backend.make(seen->spec, subject->pool, subject->lock.fd());
+  return source ? Status() : source.error();
+}
+
 // Of what was read before the volume's lock was there.
 Status Engine::check_unchanged(const MountRequest& request, const Record& seen) const {
   const auto now = admission_.admit(request.volume, request.pod_namespace);
   if (!now) return now.error();
   if (now->spec == seen.spec) return {};
-  return Error(ErrorCode::kUnavailable, "the volume's record was changed meanwhile; try again");
+  return changed_meanwhile();
 }
 
 Status Engine::mount_on(const MountRequest& request, const MountSource& source,
@@ -295,7 +312,7 @@ Result<Removal> Engine::remove(const VolumeSpec& spec) {
 Status Engine::close(Record record, const VolumeSpec& spec) const {
   if (is_folder(record.spec) != is_folder(spec)) return another_claims(spec.name);
   const bool open = is_of(record.spec, spec) && !record.claim_uid.empty();
-  if (!open || record.state == RecordState::kPromised) return {};
+  if (!open || is_unmade(record.state)) return {};
   record.claim_uid.clear();
   return records_.save(record);
 }
@@ -307,10 +324,17 @@ Status Engine::set_retained(const VolumeSpec& spec, Retained retained) {
 }
 
 Result<Inventory> Engine::inventory() {
+  Inventory recorded;
+  if (auto added = add_records(recorded); !added) return added.error();
   auto inventory = lv_backend_.inventory(config_);
   if (!inventory) return inventory;
+  inventory->promised = std::move(recorded.promised);
+  inventory->retained = std::move(recorded.retained);
+  inventory->claims = std::move(recorded.claims);
+  inventory->records = std::move(recorded.records);
+  inventory->damaged = std::move(recorded.damaged);
+  inventory->behind = std::move(recorded.behind);
   if (auto added = quota_backend_.add_to(*inventory, config_); !added) return added.error();
-  if (auto added = add_records(*inventory); !added) return added.error();
   for (const LogicalVolume& volume : inventory->volumes)
     if (volume.ownership && volume.ownership->retained && !inventory->is_retained(volume.name))
       inventory->retained.push_back({volume.name, volume.ownership->cluster_id});
@@ -333,6 +357,8 @@ Status Engine::add_records(Inventory& inventory) const {
     if (record && *record && (*record)->grow_file_system) inventory.behind.insert(name.text());
     if (record && *record && (*record)->retained)
       inventory.retained.push_back({name.text(), (*record)->spec.cluster_id});
+    if (!record) inventory.damaged.emplace(name.text(), record.error().message());
+    if (record && *record) inventory.records.emplace(name.text(), **record);
   }
   return {};
 }

@@ -17,6 +17,7 @@
 #include "flexvolume/engine/lvm/rollback_guard.h"
 #include "flexvolume/engine/quota/project_folders.h"
 #include "flexvolume/engine/quota/quota_backend.h"
+#include "flexvolume/engine/volume/copy_records.h"
 #include "flexvolume/engine/volume/record.h"
 #include "flexvolume/engine/volume/volume_lock.h"
 
@@ -84,6 +85,10 @@ class Engine {
   //   host cannot set
   Status mount(const MountRequest& request);
 
+  // For the daemon, ahead of the first pod: makes the promised volume, or finds it. Errors as
+  // mount(), which then has nothing left to make.
+  Status make(const VolumeCall& call);
+
   // Unmounts whatever is stacked on the folder. A folder that is not there, or not a mount, is
   // success: after its restart kubelet asks again for what is long gone. kBusy when the device is
   // suspended and cannot be resumed: the call could wait for ever.
@@ -94,6 +99,9 @@ class Engine {
   // enough: the volume is then as it was. kNotFound while the volume has not been made: its first
   // mount makes it.
   Status grow(const GrowRequest& request);
+  // For the daemon: what orders change in records alone.
+  const CopyRecords& copies() const { return copies_; }
+
   // For the daemon, which decided the spec itself.
   Status grow(const VolumeSpec& spec, Bytes size);
 
@@ -162,6 +170,7 @@ class Engine {
   QuotaBackend quota_backend_;
   IoLimiter io_limiter_;
   Admission admission_;
+  CopyRecords copies_;
   PodNames pod_names_;
 };
 

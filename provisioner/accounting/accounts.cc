@@ -13,12 +13,14 @@ constexpr std::array kBackends{engine::Backend::kLvm, engine::Backend::kThin,
 template <typename Visit>
 void for_each_promise(const VolumeAccount& account, Visit visit) {
   if (account.promised) visit(*account.promised);
+  if (account.recorded) visit(*account.recorded);
   for (const auto& [claim, promise] : account.reserved) visit(promise);
 }
 
 // The pool that has said it is its own; nullptr: a volume of which no more than the disks is known.
 const std::string* pool_of(const VolumeAccount& account) {
   if (account.promised) return &account.promised->pool;
+  if (account.recorded) return &account.recorded->pool;
   return account.reserved.empty() ? nullptr : &account.reserved.begin()->second.pool;
 }
 
@@ -28,6 +30,13 @@ Bytes held_in(const VolumeAccount& account, const std::string& space) {
 }
 
 void raise(Bytes& known, Bytes size) { known = std::max(known, size); }
+
+std::optional<Promise> promise_by(const engine::Record& record) {
+  if (record.state == engine::RecordState::kRefused || record.state == engine::RecordState::kWiping)
+    return std::nullopt;
+  const engine::VolumeSpec& spec = record.spec;
+  return Promise{spec.name.text(), spec.backend, spec.pool, spec.size};
+}
 
 template <typename Sum>
 Bytes to_bytes(Sum sum) {
@@ -44,7 +53,12 @@ Accounts::Accounts(const engine::NodeConfig& config) : config_(config) {
 }
 
 void Accounts::see(const engine::Inventory& inventory) {
-  for (auto& [name, account] : volumes_) account.held.clear();
+  for (auto& [name, account] : volumes_) {
+    account.held.clear();
+    account.recorded.reset();
+  }
+  for (const auto& [name, record] : inventory.records)
+    if (auto promise = promise_by(record)) volumes_[name].recorded = std::move(promise);
   for (const engine::Holding& holding : inventory.holdings)
     raise(volumes_[holding.volume].held[holding.space], holding.size);
   std::erase_if(volumes_, [](const auto& entry) { return entry.second.is_empty(); });
@@ -53,6 +67,15 @@ void Accounts::see(const engine::Inventory& inventory) {
   for (const engine::Space& space : inventory.spaces)
     spaces_.try_emplace(space.id, SpaceAccount{space});
   for (const auto& [name, account] : volumes_) add(name, share_of(account));
+}
+
+void Accounts::see_record(const engine::Record& record) {
+  change(record.spec.name.text(),
+         [&](VolumeAccount& account) { account.recorded = promise_by(record); });
+}
+
+void Accounts::forget_record(const std::string& volume) {
+  change(volume, [](VolumeAccount& account) { account.recorded.reset(); });
 }
 
 void Accounts::promise(const Promise& promise) {

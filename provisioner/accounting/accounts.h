@@ -16,10 +16,11 @@ namespace flexlocal::provisioner {
 // All that is known of one volume.
 struct VolumeAccount {
   std::optional<Promise> promised{};          // by its PersistentVolume
+  std::optional<Promise> recorded{};          // by this host's record
   std::map<std::string, Promise> reserved{};  // by claim: what is being created, or grown
   std::map<std::string, Bytes> held{};        // by space: what it offers now
 
-  bool is_empty() const { return !promised && reserved.empty() && held.empty(); }
+  bool is_empty() const { return !promised && !recorded && reserved.empty() && held.empty(); }
 };
 
 class Accounts {
@@ -31,6 +32,10 @@ class Accounts {
 
   // What the disks say, in place of what they said before.
   void see(const engine::Inventory& inventory);
+  // A record that was written since; and one that was taken away. What is being removed, or was
+  // given up, promises nothing.
+  void see_record(const engine::Record& record);
+  void forget_record(const std::string& volume);
   // By a volume's PersistentVolume, in place of what that said before; and when there is none.
   void promise(const Promise& promise);
   void forget_promise(const std::string& volume);

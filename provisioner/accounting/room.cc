@@ -48,6 +48,23 @@ Result<PoolPlace> find_place(const Promise& wanted, const engine::NodeConfig& co
   return place;
 }
 
+Result<Bytes> size_that_fits(const Promise& wanted, const PoolRoom& room) {
+  const engine::Layout& layout = room.pool.layout;
+  const Bytes size = engine::size_in(wanted.backend, room.pool, wanted.size, room.unit);
+  const Bytes cost = engine::cost_in(wanted.backend, room.pool, wanted.size, room.unit);
+  const bool enough = size <= kMostBytes && cost <= room.free;
+  if (enough && room.disks_suffice) return size;
+  std::string why =
+      concat("pool \"", wanted.pool, "\" has ", to_string(room.free), " free for backend ",
+             engine::to_string(wanted.backend), ", ", to_string(size), " asked");
+  if (cost > size)
+    why += concat(", which takes ", to_string(cost), " in layout ", engine::to_string(layout));
+  if (enough)
+    why += concat(", and not as layout ", engine::to_string(layout), " needs it, on ",
+                  engine::disks_needed(layout), " different disks");
+  return Error(ErrorCode::kNoSpace, why);
+}
+
 Error not_seen(const Promise& wanted, const engine::Pool& pool) {
   switch (wanted.backend) {
     case engine::Backend::kLvm:

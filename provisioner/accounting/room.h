@@ -60,6 +60,10 @@ struct PoolPlace {
 // kNotFound, in words, when the node has no such pool or the pool no volumes of that backend.
 Result<PoolPlace> find_place(const Promise& wanted, const engine::NodeConfig& config);
 
+// The size that a volume really gets for which `wanted` is asked and that offers nothing yet;
+// kNoSpace, with figures, where there is no room for it.
+Result<Bytes> size_that_fits(const Promise& wanted, const PoolRoom& room);
+
 // What the pool's volumes would lie on is not to be seen: kNotFound, in words.
 Error not_seen(const Promise& wanted, const engine::Pool& pool);
 

@@ -70,7 +70,7 @@ class Planner {
 
   std::optional<CopyPlan> whatever_bars() const {
     if (host_.record == RecordStage::kDamaged) return wait(CopyTrouble::kDamaged);
-    if (host_.disk == DiskStage::kUnseen) return wait(CopyTrouble::kUnseen);
+    if (host_.disk == DiskStage::kUnseen) return unseen();
     if (const auto barred = an_older_order()) return barred;
     const bool other_record = has_record() && !is_record_of_this();
     const bool other_disk = is_ours(host_.disk) && !is_disk_of_this();
@@ -81,6 +81,19 @@ class Planner {
       return copy_.status.promised ? lost(CopyTrouble::kAnotherCopy)
                                    : wait(CopyTrouble::kAnotherCopy);
     return surely(CopyAction::kNone, CopyState::kRemoved);  // none of this copy is here
+  }
+
+  // Nothing was made of what nobody promised: it need not wait for its disks to be seen, and the
+  // claim goes elsewhere.
+  CopyPlan unseen() const {
+    const bool untouched = order_.origin == Origin::kNew && !copy_.status.promised &&
+                           !copy_.status.made && !has_record();
+    if (!untouched) return wait(CopyTrouble::kUnseen);
+    if (order_.desired == DesiredState::kRemoved)
+      return surely(CopyAction::kNone, CopyState::kRemoved);
+    const bool open = said_ == CopyState::kUnsaid || said_ == CopyState::kRefused;
+    if (!open || order_.desired != DesiredState::kServing) return wait(CopyTrouble::kUnseen);
+    return view_.fresh ? trouble(CopyTrouble::kUnseen, CopyState::kRefused) : read_anew();
   }
 
   // A watch may lag behind; an API server that says so itself was put back.
@@ -97,8 +110,11 @@ class Planner {
     if (is_unmade() && !is_disk_of_this())
       return surely(CopyAction::kWithdraw, CopyState::kRemoving);
     if (host_.disk == DiskStage::kForeign) return wait(CopyTrouble::kForeign);
-    if (host_.open) return wait(CopyTrouble::kBusy);
-    return surely(CopyAction::kRemove, CopyState::kRemoving);
+    if (!host_.open) return surely(CopyAction::kRemove, CopyState::kRemoving);
+    // No further pod is to have it.
+    const bool mountable = is_record_of_this() && !host_.claim_uid.empty() && !is_unmade() &&
+                           host_.record != RecordStage::kWiping;
+    return mountable ? surely(CopyAction::kClose, said_) : wait(CopyTrouble::kBusy);
   }
 
   // Of what is not ready by its tags nobody knows without its record whether it held data.
@@ -160,7 +176,11 @@ class Planner {
     const bool same_pods = host_.claim_uid == order_.claim_uid &&
                            host_.claim_namespace == order_.volume.claim_namespace &&
                            host_.access_mode == order_.volume.access_mode;
-    if (!same_pods && host_.open) return trouble(CopyTrouble::kBusy, now);
+    // A record that names no claim was closed, or made anew from tags: who has the volume open was
+    // let in before that.
+    const bool of_others =
+        !host_.claim_uid.empty() || host_.claim_namespace != order_.volume.claim_namespace;
+    if (!same_pods && host_.open && of_others) return trouble(CopyTrouble::kBusy, now);
     // Who may mount what holds data is not changed by an order that may have been put back.
     if (!same_pods) return surely(CopyAction::kRecord, now);
     if (host_.order_uid != copy_.uid || host_.order_generation != copy_.generation)

@@ -36,6 +36,7 @@ struct HostCopy {
   std::string record_copy{};  // which copy the record is of
   std::string order_uid{};    // the object whose order the record says, and its generation
   std::int64_t order_generation = 0;
+  std::int64_t order_term = 0;  // of the leader that gave it
   // As the record says who may mount it: pods of this claim's namespace, in this mode; or nobody.
   std::string claim_uid{};
   std::string claim_namespace{};
@@ -45,6 +46,7 @@ struct HostCopy {
   std::string disk_copy{};  // which copy its tags say
   bool open = false;        // somebody has it mounted, or open
   Bytes size{};             // what the disk holds
+  bool behind = false;      // its file system grows to that at the next mount
   bool hopeless = false;    // making it failed in a way that another try does not mend
 };
 
@@ -69,6 +71,7 @@ enum class CopyAction {
   kGrow,
   kRetain,    // say in the record that nobody may mount it
   kRelease,   // take that back
+  kClose,     // say in the record that no claim may mount it: it is to be removed, and is open
   kRemove,    // wipe as ordered; last of all the record goes
   kWithdraw,  // take the record away, of which nothing was made
   kGiveUp     // turn the record from promised to refused

@@ -24,7 +24,7 @@ Promise promise_of(const engine::VolumeSpec& spec, const Volume& volume) {
 Ledger::Ledger(Storage& storage, const engine::NodeConfig& config, kube::Informer<Volume>& volumes,
                const Clock& clock, std::string node)
     : storage_(storage),
-      volumes_(volumes),
+      volumes_(&volumes),
       clock_(clock),
       node_(std::move(node)),
       accounts_(config) {
@@ -47,7 +47,32 @@ Task<Status> Ledger::refresh(bool anew) {
   accounts_.see(*inventory_);
   taken_ = asked;
   shown_ = look;
+  std::erase_if(patches_, [&](const Patch& patch) { return patch.looks < look; });
+  for (const Patch& patch : patches_) apply(patch);
   co_return Status();
+}
+
+void Ledger::see_record(const engine::Record& record) {
+  patch({begun_, record.spec.name.text(), record});
+}
+
+void Ledger::forget_record(const std::string& volume) { patch({begun_, volume, std::nullopt}); }
+
+void Ledger::patch(Patch patch) {
+  apply(patch);
+  patches_.push_back(std::move(patch));
+}
+
+void Ledger::apply(const Patch& patch) {
+  if (patch.record)
+    accounts_.see_record(*patch.record);
+  else
+    accounts_.forget_record(patch.volume);
+  if (!inventory_) return;
+  if (patch.record)
+    inventory_->records.insert_or_assign(patch.volume, *patch.record);
+  else
+    inventory_->records.erase(patch.volume);
 }
 
 const engine::Inventory* Ledger::last_seen() const {
@@ -67,7 +92,7 @@ void Ledger::reserve(const std::string& claim, const engine::VolumeSpec& spec) {
 // One that does not say enough promises nothing.
 void Ledger::count(const std::string& volume) {
   const auto counted = counted_.find(volume);
-  const Volume* const known = volumes_.get(volume);
+  const Volume* const known = volumes_->get(volume);
   const bool here = known != nullptr && known->node == node_;
   if (here && counted != counted_.end() && counted->second.is_of(*known)) return;
   const auto spec = here ? spec_of(*known) : Error(ErrorCode::kNotFound, "not of this node");

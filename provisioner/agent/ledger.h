@@ -23,6 +23,9 @@ class Ledger {
   // promise is counted change by change.
   Ledger(Storage& storage, const engine::NodeConfig& config, kube::Informer<Volume>& volumes,
          const Clock& clock, std::string node);
+  // Without them: records and disks alone say what is given away.
+  Ledger(Storage& storage, const engine::NodeConfig& config, const Clock& clock)
+      : storage_(storage), clock_(clock), accounts_(config) {}
   Ledger(const Ledger&) = delete;
   Ledger& operator=(const Ledger&) = delete;
 
@@ -35,6 +38,13 @@ class Ledger {
     inventory_.reset();
     forgotten_ = begun_;
   }
+  // A record that was written, or taken away, since the disks were looked at. Neither changes what
+  // is on them.
+  void see_record(const engine::Record& record);
+  void forget_record(const std::string& volume);
+  // Whether records and disks are as one look saw them: the records before the disks, so that what
+  // a record calls ready and the disks do not have is gone.
+  bool is_of_one_look() const { return is_current() && patches_.empty(); }
   // Whether what is known was asked for after all that was removed. A look that a removal came into
   // may still have seen what was removed.
   bool is_current() const { return inventory_ && shown_ > forgotten_; }
@@ -76,10 +86,19 @@ class Ledger {
     }
   };
 
+  // A record that was written or taken away while no more than `looks` looks were begun.
+  struct Patch {
+    std::uint64_t looks;
+    std::string volume;
+    std::optional<engine::Record> record;
+  };
+
   void count(const std::string& volume);
+  void patch(Patch patch);
+  void apply(const Patch& patch);
 
   Storage& storage_;
-  const kube::Informer<Volume>& volumes_;
+  const kube::Informer<Volume>* volumes_ = nullptr;
   const Clock& clock_;
   std::string node_;
   std::optional<engine::Inventory> inventory_;
@@ -89,6 +108,7 @@ class Ledger {
   // Looks at the disks: how many were begun, which of them `inventory_` is of, and how many of the
   // first are outdated.
   std::uint64_t begun_ = 0, shown_ = 0, forgotten_ = 0;
+  std::vector<Patch> patches_;  // that the look which is shown may have missed
   Accounts accounts_;
   // This node's PersistentVolumes, by name: what they say is read when they change, not for every
   // claim that asks for room beside them.

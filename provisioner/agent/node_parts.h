@@ -12,15 +12,10 @@
 #include "provisioner/kube/informer.h"
 #include "provisioner/objects/node_object.h"
 #include "provisioner/objects/objects.h"
+#include "provisioner/work/pass.h"
 #include "provisioner/work/work_metrics.h"
 
 namespace flexlocal::provisioner {
-
-// What one pass over a claim or a volume came to, when it did not fail.
-enum class Pass {
-  kDone,
-  kAgain  // begun, with more to do: it comes again soon, behind whatever else waits
-};
 
 struct NodeParts {
   kube::ApiClient& api;

@@ -45,39 +45,7 @@ ReconcileOptions reconcile_options(const NodeRoleOptions& options, const std::st
 std::chrono::nanoseconds orphan_interval(const NodeRoleOptions& options) {
   const std::chrono::nanoseconds often = options.orphan_grace / 4;
   return std::max<std::chrono::nanoseconds>(
-      std::min<std::chrono::nanoseconds>(often, options.tidy_interval), kLeastOrphanInterval);
-}
-
-// Volumes that the engine's look may have completed the growth of.
-bool has_growth_to_complete(const engine::Inventory& inventory) {
-  return std::any_of(inventory.volumes.begin(), inventory.volumes.end(),
-                     [&](const engine::LogicalVolume& volume) {
-                       return volume.open && inventory.behind.contains(volume.name);
-                     });
-}
-
-bool lacks_record(const engine::Inventory& inventory, const std::string& volume) {
-  return !inventory.claims.contains(volume);
-}
-
-// Volumes for which settle() may have made records anew.
-bool has_records_to_make(const engine::Inventory& inventory) {
-  return std::any_of(inventory.volumes.begin(), inventory.volumes.end(),
-                     [&](const engine::LogicalVolume& volume) {
-                       return volume.ownership && volume.ownership->ready &&
-                              !volume.ownership->wiping && lacks_record(inventory, volume.name);
-                     }) ||
-         std::any_of(inventory.folders.begin(), inventory.folders.end(),
-                     [&](const engine::OwnedFolder& folder) {
-                       return lacks_record(inventory, folder.name);
-                     });
-}
-
-// In which volume groups nothing is done, and why.
-Status outdated_groups(const engine::Inventory& inventory) {
-  std::string all;
-  for (const auto& [group, why] : inventory.outdated) all += concat(all.empty() ? "" : "; ", why);
-  return all.empty() ? Status() : Error(ErrorCode::kCorrupt, all);
+      std::min<std::chrono::nanoseconds>(often, options.disks.tidy), kLeastOrphanInterval);
 }
 
 }  // namespace
@@ -116,14 +84,18 @@ NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& s
       orphans_(parts_, config,
                {options.orphan_policy, options.orphan_grace, orphan_interval(options)}),
       promises_(parts_),
-      capacity_(parts_, options.capacity, [this] { return state_.usable(); }),
+      capacity_(parts_, options.capacity, [this] { return disks_.state().usable(); }),
       survey_(parts_, options.capacity.namespace_name, [this] { enqueue_asking(); }),
       rank_placer_(
           parts_, survey_, [this](const std::string& name) { return capacity_.room_of(name); },
           [this](const std::string& claim, std::chrono::nanoseconds after) {
             queue_.add_after(concat(kClaimKey, claim), after);
           }),
-      memory_(api, log, membership.node.name, parts_.budget) {
+      memory_(api, log, membership.node.name, parts_.budget),
+      disks_(storage, ledger_, log, options.disks, [this] {
+        enqueue_volumes();
+        enqueue_growths();
+      }) {
   claims_.on_change([this](const std::string& key) { enqueue_claim(key); });
   volumes_.on_change([this](const std::string& key) {
     if (const Volume* const volume = volumes_.get(key)) {
@@ -147,17 +119,15 @@ Task<void> NodeRole::run() {
   loop_.watch(volumes_.run());
   loop_.watch(classes_.run());
   loop_.watch(begin());
-  loop_.watch(tidy_loop());
-  loop_.watch(repeat(&Storage::refresh_io_limits, options_.limits_interval,
-                     "a pod's I/O is not limited as its class says"));
-  loop_.watch(repeat(&Storage::resume_suspended, options_.resume_interval,
-                     "a volume's device stays suspended, so that its pods wait"));
-  loop_.watch(promises_.run(options_.tidy_interval));
+  loop_.watch(disks_.tidy());
+  loop_.watch(disks_.refresh_io_limits());
+  loop_.watch(disks_.resume_suspended());
+  loop_.watch(promises_.run(options_.disks.tidy));
   loop_.watch(orphans_.run());
   loop_.watch(capacity_.run());
   if (ranks()) loop_.watch(follow_rooms());
   if (ranks()) loop_.watch(rounds_loop());
-  loop_.watch(memory_.follow(options_.tidy_interval));
+  loop_.watch(memory_.follow(options_.disks.tidy));
   co_await loop_.run();
 }
 
@@ -251,45 +221,6 @@ void NodeRole::report(const std::string& key, const Result<Pass>& pass) {
               {"code", to_string(pass.error().code())},
               {"error", pass.error().message()}});
   queue_.add_rate_limited(key);
-}
-
-Task<void> NodeRole::tidy_loop() {
-  for (;;) {
-    auto tidied = co_await tidy();
-    state_.tidied = tidied;
-    if (!tidied)
-      log_.warning("records and tags could not be brought together",
-                   {{"error", tidied.error().message()}});
-    enqueue_volumes();
-    enqueue_growths();
-    auto slept = co_await kube::sleep_for(options_.tidy_interval);
-    if (!slept) co_return;
-  }
-}
-
-Task<void> NodeRole::repeat(Task<Status> (Storage::*look)(), std::chrono::milliseconds interval,
-                            std::string trouble) {
-  LastingTrouble lasting;
-  for (;;) {
-    auto looked = co_await (parts_.storage.*look)();
-    lasting.look(looked, log_, trouble);
-    auto slept = co_await kube::sleep_for(interval);
-    if (!slept) co_return;
-  }
-}
-
-Task<Status> NodeRole::tidy() {
-  auto refreshed = co_await ledger_.refresh(true);
-  if (!refreshed) co_return refreshed;
-  const engine::Inventory inventory = *ledger_.inventory();
-  outdated_groups_.look(outdated_groups(inventory), log_,
-                        "nothing is made, grown or removed in a volume group");
-  auto settled = co_await parts_.storage.settle(inventory);
-  if (!has_growth_to_complete(inventory) && !has_records_to_make(inventory)) co_return settled;
-  // What was done is gone on with now, and not by the next round: the claim of a growth that was
-  // completed is told, and records that were made anew get the claim that their pods wait for.
-  auto seen = co_await ledger_.refresh(true);
-  co_return settled ? seen : settled;
 }
 
 void NodeRole::enqueue_claims() {

@@ -7,6 +7,7 @@
 #include "flexvolume/base/log.h"
 #include "provisioner/agent/capacity_publisher.h"
 #include "provisioner/agent/claim_worker.h"
+#include "provisioner/agent/disk_keeper.h"
 #include "provisioner/agent/growth_worker.h"
 #include "provisioner/agent/membership.h"
 #include "provisioner/agent/node_memory.h"
@@ -16,7 +17,6 @@
 #include "provisioner/agent/rank_placer.h"
 #include "provisioner/agent/volume_worker.h"
 #include "provisioner/controller/claims/immediate_plan.h"
-#include "provisioner/work/lasting_trouble.h"
 #include "provisioner/work/log_subject.h"
 #include "provisioner/work/reconcile_loop.h"
 
@@ -27,12 +27,7 @@ struct NodeRoleOptions {
   unsigned workers = 4;
   // First and longest pause before a failed claim or volume is tried again.
   kube::BackoffOptions retry{std::chrono::seconds(1), std::chrono::minutes(5)};
-  // How often records and tags are brought together, and volumes looked at again.
-  std::chrono::seconds tidy_interval{60};
-  // How often pods' I/O limits are looked after: on cgroup v1 a new container has none until then.
-  std::chrono::milliseconds limits_interval{1000};
-  // How often suspended devices are looked for: pods wait for their I/O until then.
-  std::chrono::milliseconds resume_interval{1000};
+  DiskIntervals disks{};
   // How long a volume must have been without its PersistentVolume before it is called an orphan,
   // and what is done then.
   std::chrono::seconds orphan_grace{3600};
@@ -61,7 +56,7 @@ class NodeRole {
   void stop();
 
   // For the heartbeat.
-  NodeReport report() const { return report_of(state_, config_, ledger_, parts_.budget); }
+  NodeReport report() const { return report_of(disks_.state(), config_, ledger_, parts_.budget); }
   // For those who show what the role does.
   const NodeParts& parts() const { return parts_; }
   const kube::WorkQueue& queue() const { return loop_.queue(); }
@@ -78,11 +73,6 @@ class NodeRole {
   Task<void> work(const std::string& key);
   Task<Result<Pass>> work_on(const std::string& key);
   Task<Status> work_on_claim(const std::string& claim);
-  Task<void> tidy_loop();
-  Task<Status> tidy();
-  // `look` again and again; what fails is told as `trouble`, once for as long as it lasts.
-  Task<void> repeat(Task<Status> (Storage::*look)(), std::chrono::milliseconds interval,
-                    std::string trouble);
   Task<void> rounds_loop();
   void enqueue_volumes();
   void enqueue_volume(const std::string& name);
@@ -106,7 +96,6 @@ class NodeRole {
   ReconcileLoop loop_;
   kube::WorkQueue& queue_;
   Ledger ledger_;
-  LastingTrouble outdated_groups_;
   NodeParts parts_;
   ClaimWorker claim_worker_;
   GrowthWorker growth_worker_;
@@ -117,7 +106,7 @@ class NodeRole {
   CapacitySurvey survey_;
   RankPlacer rank_placer_;
   NodeMemory memory_;
-  NodeState state_;
+  DiskKeeper disks_;
 };
 
 }  // namespace flexlocal::provisioner

@@ -26,62 +26,98 @@ Task<void> EngineStorage::run_on(asio::thread_pool& threads, const std::function
   }
 }
 
-Task<Result<engine::Inventory>> EngineStorage::inventory() {
-  std::optional<Result<engine::Inventory>> result;
-  const std::function<void()> work = [&] { result.emplace(engine_.inventory()); };
+template <typename T>
+Task<T> EngineStorage::ask(const std::function<T()>& operation) {
+  std::optional<T> answer;
+  const std::function<void()> work = [&] { answer.emplace(operation()); };
   co_await run(work);
-  co_return std::move(*result);
+  co_return std::move(*answer);
+}
+
+Task<Result<engine::Inventory>> EngineStorage::inventory() {
+  const std::function<Result<engine::Inventory>()> operation = [&] { return engine_.inventory(); };
+  auto answer = co_await ask(operation);
+  co_return answer;
 }
 
 Task<Status> EngineStorage::promise(const engine::VolumeSpec& spec) {
-  Status result;
-  const std::function<void()> work = [&] { result = engine_.promise(spec); };
-  co_await run(work);
-  co_return result;
+  const std::function<Status()> operation = [&] { return engine_.promise(spec); };
+  auto answer = co_await ask(operation);
+  co_return answer;
 }
 
 Task<Status> EngineStorage::record_claim(const engine::VolumeSpec& spec,
                                          const std::string& claim_uid) {
-  Status result;
-  const std::function<void()> work = [&] { result = engine_.record_claim(spec, claim_uid); };
-  co_await run(work);
-  co_return result;
+  const std::function<Status()> operation = [&] { return engine_.record_claim(spec, claim_uid); };
+  auto answer = co_await ask(operation);
+  co_return answer;
 }
 
 Task<Status> EngineStorage::withdraw(const engine::PromisedVolume& promised) {
-  Status result;
-  const std::function<void()> work = [&] { result = engine_.withdraw(promised); };
-  co_await run(work);
-  co_return result;
+  const std::function<Status()> operation = [&] { return engine_.withdraw(promised); };
+  auto answer = co_await ask(operation);
+  co_return answer;
 }
 
 Task<Status> EngineStorage::grow(const engine::VolumeSpec& spec, Bytes size) {
-  Status result;
-  const std::function<void()> work = [&] { result = engine_.grow(spec, size); };
-  co_await run(work);
-  co_return result;
+  const std::function<Status()> operation = [&] { return engine_.grow(spec, size); };
+  auto answer = co_await ask(operation);
+  co_return answer;
 }
 
 Task<Result<engine::Removal>> EngineStorage::remove(const engine::VolumeSpec& spec) {
-  std::optional<Result<engine::Removal>> result;
-  const std::function<void()> work = [&] { result.emplace(engine_.remove(spec)); };
-  co_await run(work);
-  co_return std::move(*result);
+  const std::function<Result<engine::Removal>()> operation = [&] { return engine_.remove(spec); };
+  auto answer = co_await ask(operation);
+  co_return answer;
 }
 
 Task<Status> EngineStorage::set_retained(const engine::VolumeSpec& spec,
                                          engine::Retained retained) {
-  Status result;
-  const std::function<void()> work = [&] { result = engine_.set_retained(spec, retained); };
-  co_await run(work);
-  co_return result;
+  const std::function<Status()> operation = [&] { return engine_.set_retained(spec, retained); };
+  auto answer = co_await ask(operation);
+  co_return answer;
+}
+
+Task<Result<engine::Record>> EngineStorage::promise_copy(const engine::OrderedCopy& ordered) {
+  const std::function<Result<engine::Record>()> operation = [&] {
+    return engine_.copies().promise(ordered);
+  };
+  auto answer = co_await ask(operation);
+  co_return answer;
+}
+
+Task<Result<engine::Record>> EngineStorage::follow(const engine::OrderedCopy& ordered) {
+  const std::function<Result<engine::Record>()> operation = [&] {
+    return engine_.copies().follow(ordered);
+  };
+  auto answer = co_await ask(operation);
+  co_return answer;
+}
+
+Task<Result<engine::Record>> EngineStorage::refuse(const engine::VolumeSpec& spec) {
+  const std::function<Result<engine::Record>()> operation = [&] {
+    return engine_.copies().refuse(spec);
+  };
+  auto answer = co_await ask(operation);
+  co_return answer;
+}
+
+Task<Status> EngineStorage::withdraw_copy(const engine::VolumeSpec& spec) {
+  const std::function<Status()> operation = [&] { return engine_.copies().withdraw(spec); };
+  auto answer = co_await ask(operation);
+  co_return answer;
+}
+
+Task<Status> EngineStorage::make(const engine::VolumeCall& call) {
+  const std::function<Status()> operation = [&] { return engine_.make(call); };
+  auto answer = co_await ask(operation);
+  co_return answer;
 }
 
 Task<Status> EngineStorage::settle(const engine::Inventory& inventory) {
-  Status result;
-  const std::function<void()> work = [&] { result = engine_.settle(inventory); };
-  co_await run(work);
-  co_return result;
+  const std::function<Status()> operation = [&] { return engine_.settle(inventory); };
+  auto answer = co_await ask(operation);
+  co_return answer;
 }
 
 Task<Status> EngineStorage::resume_suspended() {
@@ -92,10 +128,9 @@ Task<Status> EngineStorage::resume_suspended() {
 }
 
 Task<Status> EngineStorage::refresh_io_limits() {
-  Status result;
-  const std::function<void()> work = [&] { result = engine_.refresh_io_limits(); };
-  co_await run(work);
-  co_return result;
+  const std::function<Status()> operation = [&] { return engine_.refresh_io_limits(); };
+  auto answer = co_await ask(operation);
+  co_return answer;
 }
 
 }  // namespace flexlocal::provisioner

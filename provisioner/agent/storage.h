@@ -23,6 +23,12 @@ class Storage {
   virtual Task<Status> grow(const engine::VolumeSpec& spec, Bytes size) = 0;
   virtual Task<Result<engine::Removal>> remove(const engine::VolumeSpec& spec) = 0;
   virtual Task<Status> set_retained(const engine::VolumeSpec& spec, engine::Retained retained) = 0;
+  // As CopyRecords' operations, and Engine::make.
+  virtual Task<Result<engine::Record>> promise_copy(const engine::OrderedCopy& ordered) = 0;
+  virtual Task<Result<engine::Record>> follow(const engine::OrderedCopy& ordered) = 0;
+  virtual Task<Result<engine::Record>> refuse(const engine::VolumeSpec& spec) = 0;
+  virtual Task<Status> withdraw_copy(const engine::VolumeSpec& spec) = 0;
+  virtual Task<Status> make(const engine::VolumeCall& call) = 0;
   virtual Task<Status> settle(const engine::Inventory& inventory) = 0;
   virtual Task<Status> resume_suspended() = 0;
   virtual Task<Status> refresh_io_limits() = 0;
@@ -46,12 +52,19 @@ class EngineStorage final : public Storage {
   Task<Status> grow(const engine::VolumeSpec& spec, Bytes size) override;
   Task<Result<engine::Removal>> remove(const engine::VolumeSpec& spec) override;
   Task<Status> set_retained(const engine::VolumeSpec& spec, engine::Retained retained) override;
+  Task<Result<engine::Record>> promise_copy(const engine::OrderedCopy& ordered) override;
+  Task<Result<engine::Record>> follow(const engine::OrderedCopy& ordered) override;
+  Task<Result<engine::Record>> refuse(const engine::VolumeSpec& spec) override;
+  Task<Status> withdraw_copy(const engine::VolumeSpec& spec) override;
+  Task<Status> make(const engine::VolumeCall& call) override;
   Task<Status> settle(const engine::Inventory& inventory) override;
   Task<Status> resume_suspended() override;
   Task<Status> refresh_io_limits() override;
 
  private:
   Task<void> run(const std::function<void()>& work) { return run_on(threads_, work); }
+  template <typename T>
+  Task<T> ask(const std::function<T()>& operation);
   Task<void> run_on(boost::asio::thread_pool& threads, const std::function<void()>& work);
 
   boost::asio::io_context& io_;

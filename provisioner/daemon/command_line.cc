@@ -78,6 +78,10 @@ po::options_description node_flags(RawOptions& raw, DaemonOptions& options) {
       "the host's folder of volume records");
   add("lock-dir", flag(options.lock_dir, "DIR")->default_value(std::string(engine::kLockFolder)),
       "the host's folder of locks");
+  add("provisioning", flag(raw.provisioning, "WORD")->default_value("distributed"),
+      "who decides about volumes: distributed: this daemon, for its own node; central: whoever "
+      "writes VolumeCopies, whose orders this daemon carries out. The cluster daemon does not "
+      "write them yet");
   add("disk-per-ram", number(raw, "disk-per-ram", "32"),
       "bytes of volumes in a pool for a byte of the node's memory, where the class has no "
       "diskPerRam; 0: as much as the disks hold");

@@ -4,7 +4,9 @@
 #include "flexvolume/base/text.h"
 #include "flexvolume/base/version.h"
 #include "flexvolume/engine/host/kernel_mounter.h"
+#include "provisioner/agent/agent_role.h"
 #include "provisioner/agent/heartbeat.h"
+#include "provisioner/agent/host_id.h"
 #include "provisioner/agent/node_metrics.h"
 #include "provisioner/agent/node_role.h"
 #include "provisioner/daemon/process.h"
@@ -13,6 +15,9 @@
 
 namespace flexlocal::provisioner {
 namespace {
+
+// A DaemonSet's update starts the next daemon when the last one has ended, as a rule.
+constexpr auto kEndOfLastDaemon = std::chrono::seconds(5);
 
 // Everything that lives as long as the daemon, in the order in which it is needed.
 class NodeDaemon {
@@ -41,38 +46,82 @@ class NodeDaemon {
                                                 {"version", version()},
                                                 {"server", process_.server()},
                                                 {"cluster", membership->cluster_id}});
-    NodeRole role(process_.io(), api, storage_, config_, process_.clock(), process_.log(),
-                  *membership, role_options());
-    role_ = &role;
-    kube::Metrics metrics;
-    show_process(metrics);
-    show_node(metrics, role.parts(), role.queue(), config_, counters());
-    const ShownPages shown(server->get(),
-                           {.ready = [&role] { return node_readiness(role.parts()); },
-                            .metrics = [&metrics] { return metrics.text(); }});
-    // Not behind the role's requests: they may have to wait for --kube-api-qps, and whoever gives
-    // no sign of life is taken for dead.
-    kube::ApiClient heartbeat_api(http, process_.clock(), heartbeat_api_options());
-    Heartbeat heartbeat(heartbeat_api, process_.clock(), process_.log(),
-                        heartbeat_options(*membership), [&role] { return role.report(); });
-    kube::TaskGroup beats(process_.io());
-    beats.spawn(heartbeat.run());
-    co_await role.run();
-    role_ = nullptr;
-    beats.cancel();
-    const Status ended = co_await beats.join();
+    Status ended;
+    if (options_.provisioning == Provisioning::kCentral)
+      ended = co_await follow_orders(http, api, server->get(), *membership);
+    else
+      ended = co_await decide(http, api, server->get(), *membership);
     process_.log().info("node daemon stopped");
     co_return ended;
   }
 
   void stop() {
-    if (role_ != nullptr)
-      role_->stop();
+    if (stop_role_)
+      stop_role_();
     else
       process_.cancel();
   }
 
  private:
+  // Decides and carries out, for the claims of this node.
+  Task<Status> decide(kube::Http& http, kube::ApiClient& api, StatusServer* server,
+                      const Membership& membership) {
+    NodeRole role(process_.io(), api, storage_, config_, process_.clock(), process_.log(),
+                  membership, role_options());
+    kube::Metrics metrics;
+    show_process(metrics);
+    show_node(metrics, role.parts(), role.queue(), config_, counters());
+    const ShownPages shown(server, {.ready = [&role] { return node_readiness(role.parts()); },
+                                    .metrics = [&metrics] { return metrics.text(); }});
+    auto ended = co_await run_role(http, role, membership);
+    co_return ended;
+  }
+
+  // Carries out what the cluster daemon's controller ordered.
+  Task<Status> follow_orders(kube::Http& http, kube::ApiClient& api, StatusServer* server,
+                             const Membership& membership) {
+    const auto lock = lock_host(options_.lock_dir, kEndOfLastDaemon);
+    if (!lock) co_return lock.error();
+    auto id = host_id(options_.state_dir);
+    if (!id) co_return id.error();
+    AgentRole role(process_.io(), api, storage_, config_, process_.clock(), process_.log(),
+                   membership, std::move(*id), agent_options());
+    kube::Metrics metrics;
+    show_process(metrics);
+    role.show_in(metrics, counters());
+    const ShownPages shown(server, {.ready = [&role] { return role.readiness(); },
+                                    .metrics = [&metrics] { return metrics.text(); }});
+    auto ended = co_await run_role(http, role, membership);
+    co_return ended;
+  }
+
+  // Until it is told to stop, with a heartbeat beside it.
+  template <typename Role>
+  Task<Status> run_role(kube::Http& http, Role& role, const Membership& membership) {
+    // Not behind the role's requests: they may have to wait for --kube-api-qps, and whoever gives
+    // no sign of life is taken for dead.
+    kube::ApiClient heartbeat_api(http, process_.clock(), heartbeat_api_options());
+    Heartbeat heartbeat(heartbeat_api, process_.clock(), process_.log(),
+                        heartbeat_options(membership), [&role] { return role.report(); });
+    kube::TaskGroup beats(process_.io());
+    beats.spawn(heartbeat.run());
+    stop_role_ = [&role] { role.stop(); };
+    co_await role.run();
+    stop_role_ = nullptr;
+    beats.cancel();
+    auto ended = co_await beats.join();
+    co_return ended;
+  }
+
+  AgentOptions agent_options() const {
+    AgentOptions agent;
+    agent.workers = options_.worker_threads;
+    agent.retry = {options_.retry_interval_start, options_.retry_interval_max};
+    agent.ram_fraction = options_.ram_fraction;
+    agent.disk_per_ram = options_.disk_per_ram;
+    return agent;
+  }
+
   // The host's file tree, as its first process sees it: what tools and devices are looked for
   // under.
   std::string host_root() const {
@@ -134,7 +183,7 @@ class NodeDaemon {
   engine::KernelMounter mounter_;
   engine::Engine engine_;
   EngineStorage storage_;
-  NodeRole* role_ = nullptr;
+  std::function<void()> stop_role_;  // nothing: none is running
 };
 
 }  // namespace

@@ -17,6 +17,12 @@ namespace flexlocal::provisioner {
 // kBudget is none of the daemon: it prints, and ends.
 enum class Role { kNode, kCluster, kBudget };
 
+// Who decides about volumes.
+enum class Provisioning {
+  kDistributed,  // each node daemon, for the claims of its own node
+  kCentral       // the cluster daemon's controller, by orders that the node daemons carry out
+};
+
 struct DaemonOptions {
   Role role = Role::kNode;
   std::string node_name;       // of the Node object this daemon works for
@@ -27,6 +33,7 @@ struct DaemonOptions {
   std::string host_proc;       // /proc folder of a process in the host's namespaces; empty: ours
   std::string state_dir;       // the host's /var/lib/flexlocal
   std::string lock_dir;        // the host's /run/flexlocal
+  Provisioning provisioning = Provisioning::kDistributed;  // the node role's
   double kube_api_qps = 20;
   double kube_api_burst = 30;
   unsigned worker_threads = 4;

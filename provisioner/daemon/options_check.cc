@@ -119,6 +119,14 @@ Status read_immediate(const RawOptions& raw, DaemonOptions& options) {
   return {};
 }
 
+Status read_provisioning(const RawOptions& raw, DaemonOptions& options) {
+  const bool central = raw.provisioning == "central";
+  if (!central && raw.provisioning != "distributed")
+    return wrong_usage("--provisioning: accepted are distributed, central");
+  options.provisioning = central ? Provisioning::kCentral : Provisioning::kDistributed;
+  return {};
+}
+
 Status read_orphan_policy(const RawOptions& raw, DaemonOptions& options) {
   const auto policy = parse_orphan_policy(raw.orphan_policy);
   if (!policy) return policy.error().context("--orphan-policy");
@@ -171,6 +179,7 @@ Status check_values(const RawOptions& raw, DaemonOptions& options) {
   if (auto ratios = read_ratios(raw, options); !ratios) return ratios;
   if (auto words = read_words(raw, options); !words) return words;
   if (auto immediate = read_immediate(raw, options); !immediate) return immediate;
+  if (auto provisioning = read_provisioning(raw, options); !provisioning) return provisioning;
   if (auto orphans = read_orphan_policy(raw, options); !orphans) return orphans;
   if (auto pages = read_status_pages(raw, options); !pages) return pages;
   return read_durations(raw, options);

@@ -20,6 +20,7 @@ struct RawOptions {
   std::string orphan_policy;
   std::string node_delete_policy;
   std::optional<std::string> immediate;
+  std::string provisioning;
   std::map<std::string, std::string> durations;  // by the flag's name
   std::map<std::string, std::string> numbers;    // by the flag's name
 };

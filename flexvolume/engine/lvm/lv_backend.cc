@@ -134,7 +134,7 @@ Result<std::optional<LogicalVolume>> LvBackend::find_or_prove_gone(const VolumeS
   for (const LogicalVolume& volume : *found)
     if (volume.ownership && owns(*volume.ownership, spec))
       return other_group(spec, group, volume.group);
-  const bool on_lvm = *record && (*record)->state != RecordState::kPromised;
+  const bool on_lvm = *record && !is_unmade((*record)->state);
   if (on_lvm && (*record)->volume_group != group)
     return other_group(spec, group, (*record)->volume_group);
   if (auto seen = lvm_.group(group); !seen)

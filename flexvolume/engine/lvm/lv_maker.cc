@@ -83,9 +83,11 @@ Status LvMaker::load_record() {
   if (!is_of(record.spec, spec_))
     return Error(ErrorCode::kDenied, "the volume on this node belongs to another claim");
   if (record.spec.size != spec_.size) return other_size(spec_, record.spec.size);
+  if (record.state == RecordState::kRefused) return given_up(spec_.name);
   if (record.state == RecordState::kPromised) {
     if (!find_only_) now_.record = record.state;
     record_.claim_uid = record.claim_uid;
+    record_.order = record.order;
     return {};
   }
   if (record.volume_group != group_)
@@ -346,7 +348,9 @@ void LvMaker::undo() {
     if (now_.lv == LvState::kOurs && !made_here) return {};  // its record was written by confirm()
     if (made_here)
       if (auto removed = remove_found(); !removed) return removed;
-    return parts_.records.save(promised_record(spec_, record_.claim_uid));
+    Record promised = promised_record(spec_, record_.claim_uid);
+    promised.order = record_.order;
+    return parts_.records.save(promised);
   }();
   if (!undone)
     parts_.log.warning("what a failed call made could not be removed; the next call will",

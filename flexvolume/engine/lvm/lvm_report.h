@@ -13,6 +13,7 @@
 #include "flexvolume/base/result.h"
 #include "flexvolume/engine/contract/contract.h"
 #include "flexvolume/engine/host/space.h"
+#include "flexvolume/engine/volume/record.h"
 
 namespace flexlocal::engine {
 
@@ -104,6 +105,7 @@ struct OwnedFolder {
   std::string pool;  // whose shared file system it is on
   Ownership owner;   // as its mark says; `attempt` is its project's id
   Bytes limit;
+  bool open = false;  // it is mounted for a pod
 };
 
 struct Inventory {
@@ -115,6 +117,10 @@ struct Inventory {
   std::vector<PromisedVolume> promised{};
   std::vector<RetainedVolume> retained{};
   std::map<std::string, RecordedClaim> claims{};  // by volume
+  // By volume, as they were before the disks were looked at: what a record calls ready and the
+  // disks do not have is gone. And why those cannot be read that cannot.
+  std::map<std::string, Record> records{};
+  std::map<std::string, std::string> damaged{};
   // Quota folders at their place, neither half made nor being removed.
   std::vector<OwnedFolder> folders{};
   std::vector<LogicalVolume> shared{};  // of pools' shared file systems

@@ -23,6 +23,14 @@ std::optional<VolumeName> volume_of(const std::string& folder) {
   return name ? std::optional(std::move(*name)) : std::nullopt;
 }
 
+bool is_mounted(const std::vector<MountEntry>& table, const SharedMount& shared,
+                const std::string& volume) {
+  const std::string root = SharedFileSystem::path_in(Area::kVolumes, volume);
+  return std::any_of(table.begin(), table.end(), [&](const MountEntry& entry) {
+    return entry.source == shared.source && entry.root == root;
+  });
+}
+
 // What claims are promised of the group at the most. A promise does not say which pool it is of:
 // each counts for every group, in the layout that takes most.
 Bytes promised_at_most(const VolumeGroup& group, const Inventory& inventory,
@@ -110,6 +118,7 @@ Result<std::optional<Record>> QuotaBackend::load_record(const VolumeSpec& spec) 
 Record QuotaBackend::record_of(const VolumeSpec& spec, std::uint32_t project_id, RecordState state,
                                const std::optional<Record>& before) {
   Record record = promised_record(spec, before ? before->claim_uid : std::string());
+  if (before) record.order = before->order;
   record.state = state;
   record.project_id = project_id;
   return record;
@@ -123,6 +132,7 @@ Result<MountSource> QuotaBackend::make(const VolumeSpec& spec, const Pool& pool,
   const auto record = load_record(spec);
   if (!record) return record.error();
   if (*record && (*record)->state == RecordState::kWiping) return being_removed(spec);
+  if (*record && (*record)->state == RecordState::kRefused) return given_up(spec.name);
   auto opened = open(spec.pool, pool, Absent::kMake);
   if (!opened) return opened.error();
   if (!*opened)
@@ -207,8 +217,10 @@ Result<Removal> QuotaBackend::remove_from(QuotaPool& pool, const VolumeSpec& spe
   if (*found) {
     // From here on a mount is refused, even where the folder is not moved yet.
     const std::uint32_t id = (*found)->mark->project_id;
-    if (auto saved = parts_.records.save(record_of(spec, id, RecordState::kWiping, {})); !saved)
-      return saved.error();
+    Record wiping = record_of(spec, id, RecordState::kWiping, {});
+    if (auto known = parts_.records.load(spec.name); known && *known)
+      wiping.order = (*known)->order;
+    if (auto saved = parts_.records.save(wiping); !saved) return saved.error();
     if (auto buried = removal.bury(**found); !buried) {
       if (buried.error().code() != ErrorCode::kNoSpace) return buried.error();
       auto cleared = removal.clear_in_place(**found);
@@ -377,10 +389,13 @@ Status QuotaBackend::add_pool(Inventory& inventory, const std::string& name, con
   if (!volumes) return volumes.error();
   const auto room = (*opened)->room();
   if (!room) return room.error();
+  const auto table = parts_.mounter.table();
+  if (!table) return table.error();
   for (const QuotaVolume& volume : *volumes) {
     inventory.holdings.push_back({volume.name, id, volume.limit});
-    if (volume.area == Area::kVolumes && volume.owner)
-      inventory.folders.push_back({volume.name, name, *volume.owner, volume.limit});
+    if (volume.area != Area::kVolumes || !volume.owner) continue;
+    const bool open = is_mounted(*table, (*opened)->shared().mount(), volume.name);
+    inventory.folders.push_back({volume.name, name, *volume.owner, volume.limit, open});
   }
   inventory.spaces.push_back({id, room->room.size, room->room.free(), room->block, {}});
   return {};

@@ -21,6 +21,13 @@ Error unpromised(const VolumeName& name) {
                       "data is gone for good, delete the claim"));
 }
 
+Error given_up(const VolumeName& name) {
+  return Error(ErrorCode::kUnavailable,
+               concat("volume ", name.text(),
+                      " could not be made on this node, which gave it up; its order's status says "
+                      "why, and the volume gets another place"));
+}
+
 RecordStore RecordStore::of_pools() const {
   return RecordStore(concat(folder_.substr(0, folder_.rfind('/')), "/pools"));
 }

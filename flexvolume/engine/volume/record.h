@@ -16,6 +16,7 @@ inline constexpr std::string_view kRecordFolder = "/var/lib/flexlocal/volumes";
 
 // In the order of a volume's life.
 enum class RecordState {
+  kRefused,   // the promise could not be kept, and no pod had mounted the volume: nothing is made
   kPromised,  // the node daemon decided that the volume is to be here; nothing is made yet
   kIntent,    // lvcreate is about to run; an LV tagged with `attempt` was made by that very call
   kNew,       // the LV is there and wiped, the file system is not proven complete
@@ -23,6 +24,18 @@ enum class RecordState {
   kWiping     // its removal has begun; from now on nothing may mount it
 };
 std::string_view to_string(RecordState state);
+
+// Whether nothing of the volume is made, and nothing was.
+constexpr bool is_unmade(RecordState state) { return state <= RecordState::kPromised; }
+
+// The object of the API server's that ordered the copy, as it was when it was followed last.
+struct FollowedOrder {
+  std::string uid{};            // empty: no order is known
+  std::int64_t generation = 0;  // of its spec
+  std::int64_t term = 0;        // of the leader that gave it
+
+  bool operator==(const FollowedOrder&) const = default;
+};
 
 struct Record {
   // As it was ordered. A mount goes by it alone.
@@ -39,6 +52,7 @@ struct Record {
   // volume was released; or the record was made anew from tags, which do not say all of the spec.
   std::string claim_uid{};
   bool found = false;  // made anew, and nobody who knows has said since whether it is retained
+  FollowedOrder order{};
 };
 
 // The promise of a volume. Without one, or a later record, nothing makes a volume: what is neither
@@ -47,6 +61,8 @@ struct Record {
 Record promised_record(const VolumeSpec& spec, const std::string& claim_uid);
 // The refusal to make it: kNotFound.
 Error unpromised(const VolumeName& name);
+// The refusal to make what could not be made before and was given up: kUnavailable.
+Error given_up(const VolumeName& name);
 
 std::string to_json(const Record& record);
 // kCorrupt when it is not a whole record of a version that is known.

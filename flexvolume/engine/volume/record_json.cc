@@ -9,8 +9,9 @@ namespace {
 
 constexpr std::int64_t kVersion = 2;
 
-constexpr std::array kStates = {RecordState::kPromised, RecordState::kIntent, RecordState::kNew,
-                                RecordState::kReady, RecordState::kWiping};
+constexpr std::array kStates = {RecordState::kRefused, RecordState::kPromised,
+                                RecordState::kIntent,  RecordState::kNew,
+                                RecordState::kReady,   RecordState::kWiping};
 
 Error damaged(std::string_view fields) {
   return Error(ErrorCode::kCorrupt, concat(fields, " is damaged"));
@@ -82,9 +83,17 @@ Result<VolumeSpec> read_spec(JsonView root) {
   return spec;
 }
 
+bool read_order(JsonView order, FollowedOrder& followed) {
+  if (!order.exists()) return true;
+  followed = {.uid = std::string(order["uid"].text()),
+              .generation = order["generation"].integer().value_or(-1),
+              .term = order["term"].integer().value_or(-1)};
+  return is_uuid(followed.uid) && followed.generation >= 0 && followed.term >= 0;
+}
+
 bool is_whole(const Record& record) {
   if (!record.claim_uid.empty() && !is_uuid(record.claim_uid)) return false;
-  if (record.state == RecordState::kPromised) return true;
+  if (is_unmade(record.state)) return true;
   if (record.spec.backend == Backend::kQuota) return record.project_id != 0;
   return is_lvm_name(record.volume_group) &&
          (record.state == RecordState::kIntent || record.device_uuid.starts_with("LVM-"));
@@ -133,6 +142,8 @@ void write_spec(JsonWriter& json, const VolumeSpec& spec) {
 
 std::string_view to_string(RecordState state) {
   switch (state) {
+    case RecordState::kRefused:
+      return "refused";
     case RecordState::kPromised:
       return "promised";
     case RecordState::kIntent:
@@ -161,6 +172,11 @@ std::string to_json(const Record& record) {
   if (record.grow_file_system) writer.key("growFileSystem").boolean(true);
   if (record.retained) writer.key("retained").boolean(true);
   if (record.found) writer.key("found").boolean(true);
+  if (!record.order.uid.empty()) {
+    writer.key("order").begin_object().member("uid", record.order.uid);
+    writer.key("generation").integer(record.order.generation);
+    writer.key("term").integer(record.order.term).end_object();
+  }
   if (record.wiped.count() != 0) writer.member("wiped", concat(record.wiped.count()));
   writer.end_object();
   return writer.take() + '\n';
@@ -181,6 +197,7 @@ Result<Record> parse_record(std::string_view json) {
                 .volume_group = std::string(root["volumeGroup"].text()),
                 .claim_uid = std::string(root["claimUID"].text())};
   if (!read_progress(root, record)) return damaged("state, projectID or wiped");
+  if (!read_order(root["order"], record.order)) return damaged("order");
   if (!is_whole(record)) return Error(ErrorCode::kCorrupt, "a field is damaged");
   return record;
 }

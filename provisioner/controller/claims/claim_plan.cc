@@ -68,21 +68,8 @@ Promise promise_of(const Order& order) {
 }
 
 Result<Bytes> fit(const Order& order, const std::string& node, const PoolRoom& room) {
-  const engine::Backend backend = order.parameters.backend;
-  const engine::Layout& layout = room.pool.layout;
-  const Bytes size = engine::size_in(backend, room.pool, order.requested, room.unit);
-  const Bytes cost = engine::cost_in(backend, room.pool, order.requested, room.unit);
-  const bool enough = size <= kMostBytes && cost <= room.free;
-  if (enough && room.disks_suffice) return size;
-  std::string why =
-      concat("pool \"", order.parameters.pool, "\" has ", to_string(room.free),
-             " free for backend ", engine::to_string(backend), ", ", to_string(size), " asked");
-  if (cost > size)
-    why += concat(", which takes ", to_string(cost), " in layout ", engine::to_string(layout));
-  if (enough)
-    why += concat(", and not as layout ", engine::to_string(layout), " needs it, on ",
-                  engine::disks_needed(layout), " different disks");
-  return no_room(node, why);
+  const auto size = size_that_fits(promise_of(order), room);
+  return size ? size : no_room(node, size.error().message());
 }
 
 Status keep_budget(const Order& order, const std::string& node, const Allowance& allowance,

@@ -50,7 +50,7 @@ constexpr std::array<Said, 14> kSaid = {{{CopyState::kUnsaid, false, false},
                                          {CopyState::kLost, true, true}}};
 
 // What of the pods that the record lets mount differs from the order.
-enum class Differs { kNothing, kNamespace, kClaim, kMode };
+enum class Differs { kNothing, kNamespace, kClaim, kMode, kClosed };
 
 // Which order the host's record says.
 enum class Followed { kThisOrder, kEarlierOrder, kLaterOrder, kAnotherObject };
@@ -111,6 +111,13 @@ struct Case {
     host.size = kGiB;
   }
 
+  // Of what nobody promised, and of which the host has no record, nothing was made.
+  bool is_untouched() const {
+    return order().origin == Origin::kNew && !copy.status.promised && !copy.status.made &&
+           !has_record();
+  }
+  // No claim may mount it, of whichever pods.
+  bool is_closed() const { return host.claim_uid.empty() && host.claim_namespace == kShop; }
   bool has_record() const { return host.record != RecordStage::kNone; }
   bool is_begun() const {
     return host.record == RecordStage::kPromised || host.record == RecordStage::kMaking;
@@ -134,6 +141,7 @@ struct Case {
   void lets_mount(Differs differs) {
     if (differs == Differs::kNamespace) host.claim_namespace = "bank";
     if (differs == Differs::kClaim) host.claim_uid = "another";
+    if (differs == Differs::kClosed) host.claim_uid.clear();
     if (differs == Differs::kMode) host.access_mode = engine::AccessMode::kReadWriteOncePod;
   }
   bool wants(DesiredState desired) const { return order().desired == desired; }
@@ -176,7 +184,8 @@ void for_each_host(Case& one, const Visit& visit) {
               if ((bits & 8U) != 0)
                 one.lets_mount(from == Followed::kThisOrder      ? Differs::kNamespace
                                : from == Followed::kEarlierOrder ? Differs::kClaim
-                                                                 : Differs::kMode);
+                               : (bits & 4U) != 0                ? Differs::kMode
+                                                                 : Differs::kClosed);
               visit(one);
             }
 }
@@ -274,7 +283,8 @@ const Rule kRules[] = {
      does<CopyAction::kRecord>,
      [](const Case& one, const CopyPlan&) {
        return one.is_record_of_this() && !one.is_any_of_another() &&
-              (one.lets_mount_as_ordered() || (!one.host.open && one.fresh && !one.in_doubt));
+              (one.lets_mount_as_ordered() ||
+               ((!one.host.open || one.is_closed()) && one.fresh && !one.in_doubt));
      }},
     {"an earlier order than the record's changes nothing, and is not passed over in silence",
      [](const Case& one, const CopyPlan&) { return one.is_rolled_back(); },
@@ -322,18 +332,27 @@ const Rule kRules[] = {
        if (repeats_what_was_said(plan)) return true;
        return one.wants(DesiredState::kRemoved) && one.fresh && !one.in_doubt &&
               !one.is_record_of_this() && !one.is_disk_of_this() &&
-              one.host.record != RecordStage::kDamaged && one.host.disk != DiskStage::kUnseen;
+              one.host.record != RecordStage::kDamaged &&
+              (one.host.disk != DiskStage::kUnseen || one.is_untouched());
      }},
     {"where another copy has the place, nothing of it is touched",
      [](const Case& one, const CopyPlan&) { return one.is_any_of_another(); },
      [](const Case&, const CopyPlan& plan) {
        return plan.action == CopyAction::kNone || plan.action == CopyAction::kReadAnew;
      }},
-    {"where the disks are not to be seen, nothing is done or said anew",
-     [](const Case& one, const CopyPlan&) { return one.host.disk == DiskStage::kUnseen; },
+    {"where the disks are not to be seen, nothing is done or said anew of what may be there",
+     [](const Case& one, const CopyPlan&) {
+       return one.host.disk == DiskStage::kUnseen && !one.is_untouched();
+     },
      [](const Case& one, const CopyPlan& plan) {
        return plan.action == CopyAction::kNone && plan.state == one.copy.status.state &&
               plan.trouble != CopyTrouble::kNone;
+     }},
+    {"a volume is closed to further pods only where it is to be removed for sure",
+     does<CopyAction::kClose>,
+     [](const Case& one, const CopyPlan&) {
+       return one.wants(DesiredState::kRemoved) && one.fresh && !one.in_doubt &&
+              one.is_record_of_this() && !one.is_any_of_another();
      }},
     {"what is not as it should be and is not being mended has a reason",
      [](const Case& one, const CopyPlan& plan) {
@@ -409,6 +428,11 @@ void carry_out(const CopyPlan& plan, Case& one) {
     case CopyAction::kTakeUp:
       one.has(RecordStage::kReady);
       one.host.retained = one.wants(DesiredState::kRetained);
+      one.host.claim_uid.clear();  // tags do not say it, nor whose order it was
+      one.host.order_uid.clear();
+      break;
+    case CopyAction::kClose:
+      one.host.claim_uid.clear();
       break;
     case CopyAction::kRecord:
       one.has(one.host.record);
@@ -495,6 +519,8 @@ TEST_CASE("the end of a volume, kept first and then removed") {
   CHECK(one.plan() == CopyPlan{CopyAction::kReadAnew, CopyState::kReady});
   one.fresh = true;
   one.host.open = true;
+  CHECK(one.plan() == CopyPlan{CopyAction::kClose, CopyState::kReady});
+  one.host.claim_uid.clear();
   CHECK(one.plan() == CopyPlan{CopyAction::kNone, CopyState::kReady, CopyTrouble::kBusy});
   one.host.open = false;
   CHECK(one.plan() == CopyPlan{CopyAction::kRemove, CopyState::kRemoving});

@@ -27,6 +27,7 @@ class FakeStorage final : public Storage {
   std::set<std::string> promised;      // and not withdrawn
   std::optional<engine::VolumeSpec> last_promise;
   Status promise_status;
+  Status make_status;
   Status inventory_status;
   Status grow_status;
   Status after_growth;  // what a growth says that has been carried out
@@ -84,6 +85,8 @@ class FakeStorage final : public Storage {
       if (!waited) co_return waited;
     }
     if (!grow_status) co_return grow_status;
+    for (engine::LogicalVolume& volume : present.volumes)
+      if (volume.name == spec.name.text()) volume.size = std::max(volume.size, size);
     for (engine::Holding& holding : present.holdings) {
       if (holding.volume != spec.name.text()) continue;
       free() = free() - (size - holding.size);
@@ -100,12 +103,78 @@ class FakeStorage final : public Storage {
       removal = slices.front();
       slices.pop_front();
     }
+    if (removal.done) {
+      present.records.erase(spec.name.text());
+      std::erase_if(present.volumes, [&](const auto& lv) { return lv.name == spec.name.text(); });
+    }
     co_return removal;
   }
   Task<Status> set_retained(const engine::VolumeSpec& spec, engine::Retained retained) override {
     const bool kept = retained == engine::Retained::kYes;
     journal_.push_back(concat(kept ? "retain " : "take up ", spec.name.text()));
+    const auto record = present.records.find(spec.name.text());
+    if (retain_status && record != present.records.end()) record->second.retained = kept;
     co_return retain_status;
+  }
+  Task<Result<engine::Record>> promise_copy(const engine::OrderedCopy& ordered) override {
+    journal_.push_back(concat("promise ", ordered.spec.name.text()));
+    if (!promise_status) co_return promise_status.error();
+    engine::Record record = engine::promised_record(ordered.spec, ordered.claim_uid);
+    record.order = ordered.order;
+    record.retained = ordered.retained;
+    present.records.insert_or_assign(ordered.spec.name.text(), record);
+    co_return record;
+  }
+  Task<Result<engine::Record>> follow(const engine::OrderedCopy& ordered) override {
+    journal_.push_back(concat("follow order ", ordered.order.generation, " of ",
+                              ordered.spec.name.text(), " for ", ordered.claim_uid));
+    if (!claim_status) co_return claim_status.error();
+    engine::Record& record = present.records.at(ordered.spec.name.text());
+    record.claim_uid = ordered.claim_uid;
+    record.order = ordered.order;
+    record.spec.access_mode = ordered.spec.access_mode;
+    if (engine::is_unmade(record.state)) record.retained = ordered.retained;
+    co_return record;
+  }
+  Task<Result<engine::Record>> refuse(const engine::VolumeSpec& spec) override {
+    journal_.push_back(concat("refuse ", spec.name.text()));
+    engine::Record& record = present.records.at(spec.name.text());
+    record.state = engine::RecordState::kRefused;
+    co_return record;
+  }
+  Task<Status> withdraw_copy(const engine::VolumeSpec& spec) override {
+    journal_.push_back(concat("withdraw ", spec.name.text()));
+    present.records.erase(spec.name.text());
+    co_return Status();
+  }
+  // The volume as its record promises it.
+  Task<Status> make(const engine::VolumeCall& call) override {
+    journal_.push_back(concat("make ", call.name.text()));
+    if (!make_status) co_return make_status;
+    engine::Record& record = present.records.at(call.name.text());
+    record.state = engine::RecordState::kReady;
+    add_volume(record.spec);
+    co_return Status();
+  }
+  // A logical volume of that order, complete.
+  void add_volume(const engine::VolumeSpec& spec) {
+    engine::Ownership owner{.copy = spec.copy,
+                            .cluster_id = spec.cluster_id,
+                            .claim_uid = spec.name.claim_uid(),
+                            .claim_namespace = spec.claim_namespace,
+                            .pool = spec.pool,
+                            .size = spec.size,
+                            .ready = true};
+    present.volumes.push_back({.group = "vg",
+                               .name = spec.name.text(),
+                               .uuid = "uuid",
+                               .device_uuid = "LVM-uuid",
+                               .size = spec.size,
+                               .active = true,
+                               .thin_pool = {},
+                               .ownership = owner});
+    present.holdings.push_back({spec.name.text(), "group:vg", spec.size});
+    free() = free() - spec.size;
   }
   Task<Status> settle(const engine::Inventory&) override {
     journal_.push_back("settle");

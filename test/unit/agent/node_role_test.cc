@@ -90,9 +90,9 @@ struct Fixture : kube::test::Lab {
   void start() {
     NodeRoleOptions options;
     options.retry = retry;
-    options.tidy_interval = tidy_interval;
-    options.limits_interval = std::chrono::milliseconds(1);
-    options.resume_interval = std::chrono::milliseconds(1);
+    options.disks.tidy = tidy_interval;
+    options.disks.limits = std::chrono::milliseconds(1);
+    options.disks.resume = std::chrono::milliseconds(1);
     options.immediate = immediate;
     options.capacity.namespace_name = "ns";
     options.orphan_grace = std::chrono::seconds(0);

@@ -1,0 +1,108 @@
+#include "provisioner/agent/agent_role.h"
+
+#include "provisioner/agent/pool_metrics.h"
+#include "provisioner/kube/client_metrics.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+// Before a volume that is wiped in slices is gone on with: each slice takes seconds, and one that
+// could do nothing must not make a circle.
+constexpr auto kBetweenSlices = std::chrono::milliseconds(100);
+
+ReconcileOptions reconcile_options(const AgentOptions& options, const std::string& node) {
+  return {.source = {std::string(engine::kProvisioner), node},
+          .workers = options.workers,
+          .retry = options.retry};
+}
+
+}  // namespace
+
+AgentRole::AgentRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& storage,
+                     const engine::NodeConfig& config, const Clock& clock, Log& log,
+                     const Membership& membership, std::string host_id, const AgentOptions& options)
+    : api_(api),
+      config_(config),
+      log_(log),
+      options_(options),
+      budget_{membership.memory, options.ram_fraction, options.disk_per_ram},
+      copies_(api, log, copies_of(membership.node.name), decode_copy, options.reflect),
+      loop_(io, api, clock, log, reconcile_options(options, membership.node.name),
+            [this](const std::string& name) { return work(name); }),
+      ledger_(storage, config, clock),
+      worker_(
+          CopyClient(api, copies_),
+          CopyHand(storage, ledger_, CopyJudge(ledger_, budget_, membership.node.name), clock, log),
+          ledger_, config,
+          {{membership.node.name, membership.node.uid, membership.cluster_id}, std::move(host_id)},
+          clock),
+      memory_(api, log, membership.node.name, budget_),
+      disks_(storage, ledger_, log, options.disks, [this] { enqueue_all(); }) {
+  copies_.on_change([this](const std::string& name) { enqueue(name); });
+}
+
+Task<void> AgentRole::run() {
+  loop_.watch(copies_.run());
+  loop_.watch(disks_.tidy());
+  loop_.watch(disks_.refresh_io_limits());
+  loop_.watch(disks_.resume_suspended());
+  loop_.watch(memory_.follow(options_.disks.tidy));
+  co_await loop_.run();
+}
+
+void AgentRole::stop() {
+  log_.info("stopping: what is begun is finished first");
+  loop_.stop();
+}
+
+Task<void> AgentRole::work(const std::string& name) {
+  auto pass = co_await worker_.work(name);
+  report(name, pass);
+}
+
+void AgentRole::report(const std::string& name, const Result<Pass>& pass) {
+  kube::WorkQueue& queue = loop_.queue();
+  if (pass) {
+    queue.forget(name);
+    if (*pass == Pass::kAgain) queue.add_after(name, kBetweenSlices);
+    return;
+  }
+  // A conflict is no trouble: somebody was faster, and the watch brings what they wrote.
+  const LogLevel level =
+      pass.error().code() == ErrorCode::kConflict ? LogLevel::kDebug : LogLevel::kWarning;
+  log_.write(level, "will be tried again",
+             {{"copy", name},
+              {"code", to_string(pass.error().code())},
+              {"error", pass.error().message()}});
+  queue.add_rate_limited(name);
+}
+
+// Before the disks were looked at and tidied, lost records are not yet made anew.
+void AgentRole::enqueue(const std::string& name) {
+  if (disks_.state().tidied) loop_.queue().add(name);
+}
+
+// One that failed comes by its own back-off.
+void AgentRole::enqueue_all() {
+  copies_.for_each([this](const std::string& name, const VolumeCopy&) {
+    if (loop_.queue().failures(name) == 0) enqueue(name);
+  });
+}
+
+Status AgentRole::readiness() const {
+  if (auto synced = check_synced(copies_); !synced) return synced;
+  return disks_readiness(ledger_);
+}
+
+void AgentRole::show_in(kube::Metrics& metrics, const std::string& host_counts) const {
+  show_pools(metrics, ledger_, config_);
+  show_budgets(metrics, ledger_, budget_, config_);
+  show_host_counts(metrics, host_counts);
+  metrics.collect_gauge("flexlocal_ready", "Whether /readyz says so.",
+                        [this] { return readiness() ? 1.0 : 0.0; });
+  kube::show_queue(metrics, loop_.queue(), "node");
+  kube::show_requests(metrics, api_);
+  kube::show_informers(metrics, {kube::InformerView(copies_)});
+}
+
+}  // namespace flexlocal::provisioner

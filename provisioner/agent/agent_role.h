@@ -1,0 +1,69 @@
+// The agent: it carries out what the controller orders of this node's copies, and answers.
+#pragma once
+
+#include <string>
+
+#include "flexvolume/base/log.h"
+#include "provisioner/agent/copy_worker.h"
+#include "provisioner/agent/disk_keeper.h"
+#include "provisioner/agent/membership.h"
+#include "provisioner/agent/node_memory.h"
+#include "provisioner/kube/metrics.h"
+#include "provisioner/work/reconcile_loop.h"
+
+namespace flexlocal::provisioner {
+
+struct AgentOptions {
+  // How many copies are worked on at once. More help only while LVM is waited for.
+  unsigned workers = 4;
+  // First and longest pause before a failed copy is tried again.
+  kube::BackoffOptions retry{std::chrono::seconds(1), std::chrono::minutes(5)};
+  // All copies are looked at again after each tidying.
+  DiskIntervals disks{};
+  // What volumes are in proportion to; the node's memory comes with its Membership.
+  Ratio ram_fraction = NodeBudget().ram_fraction;
+  Ratio disk_per_ram = NodeBudget().disk_per_ram;
+  // Many nodes begin at once after an outage, and none reads the state from etcd: what cannot be
+  // undone asks for the order anew before.
+  kube::ReflectorOptions reflect{.first = kube::FirstList::kFromCache};
+};
+
+class AgentRole {
+ public:
+  // `host_id`: of this host, in all that it answers.
+  AgentRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& storage,
+            const engine::NodeConfig& config, const Clock& clock, Log& log,
+            const Membership& membership, std::string host_id, const AgentOptions& options);
+
+  // Works until stop(), then finishes what is begun, and ends.
+  Task<void> run();
+  void stop();
+
+  // For the heartbeat.
+  NodeReport report() const { return report_of(disks_.state(), config_, ledger_, budget_); }
+  // The list of orders is complete and the last look at the disks succeeded. Else kUnavailable, in
+  // words, or what was wrong with the disks.
+  Status readiness() const;
+  // All metrics of the agent; it must outlive `metrics`.
+  void show_in(kube::Metrics& metrics, const std::string& host_counts) const;
+
+ private:
+  Task<void> work(const std::string& name);
+  void report(const std::string& name, const Result<Pass>& pass);
+  void enqueue(const std::string& name);
+  void enqueue_all();
+
+  kube::ApiClient& api_;
+  const engine::NodeConfig& config_;
+  Log& log_;
+  AgentOptions options_;
+  NodeBudget budget_;
+  kube::Informer<VolumeCopy> copies_;
+  ReconcileLoop loop_;
+  Ledger ledger_;
+  CopyWorker worker_;
+  NodeMemory memory_;
+  DiskKeeper disks_;
+};
+
+}  // namespace flexlocal::provisioner

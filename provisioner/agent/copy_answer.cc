@@ -1,0 +1,141 @@
+#include "provisioner/agent/copy_answer.h"
+
+#include <algorithm>
+
+#include "flexvolume/base/text.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+std::string_view reason_of(CopyAction action) {
+  switch (action) {
+    case CopyAction::kPromise:
+      return "NotPossibleHere";
+    case CopyAction::kMake:
+      return "NotMade";
+    case CopyAction::kGrow:
+      return "NotGrown";
+    case CopyAction::kRemove:
+    case CopyAction::kClose:
+    case CopyAction::kWithdraw:
+      return "NotRemoved";
+    case CopyAction::kTakeUp:
+      return "NotTakenUp";
+    case CopyAction::kNone:
+    case CopyAction::kReadAnew:
+    case CopyAction::kRecord:
+    case CopyAction::kRetain:
+    case CopyAction::kRelease:
+    case CopyAction::kGiveUp:
+      break;
+  }
+  return "NotRecorded";
+}
+
+bool has_condition(const CopyStatus& status, std::string_view type) {
+  return std::any_of(status.conditions.begin(), status.conditions.end(),
+                     [&](const CopyCondition& condition) { return condition.type == type; });
+}
+
+void set_behind(CopyStatus& status, bool behind, Clock::Wall now) {
+  const std::string type(kFileSystemResizePending);
+  if (behind)
+    set_condition(status,
+                  {type, true, "AtNextMount", "the file system grows when it is mounted next", {}},
+                  now);
+  else if (has_condition(status, type))
+    set_condition(status, {type, false, "Grown", "", {}}, now);
+}
+
+void set_as_ordered(CopyStatus& status, const CopyTrouble trouble,
+                    const std::optional<CopyProblem>& problem, Clock::Wall now) {
+  const std::string type(kAsOrdered);
+  if (problem)
+    set_condition(status, {type, false, problem->reason, problem->message, {}}, now);
+  else if (trouble == CopyTrouble::kNone && has_condition(status, type))
+    set_condition(status, {type, true, "AsOrdered", "", {}}, now);
+}
+
+}  // namespace
+
+std::optional<CopyProblem> problem_of(CopyTrouble trouble) {
+  switch (trouble) {
+    case CopyTrouble::kNone:
+    case CopyTrouble::kRefused:
+      return std::nullopt;
+    case CopyTrouble::kNotUnderstood:
+      return CopyProblem{"NotUnderstood",
+                         "this node's version of flexlocal does not understand all of the order, "
+                         "or of the status; update the node daemon"};
+    case CopyTrouble::kNotHere:
+      return CopyProblem{"NotHere",
+                         "the order is of another cluster or another Node than this one is now"};
+    case CopyTrouble::kDeleting:
+      return CopyProblem{"Deleting", "the object is being deleted, so that nothing is promised"};
+    case CopyTrouble::kUnseen:
+      return CopyProblem{"DisksUnseen",
+                         "the pool's disks cannot be looked at now; see the node daemon's log"};
+    case CopyTrouble::kInDoubt:
+      return CopyProblem{"InDoubt",
+                         "the order is of an earlier leader's term than one that this host "
+                         "followed: the cluster's etcd may have been put back to an earlier time, "
+                         "and nothing is done that cannot be undone"};
+    case CopyTrouble::kRolledBack:
+      return CopyProblem{"RolledBack",
+                         "the order is older than the one that this host followed last: the "
+                         "cluster's etcd may have been put back to an earlier time"};
+    case CopyTrouble::kAnotherCopy:
+      return CopyProblem{"AnotherCopy",
+                         "another copy of the volume has its place on this host's disks"};
+    case CopyTrouble::kForeign:
+      return CopyProblem{"NameTaken",
+                         "a logical volume or folder of the volume's name is there that is not "
+                         "this cluster's; remove or rename it if nobody needs it"};
+    case CopyTrouble::kDamaged:
+      return CopyProblem{"Damaged",
+                         "what the host's record, the disk and the status say of the copy "
+                         "contradict one another; `flexlocal status` on the node shows them"};
+    case CopyTrouble::kGone:
+      return CopyProblem{"DataGone",
+                         "the copy was promised or made, and neither is on this host's disks; it "
+                         "is not made anew and empty. Bring the disk back, or delete the claim"};
+    case CopyTrouble::kNothing:
+      return CopyProblem{"NothingHere", "it is to be kept, and was never on this node"};
+    case CopyTrouble::kWipeBegun:
+      return CopyProblem{"WipeBegun",
+                         "the removal of its data had begun when the order was changed; what is "
+                         "left is not mounted, and a person may look at it"};
+    case CopyTrouble::kBusy:
+      return CopyProblem{"InUse",
+                         "somebody has the volume mounted or open: it waits until that ends"};
+  }
+  return std::nullopt;
+}
+
+CopyProblem problem_of(CopyAction action, const Error& error) {
+  if (error.code() == ErrorCode::kBusy) return {"InUse", error.message()};
+  return {std::string(reason_of(action)), error.message()};
+}
+
+CopyStatus answer_to(const VolumeCopy& copy, const CopyPlan& plan, const HostCopy& host,
+                     const std::optional<CopyProblem>& problem, const std::string& host_id,
+                     Clock::Wall now) {
+  CopyStatus status = copy.status;
+  status.state = plan.state;
+  status.promised = status.promised || is_of_promised(plan.state);
+  status.made = status.made || plan.state == CopyState::kReady;
+  // Of disks that are not to be seen, what was said last stands.
+  if (host.disk != DiskStage::kUnseen) {
+    const bool here = host.disk != DiskStage::kNone && host.disk != DiskStage::kForeign;
+    status.size = here ? host.size : Bytes();
+    status.mounted = here && host.open;
+    set_behind(status, here && host.behind, now);
+  }
+  if (plan.state != CopyState::kRemoving) status.wiped = Bytes();
+  status.host = host_id;
+  status.observed_generation = copy.generation;
+  set_as_ordered(status, plan.trouble, problem ? problem : problem_of(plan.trouble), now);
+  return status;
+}
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,134 @@
+#include "provisioner/agent/copy_worker.h"
+
+#include "provisioner/agent/host_copy.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+// From a new order to a volume that is ready takes eight; what takes more comes again.
+constexpr int kMostSteps = 16;
+
+// What is said of data only after a look at the disks that is younger than the records: until then
+// a mount may have made the volume since the last one.
+bool needs_look(const CopyPlan& plan) {
+  return plan.state == CopyState::kLost || plan.trouble == CopyTrouble::kDamaged;
+}
+
+// Nothing tells of its end.
+bool passes_by_itself(CopyTrouble trouble) {
+  return trouble == CopyTrouble::kBusy || trouble == CopyTrouble::kAnotherCopy;
+}
+
+}  // namespace
+
+Task<Result<Pass>> CopyWorker::work(const std::string& name) {
+  const VolumeCopy* const known = client_.find(name);
+  if (known == nullptr) {
+    hand_.forget(name);
+    co_return Pass::kDone;
+  }
+  Turn turn{.copy = *known};  // the store may change while we wait
+  for (int steps = 0; steps < kMostSteps; ++steps) {
+    auto end = co_await step(turn);
+    if (!end) co_return end.error();
+    if (*end) co_return **end;
+  }
+  co_return Pass::kAgain;
+}
+
+Task<CopyWorker::StepEnd> CopyWorker::step(Turn& turn) {
+  const bool grave = needs_look(turn.plan) && !turn.looked && !ledger_.is_of_one_look();
+  auto refreshed = co_await ledger_.refresh(grave);
+  if (!refreshed) co_return refreshed.error().context("looking at this node's disks");
+  if (grave) {
+    turn.looked = true;
+    turn.fresh = false;
+  }
+  // Another's, by a label that does not say so: it is that node's to answer.
+  if (turn.copy.order && turn.copy.order->node != self_.identity.node)
+    co_return std::optional(Pass::kDone);
+  decide(turn);
+  if (needs_look(turn.plan) && !turn.looked && !ledger_.is_of_one_look())
+    co_return std::optional<Pass>();
+  if (turn.plan.action == CopyAction::kReadAnew) {
+    auto read = co_await read_anew(turn);
+    co_return read;
+  }
+  auto answered = co_await answer(turn, std::nullopt);
+  if (!answered) co_return answered.error();
+  if (turn.plan.action != CopyAction::kNone) {
+    auto acted = co_await act(turn);
+    co_return acted;
+  }
+  // What was just said may be what the next step waits for.
+  if (*answered) co_return std::optional<Pass>();
+  if (passes_by_itself(turn.plan.trouble))
+    co_return Error(ErrorCode::kBusy, problem_of(turn.plan.trouble)->message);
+  co_return std::optional(Pass::kDone);
+}
+
+void CopyWorker::decide(Turn& turn) const {
+  const auto& order = turn.copy.order;
+  const engine::Inventory& seen = *ledger_.inventory();
+  turn.host = order ? host_copy(seen, config_, *order, hand_.is_hopeless(turn.copy.name))
+                    : HostCopy{.disk = DiskStage::kUnseen};
+  const bool in_doubt = order && is_in_doubt(*order, turn.host, seen);
+  turn.plan = plan_copy({&turn.copy, turn.fresh, in_doubt}, self_.identity, turn.host);
+}
+
+Task<CopyWorker::StepEnd> CopyWorker::read_anew(Turn& turn) {
+  auto latest = co_await client_.read(turn.copy);
+  if (!latest) co_return latest.error();
+  if (!*latest) co_return std::optional(Pass::kDone);  // the watch brings what is there instead
+  turn.copy = std::move(**latest);
+  turn.fresh = true;
+  co_return std::optional<Pass>();
+}
+
+Task<CopyWorker::StepEnd> CopyWorker::act(Turn& turn) {
+  auto carried = co_await hand_.carry_out(turn.plan.action, turn.copy);
+  turn.fresh = false;  // the host is another one now
+  if (!carried) {
+    auto failed = co_await fail(turn, carried.error());
+    co_return failed;
+  }
+  if (carried->done) co_return std::optional<Pass>();
+  if (carried->tell) {
+    turn.wiped = carried->wiped;
+    auto answered = co_await answer(turn, std::nullopt);
+    if (!answered) co_return answered.error();
+  }
+  co_return std::optional(Pass::kAgain);
+}
+
+Task<CopyWorker::StepEnd> CopyWorker::fail(Turn& turn, const Error& error) {
+  // Nothing is wrong with the order: this process ends, or the record was changed meanwhile.
+  if (error.code() == ErrorCode::kCancelled || error.code() == ErrorCode::kConflict)
+    co_return error;
+  const CopyAction action = turn.plan.action;
+  const bool refused = is_refusal(error);
+  if (action == CopyAction::kPromise && refused)
+    turn.plan = {CopyAction::kNone, CopyState::kRefused, CopyTrouble::kRefused};
+  const CopyProblem problem = problem_of(action, error);
+  auto answered = co_await answer(turn, problem);
+  if (!answered) co_return answered.error();
+  const bool given_up = action == CopyAction::kMake && hand_.is_hopeless(turn.copy.name);
+  if (given_up) co_return std::optional<Pass>();
+  // What there is no room for waits for another look at the node, or for another order.
+  if (refused && (action == CopyAction::kPromise || action == CopyAction::kGrow))
+    co_return std::optional(Pass::kDone);
+  co_return error;
+}
+
+// Whether something was written.
+Task<Result<bool>> CopyWorker::answer(Turn& turn, const std::optional<CopyProblem>& problem) {
+  CopyStatus status = answer_to(turn.copy, turn.plan, turn.host, problem, self_.id, clock_.wall());
+  if (turn.wiped) status.wiped = *turn.wiped;
+  if (status == turn.copy.status) co_return false;
+  auto written = co_await client_.answer(turn.copy, status);
+  if (!written) co_return written.error();
+  turn.copy = std::move(*written);
+  co_return true;
+}
+
+}  // namespace flexlocal::provisioner

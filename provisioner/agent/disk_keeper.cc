@@ -1,0 +1,92 @@
+#include "provisioner/agent/disk_keeper.h"
+
+#include <algorithm>
+
+#include "flexvolume/base/text.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+// Volumes that the engine's look may have completed the growth of.
+bool has_growth_to_complete(const engine::Inventory& inventory) {
+  return std::any_of(inventory.volumes.begin(), inventory.volumes.end(),
+                     [&](const engine::LogicalVolume& volume) {
+                       return volume.open && inventory.behind.contains(volume.name);
+                     });
+}
+
+bool lacks_record(const engine::Inventory& inventory, const std::string& volume) {
+  return !inventory.claims.contains(volume);
+}
+
+// Volumes for which settle() may have made records anew.
+bool has_records_to_make(const engine::Inventory& inventory) {
+  return std::any_of(inventory.volumes.begin(), inventory.volumes.end(),
+                     [&](const engine::LogicalVolume& volume) {
+                       return volume.ownership && volume.ownership->ready &&
+                              !volume.ownership->wiping && lacks_record(inventory, volume.name);
+                     }) ||
+         std::any_of(inventory.folders.begin(), inventory.folders.end(),
+                     [&](const engine::OwnedFolder& folder) {
+                       return lacks_record(inventory, folder.name);
+                     });
+}
+
+// In which volume groups nothing is done, and why.
+Status outdated_groups(const engine::Inventory& inventory) {
+  std::string all;
+  for (const auto& [group, why] : inventory.outdated) all += concat(all.empty() ? "" : "; ", why);
+  return all.empty() ? Status() : Error(ErrorCode::kCorrupt, all);
+}
+
+}  // namespace
+
+Task<void> DiskKeeper::tidy() {
+  for (;;) {
+    auto tidied = co_await tidy_once();
+    state_.tidied = tidied;
+    if (!tidied)
+      log_.warning("records and tags could not be brought together",
+                   {{"error", tidied.error().message()}});
+    tidied_();
+    auto slept = co_await kube::sleep_for(intervals_.tidy);
+    if (!slept) co_return;
+  }
+}
+
+Task<void> DiskKeeper::refresh_io_limits() {
+  co_await repeat(&Storage::refresh_io_limits, intervals_.limits,
+                  "a pod's I/O is not limited as its class says");
+}
+
+Task<void> DiskKeeper::resume_suspended() {
+  co_await repeat(&Storage::resume_suspended, intervals_.resume,
+                  "a volume's device stays suspended, so that its pods wait");
+}
+
+Task<void> DiskKeeper::repeat(Task<Status> (Storage::*look)(), std::chrono::milliseconds interval,
+                              std::string trouble) {
+  LastingTrouble lasting;
+  for (;;) {
+    auto looked = co_await (storage_.*look)();
+    lasting.look(looked, log_, trouble);
+    auto slept = co_await kube::sleep_for(interval);
+    if (!slept) co_return;
+  }
+}
+
+Task<Status> DiskKeeper::tidy_once() {
+  auto refreshed = co_await ledger_.refresh(true);
+  if (!refreshed) co_return refreshed;
+  const engine::Inventory inventory = *ledger_.inventory();
+  outdated_groups_.look(outdated_groups(inventory), log_,
+                        "nothing is made, grown or removed in a volume group");
+  auto settled = co_await storage_.settle(inventory);
+  if (!has_growth_to_complete(inventory) && !has_records_to_make(inventory)) co_return settled;
+  // What was done is gone on with now, and not by the next round: the claim of a growth that was
+  // completed is told, and records that were made anew get the claim that their pods wait for.
+  auto seen = co_await ledger_.refresh(true);
+  co_return settled ? seen : settled;
+}
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,11 @@
+// What one pass over a key of a work queue came to, when it did not fail.
+#pragma once
+
+namespace flexlocal::provisioner {
+
+enum class Pass {
+  kDone,
+  kAgain  // begun, with more to do: it comes again soon, behind whatever else waits
+};
+
+}  // namespace flexlocal::provisioner
