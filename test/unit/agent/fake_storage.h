@@ -164,7 +164,8 @@ class FakeStorage final : public Storage {
                             .claim_namespace = spec.claim_namespace,
                             .pool = spec.pool,
                             .size = spec.size,
-                            .ready = true};
+                            .ready = true,
+                            .attempt = {}};
     present.volumes.push_back({.group = "vg",
                                .name = spec.name.text(),
                                .uuid = "uuid",
