@@ -238,35 +238,16 @@ TEST_CASE_FIXTURE(Fixture, "two claims at once never both get the last room") {
 }
 
 // Disks that answer when they are told to: a claim may change meanwhile.
-struct SlowStorage final : Storage {
-  FakeStorage& inner;
-  kube::Condition go;
+struct SlowStorage final : FakeStorage {
+  using FakeStorage::FakeStorage;
   bool waiting = false;
 
-  explicit SlowStorage(FakeStorage& real) : inner(real) {}
-  Task<Status> promise(const engine::VolumeSpec& spec) override { return inner.promise(spec); }
-  Task<Status> record_claim(const engine::VolumeSpec&, const std::string&) override {
-    co_return Status();
-  }
-  Task<Status> withdraw(const engine::PromisedVolume& promised) override {
-    return inner.withdraw(promised);
-  }
   Task<Result<engine::Inventory>> inventory() override {
     waiting = true;
     const Status waited = co_await go.wait();
     if (!waited) co_return waited.error();
-    co_return inner.present;
+    co_return present;
   }
-  Task<Status> grow(const engine::VolumeSpec&, Bytes) override { co_return Status(); }
-  Task<Result<engine::Removal>> remove(const engine::VolumeSpec&) override {
-    co_return engine::Removal();
-  }
-  Task<Status> set_retained(const engine::VolumeSpec&, engine::Retained) override {
-    co_return Status();
-  }
-  Task<Status> settle(const engine::Inventory&) override { co_return Status(); }
-  Task<Status> resume_suspended() override { co_return Status(); }
-  Task<Status> refresh_io_limits() override { co_return Status(); }
 };
 
 TEST_CASE_FIXTURE(Fixture,
@@ -276,7 +257,7 @@ TEST_CASE_FIXTURE(Fixture,
   elsewhere.selected_node = "";
   again.uid = kOtherUid;
   for (const Claim& changed : {resized, elsewhere, again}) {
-    SlowStorage slow(storage);
+    SlowStorage slow(journal);
     Ledger slow_ledger(slow, config, volumes, manual, kNode);
     NodeParts slow_parts{api,         events, claims, volumes,    classes,  slow,
                          slow_ledger, manual, log,    parts.node, kCluster, parts.budget};

@@ -16,7 +16,7 @@
 
 namespace flexlocal::provisioner::test {
 
-class FakeStorage final : public Storage {
+class FakeStorage : public Storage {
  public:
   explicit FakeStorage(std::vector<std::string>& journal) : journal_(journal) {}
 
