@@ -1,5 +1,6 @@
 #include "provisioner/agent/agent_role.h"
 
+#include "provisioner/agent/copy_census.h"
 #include "provisioner/agent/pool_metrics.h"
 #include "provisioner/kube/client_metrics.h"
 
@@ -25,6 +26,7 @@ AgentRole::AgentRole(boost::asio::io_context& io, kube::ApiClient& api, Storage&
       config_(config),
       log_(log),
       options_(options),
+      self_{{membership.node.name, membership.node.uid, membership.cluster_id}, std::move(host_id)},
       budget_{membership.memory, options.ram_fraction, options.disk_per_ram},
       copies_(api, log, copies_of(membership.node.name), decode_copy, options.reflect),
       loop_(io, api, clock, log, reconcile_options(options, membership.node.name),
@@ -33,9 +35,7 @@ AgentRole::AgentRole(boost::asio::io_context& io, kube::ApiClient& api, Storage&
       worker_(
           CopyClient(api, copies_),
           CopyHand(storage, ledger_, CopyJudge(ledger_, budget_, membership.node.name), clock, log),
-          ledger_, config,
-          {{membership.node.name, membership.node.uid, membership.cluster_id}, std::move(host_id)},
-          clock),
+          ledger_, config, self_, clock),
       memory_(api, log, membership.node.name, budget_),
       disks_(storage, ledger_, log, options.disks, [this] { enqueue_all(); }) {
   copies_.on_change([this](const std::string& name) { enqueue(name); });
@@ -87,6 +87,16 @@ void AgentRole::enqueue_all() {
   copies_.for_each([this](const std::string& name, const VolumeCopy&) {
     if (loop_.queue().failures(name) == 0) enqueue(name);
   });
+}
+
+NodeReport AgentRole::report() const {
+  NodeReport report = report_of(disks_.state(), config_, ledger_, budget_);
+  const engine::Inventory* const seen = ledger_.last_seen();
+  if (seen == nullptr || !copies_.has_synced()) return report;
+  report.roll = take_census(
+      *seen, self_.identity.cluster_id, self_.id,
+      [this](const engine::VolumeSpec& spec) { return copies_.get(copy_name(spec)) != nullptr; });
+  return report;
 }
 
 Status AgentRole::readiness() const {

@@ -40,7 +40,7 @@ class AgentRole {
   void stop();
 
   // For the heartbeat.
-  NodeReport report() const { return report_of(disks_.state(), config_, ledger_, budget_); }
+  NodeReport report() const;
   // The list of orders is complete and the last look at the disks succeeded. Else kUnavailable, in
   // words, or what was wrong with the disks.
   Status readiness() const;
@@ -57,6 +57,7 @@ class AgentRole {
   const engine::NodeConfig& config_;
   Log& log_;
   AgentOptions options_;
+  AgentHost self_;
   NodeBudget budget_;
   kube::Informer<VolumeCopy> copies_;
   ReconcileLoop loop_;

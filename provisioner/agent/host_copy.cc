@@ -121,9 +121,10 @@ HostCopy host_copy(const engine::Inventory& seen, const engine::NodeConfig& conf
   return host;
 }
 
-std::int64_t highest_term(const engine::Inventory& seen) {
+std::int64_t highest_term(const engine::Inventory& seen, const std::string& cluster_id) {
   std::int64_t highest = 0;
-  for (const auto& [name, record] : seen.records) highest = std::max(highest, record.order.term);
+  for (const auto& [name, record] : seen.records)
+    if (record.spec.cluster_id == cluster_id) highest = std::max(highest, record.order.term);
   return highest;
 }
 
@@ -131,7 +132,8 @@ bool is_in_doubt(const CopyOrder& order, const HostCopy& host, const engine::Inv
   if (host.record != RecordStage::kNone && host.record_copy == order.volume.copy)
     return order.term < host.order_term;
   // Of what is not here nothing can be lost by its removal.
-  return order.desired != DesiredState::kRemoved && order.term < highest_term(seen);
+  return order.desired != DesiredState::kRemoved &&
+         order.term < highest_term(seen, order.volume.cluster_id);
 }
 
 engine::OrderedCopy ordered_copy(const VolumeCopy& copy, const CopyOrder& order) {

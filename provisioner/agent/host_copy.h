@@ -13,8 +13,9 @@ namespace flexlocal::provisioner {
 HostCopy host_copy(const engine::Inventory& seen, const engine::NodeConfig& config,
                    const CopyOrder& order, bool hopeless);
 
-// The highest term of a leader that the host's records follow an order of; 0: of none.
-std::int64_t highest_term(const engine::Inventory& seen);
+// The highest term of a leader of the cluster that the host's records follow an order of; 0: of
+// none.
+std::int64_t highest_term(const engine::Inventory& seen, const std::string& cluster_id);
 
 // Whether the API server may have been put back to what it was before the host's records were
 // written: leaders' terms only rise, and one that took over has read of every host how far they

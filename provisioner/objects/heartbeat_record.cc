@@ -15,6 +15,8 @@ constexpr std::string_view kReasonKey = "flexlocal.io/reason";
 constexpr std::string_view kPoolsKey = "flexlocal.io/pools";
 constexpr std::string_view kBudgetKey = "flexlocal.io/budget";
 
+constexpr std::string_view kCopiesKey = "flexlocal.io/copies";
+
 constexpr std::size_t kLongestReason = 500;
 // All annotations of an object may have 256 KiB together.
 constexpr std::size_t kLongestPools = 64U << 10U;
@@ -133,6 +135,10 @@ void write_heartbeat(const std::string& node, const std::string& node_uid, const
     annotations.erase(std::string(kBudgetKey));
   else
     annotations[std::string(kBudgetKey)] = std::move(budget);
+  if (report.roll)
+    annotations[std::string(kCopiesKey)] = roll_text(*report.roll);
+  else
+    annotations.erase(std::string(kCopiesKey));
 }
 
 std::optional<NodeHeartbeat> decode_heartbeat(JsonView object) {
@@ -150,6 +156,7 @@ std::optional<NodeHeartbeat> decode_heartbeat(JsonView object) {
   }
   beat.report.pools = parse_pools(annotation(lease, kPoolsKey));
   parse_budget(annotation(lease, kBudgetKey), beat.report);
+  if (auto roll = parse_roll(annotation(lease, kCopiesKey))) beat.report.roll = std::move(*roll);
   return beat;
 }
 

@@ -10,6 +10,7 @@
 #include "flexvolume/base/bytes.h"
 #include "provisioner/accounting/budget.h"
 #include "provisioner/kube/lease.h"
+#include "provisioner/objects/copy_roll.h"
 
 namespace flexlocal::provisioner {
 
@@ -29,6 +30,8 @@ struct NodeReport {
   PoolReport pools{};                    // those that are to be seen
   std::optional<NodeBudget> budget{};    // nullopt: it says none
   std::map<std::string, Bytes> given{};  // by pool, what its volumes have in all
+  // Of a daemon that carries out orders; nullopt: of one that decides for its own node.
+  std::optional<CopyRoll> roll{};
 };
 
 // The Lease's name for a node, "node-<name>", and the node of a Lease; nullopt: it is another's.

@@ -29,8 +29,8 @@ void begin_patch(JsonWriter& json, const VolumeCopy& known) {
 
 }  // namespace
 
-std::string copy_name(const CopyOrder& order) {
-  return concat(order.volume.name.text(), '-', order.volume.copy);
+std::string copy_name(const engine::VolumeSpec& volume) {
+  return concat(volume.name.text(), '-', volume.copy);
 }
 
 std::optional<VolumeCopy> decode_copy(JsonView object) {

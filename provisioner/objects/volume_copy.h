@@ -29,7 +29,8 @@ struct VolumeCopy {
 };
 
 // "pvc-<uid>-<copy>".
-std::string copy_name(const CopyOrder& order);
+std::string copy_name(const engine::VolumeSpec& volume);
+inline std::string copy_name(const CopyOrder& order) { return copy_name(order.volume); }
 
 // nullopt when it has no name.
 std::optional<VolumeCopy> decode_copy(JsonView object);

@@ -1,0 +1,134 @@
+#include "provisioner/objects/copy_roll.h"
+
+#include <sodium.h>
+
+#include <algorithm>
+#include <array>
+
+#include "flexvolume/base/hex.h"
+#include "flexvolume/base/text.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+constexpr std::size_t kDigestBytes = 16;
+constexpr std::size_t kRollDepth = 3;
+// What all else of a roll takes at the most.
+constexpr std::size_t kRollFrame = 512;
+
+Error no_roll(std::string_view why) {
+  return Error(ErrorCode::kInvalid, concat("the roll of a node's copies: ", why));
+}
+
+void write_told(JsonWriter& json, const ToldCopy& told) {
+  const engine::VolumeSpec& volume = told.volume;
+  json.begin_object()
+      .member("volume", volume.name.text())
+      .member("copy", volume.copy)
+      .member("namespace", volume.claim_namespace)
+      .member("pool", volume.pool)
+      .member("backend", engine::to_string(volume.backend))
+      .member("fsType", engine::to_string(volume.fs_type))
+      .member("size", concat(volume.size.count()))
+      .member("onDelete", engine::to_string(volume.on_delete));
+  if (!told.claim_uid.empty()) json.member("claimUID", told.claim_uid);
+  if (told.ready) json.key("ready").boolean(true);
+  if (told.retained) json.key("retained").boolean(true);
+  json.end_object();
+}
+
+// How many of them the text has room for.
+std::size_t count_that_fits(const std::vector<ToldCopy>& told) {
+  std::size_t length = kRollFrame;
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    JsonWriter alone;
+    write_told(alone, told[i]);
+    length += alone.take().size() + 1;
+    if (length > kMostRollText) return i;
+  }
+  return told.size();
+}
+
+Result<ToldCopy> parse_told(JsonView object) {
+  auto name = engine::VolumeName::parse(object["volume"].text());
+  const auto backend = engine::parse_backend(object["backend"].text());
+  const auto fs_type = engine::parse_fs_type(object["fsType"].text());
+  const auto on_delete = engine::parse_on_delete(object["onDelete"].text());
+  unsigned long long size = 0;
+  const bool sized = parse_number(object["size"].text(), kMostBytes.count(), size);
+  if (!name || !backend || !fs_type || !on_delete || !sized)
+    return no_roll("a copy that is told makes no sense");
+  ToldCopy told{.volume = {.name = std::move(*name),
+                           .copy = std::string(object["copy"].text()),
+                           .cluster_id = {},
+                           .claim_namespace = std::string(object["namespace"].text()),
+                           .pool = std::string(object["pool"].text()),
+                           .backend = *backend,
+                           .fs_type = *fs_type,
+                           .size = Bytes(size),
+                           .on_delete = *on_delete},
+                .claim_uid = std::string(object["claimUID"].text()),
+                .ready = object["ready"].boolean().value_or(false),
+                .retained = object["retained"].boolean().value_or(false)};
+  const bool whole = engine::is_copy_id(told.volume.copy) &&
+                     engine::is_dns_label(told.volume.claim_namespace) &&
+                     engine::is_dns_label(told.volume.pool) &&
+                     (told.claim_uid.empty() || engine::is_uuid(told.claim_uid));
+  if (!whole) return no_roll("a copy that is told makes no sense");
+  return told;
+}
+
+bool is_hex(std::string_view text, std::size_t bytes) {
+  const auto read = from_hex(text);
+  return read && read->size() == bytes;
+}
+
+}  // namespace
+
+std::string digest_of(std::vector<std::string> copies) {
+  std::sort(copies.begin(), copies.end());
+  const std::string text = join(copies, "\n");
+  std::array<unsigned char, kDigestBytes> digest{};
+  ::crypto_generichash(digest.data(), digest.size(),
+                       reinterpret_cast<const unsigned char*>(text.data()), text.size(), nullptr,
+                       0);
+  return to_hex({reinterpret_cast<const char*>(digest.data()), digest.size()});
+}
+
+std::string roll_text(const CopyRoll& roll) {
+  const std::size_t fits = count_that_fits(roll.told);
+  JsonWriter json;
+  json.begin_object().member("host", roll.host);
+  json.key("term").integer(roll.term);
+  json.key("count").integer(static_cast<std::int64_t>(roll.count));
+  json.member("digest", roll.digest);
+  json.key("cut").boolean(roll.cut || fits < roll.told.size());
+  json.key("told").begin_array();
+  for (std::size_t i = 0; i < fits; ++i) write_told(json, roll.told[i]);
+  json.end_array();
+  return json.end_object().take();
+}
+
+Result<CopyRoll> parse_roll(std::string_view text) {
+  if (text.size() > kMostRollText) return no_roll("it is too long");
+  const auto document = JsonDocument::parse(text, {.bytes = kMostRollText, .depth = kRollDepth});
+  if (!document) return no_roll(document.error().message());
+  const JsonView root = document->root();
+  CopyRoll roll{.host = std::string(root["host"].text()),
+                .term = root["term"].integer().value_or(-1),
+                .digest = std::string(root["digest"].text()),
+                .cut = root["cut"].boolean().value_or(true)};
+  const std::int64_t count = root["count"].integer().value_or(-1);
+  if (!is_hex(roll.host, 16) || !is_hex(roll.digest, kDigestBytes) || roll.term < 0 || count < 0)
+    return no_roll("host, digest, term or count makes no sense");
+  roll.count = static_cast<std::uint64_t>(count);
+  const JsonView told = root["told"];
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    auto one = parse_told(told.at(i));
+    if (!one) return one.error();
+    roll.told.push_back(std::move(*one));
+  }
+  return roll;
+}
+
+}  // namespace flexlocal::provisioner
