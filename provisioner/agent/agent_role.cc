@@ -27,6 +27,7 @@ AgentRole::AgentRole(boost::asio::io_context& io, kube::ApiClient& api, Storage&
       log_(log),
       options_(options),
       self_{{membership.node.name, membership.node.uid, membership.cluster_id}, std::move(host_id)},
+      held_(not_ready("the node's Lease has not been renewed yet").error()),
       budget_{membership.memory, options.ram_fraction, options.disk_per_ram},
       copies_(api, log, copies_of(membership.node.name), decode_copy, options.reflect),
       loop_(io, api, clock, log, reconcile_options(options, membership.node.name),
@@ -56,6 +57,10 @@ void AgentRole::stop() {
 }
 
 Task<void> AgentRole::work(const std::string& name) {
+  if (held_) {
+    loop_.queue().forget(name);  // all are looked at again afterwards
+    co_return;
+  }
   auto pass = co_await worker_.work(name);
   report(name, pass);
 }
@@ -77,9 +82,16 @@ void AgentRole::report(const std::string& name, const Result<Pass>& pass) {
   queue.add_rate_limited(name);
 }
 
+void AgentRole::heard(const Status& beaten) {
+  if (!beaten && beaten.error().code() == ErrorCode::kBusy) held_ = beaten.error();
+  if (!beaten || !held_) return;
+  held_.reset();
+  enqueue_all();
+}
+
 // Before the disks were looked at and tidied, lost records are not yet made anew.
 void AgentRole::enqueue(const std::string& name) {
-  if (disks_.state().tidied) loop_.queue().add(name);
+  if (disks_.state().tidied && !held_) loop_.queue().add(name);
 }
 
 // One that failed comes by its own back-off.
@@ -101,6 +113,7 @@ NodeReport AgentRole::report() const {
 
 Status AgentRole::readiness() const {
   if (auto synced = check_synced(copies_); !synced) return synced;
+  if (held_) return *held_;
   return disks_readiness(ledger_);
 }
 

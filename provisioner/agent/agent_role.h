@@ -39,8 +39,10 @@ class AgentRole {
   Task<void> run();
   void stop();
 
-  // For the heartbeat.
+  // For the heartbeat; and how a beat ended: until one went well, and while another host has the
+  // Node's name, nothing is done.
   NodeReport report() const;
+  void heard(const Status& beaten);
   // The list of orders is complete and the last look at the disks succeeded. Else kUnavailable, in
   // words, or what was wrong with the disks.
   Status readiness() const;
@@ -58,6 +60,7 @@ class AgentRole {
   Log& log_;
   AgentOptions options_;
   AgentHost self_;
+  std::optional<Error> held_;  // why nothing is done
   NodeBudget budget_;
   kube::Informer<VolumeCopy> copies_;
   ReconcileLoop loop_;

@@ -1,5 +1,6 @@
 #include "provisioner/agent/heartbeat.h"
 
+#include "flexvolume/base/text.h"
 #include "provisioner/kube/backoff.h"
 
 namespace flexlocal::provisioner {
@@ -10,6 +11,7 @@ Task<void> Heartbeat::run() {
     const NodeReport report = report_();
     const Status beaten = co_await beat(report);
     tell(beaten);
+    if (on_beat_) on_beat_(beaten);
     // What is to be told soon: that the daemon is ready after all.
     const bool settled = beaten.ok() && report.trouble.empty();
     unsettled = settled ? 0 : unsettled + 1;
@@ -27,9 +29,13 @@ Task<Status> Heartbeat::beat(const NodeReport& report) {
     if (!read && read.error().code() != ErrorCode::kNotFound) co_return read.error();
     known_ = read ? *read : kube::Lease{};
     next_ = read ? Next::kUpdate : Next::kCreate;
+    if (auto alone = check_rival(); !alone) {
+      next_ = Next::kRead;
+      co_return alone;
+    }
   }
   kube::Lease lease = known_;
-  write_heartbeat(options_.node, options_.node_uid, report, clock_.wall(), lease);
+  write_heartbeat(options_.owner, report, clock_.wall(), lease);
   Result<kube::Lease> written = kube::cancelled_error();
   if (next_ == Next::kCreate)
     written = co_await lease_.create(lease);
@@ -39,6 +45,27 @@ Task<Status> Heartbeat::beat(const NodeReport& report) {
   if (!written) co_return written.error();
   known_ = *written;
   co_return Status();
+}
+
+// A clone of this host, or one that was set up anew, may have the Node's name. By what changes
+// here, and by its clock where that says that it is long gone: whoever is wrong about it is told by
+// the other's next beat.
+Status Heartbeat::check_rival() {
+  const bool alone = known_.holder.empty() || known_.holder == options_.owner.holder;
+  if (alone || !known_.renewed) return {};
+  if (rival_renewed_ != known_.renewed) {
+    rival_renewed_ = known_.renewed;
+    rival_seen_ = clock_.now();
+  }
+  const bool silent = clock_.now() - rival_seen_ >= kHeartbeatDuration ||
+                      clock_.wall() - *known_.renewed >= kHeartbeatDuration;
+  if (silent) return {};
+  return Error(
+      ErrorCode::kBusy,
+      concat("another host beats for Node ", options_.owner.node, " (",
+             printable(known_.holder, 80), "): nothing is done here until it has been silent for ",
+             std::chrono::duration_cast<std::chrono::seconds>(kHeartbeatDuration).count(),
+             " s; two hosts must not have one Node's name"));
 }
 
 // By its code: the texts of a read and of a write that find no server differ.

@@ -14,8 +14,7 @@ using kube::Task;
 
 struct HeartbeatOptions {
   std::string namespace_name;
-  std::string node;
-  std::string node_uid;
+  HeartbeatOwner owner;
   std::chrono::nanoseconds interval = kHeartbeatInterval;
   // Not yet ready, or after a failure: the first pause, which doubles up to the interval.
   std::chrono::nanoseconds shortest = std::chrono::seconds(1);
@@ -34,7 +33,11 @@ class Heartbeat {
         log_(log),
         options_(std::move(options)),
         report_(std::move(report)),
-        lease_(api, options_.namespace_name, heartbeat_name(options_.node)) {}
+        lease_(api, options_.namespace_name, heartbeat_name(options_.owner.node)) {}
+
+  // Called after each beat with how it ended: kBusy while another host beats for the same Node. It
+  // must not wait. To be set before run().
+  void on_beat(std::function<void(const Status& beaten)> handler) { on_beat_ = std::move(handler); }
 
   // Beats until its task is told to stop. Failures are logged once each and tried again.
   Task<void> run();
@@ -43,6 +46,7 @@ class Heartbeat {
   enum class Next { kCreate, kRead, kUpdate };
 
   Task<Status> beat(const NodeReport& report);
+  Status check_rival();
   void tell(const Status& beaten);
 
   const Clock& clock_;
@@ -53,6 +57,10 @@ class Heartbeat {
   kube::Lease known_;
   Next next_ = Next::kCreate;
   std::optional<ErrorCode> told_;
+  std::function<void(const Status& beaten)> on_beat_;
+  // Another holder's latest sign of life, and when it was first seen here.
+  std::optional<Clock::Wall> rival_renewed_;
+  Clock::Instant rival_seen_{};
 };
 
 }  // namespace flexlocal::provisioner

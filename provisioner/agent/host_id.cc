@@ -29,6 +29,13 @@ Result<std::string> host_id(const std::string& state_dir) {
   return id;
 }
 
+// man 4 random: drawn by the kernel at each boot.
+Result<std::string> running_host(const std::string& host_id) {
+  const auto boot = read_file("/proc/sys/kernel/random/boot_id", Bytes(64));
+  if (!boot) return boot.error();
+  return concat(host_id, '-', boot->substr(0, 8));
+}
+
 Result<FileLock> lock_host(const std::string& lock_dir, std::chrono::milliseconds patience) {
   if (auto made = make_folders(lock_dir); !made) return made.error();
   auto lock = FileLock::acquire(concat(lock_dir, "/node-daemon"), patience);

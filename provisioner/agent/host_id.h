@@ -11,6 +11,9 @@ namespace flexlocal::provisioner {
 // folder. A root disk that is set up anew is another host.
 Result<std::string> host_id(const std::string& state_dir);
 
+// The host as it runs since its last boot: of two that were cloned from one image each has another.
+Result<std::string> running_host(const std::string& host_id);
+
 // Held for as long as the daemon runs: of two daemons on one host one would undo what the other
 // does. kBusy, in words, when another one has it still after `patience`; a DaemonSet's update
 // starts the next one when the last one is told to end.

@@ -73,7 +73,8 @@ class NodeDaemon {
     show_node(metrics, role.parts(), role.queue(), config_, counters());
     const ShownPages shown(server, {.ready = [&role] { return node_readiness(role.parts()); },
                                     .metrics = [&metrics] { return metrics.text(); }});
-    auto ended = co_await run_role(http, role, membership);
+    auto ended = co_await run_role(
+        http, role, {membership.node.name, membership.node.uid, membership.node.name});
     co_return ended;
   }
 
@@ -84,6 +85,8 @@ class NodeDaemon {
     if (!lock) co_return lock.error();
     auto id = host_id(options_.state_dir);
     if (!id) co_return id.error();
+    const auto holder = running_host(*id);
+    if (!holder) co_return holder.error();
     AgentRole role(process_.io(), api, storage_, config_, process_.clock(), process_.log(),
                    membership, std::move(*id), agent_options());
     kube::Metrics metrics;
@@ -91,18 +94,21 @@ class NodeDaemon {
     role.show_in(metrics, counters());
     const ShownPages shown(server, {.ready = [&role] { return role.readiness(); },
                                     .metrics = [&metrics] { return metrics.text(); }});
-    auto ended = co_await run_role(http, role, membership);
+    auto ended =
+        co_await run_role(http, role, {membership.node.name, membership.node.uid, *holder});
     co_return ended;
   }
 
   // Until it is told to stop, with a heartbeat beside it.
   template <typename Role>
-  Task<Status> run_role(kube::Http& http, Role& role, const Membership& membership) {
+  Task<Status> run_role(kube::Http& http, Role& role, HeartbeatOwner owner) {
     // Not behind the role's requests: they may have to wait for --kube-api-qps, and whoever gives
     // no sign of life is taken for dead.
     kube::ApiClient heartbeat_api(http, process_.clock(), heartbeat_api_options());
     Heartbeat heartbeat(heartbeat_api, process_.clock(), process_.log(),
-                        heartbeat_options(membership), [&role] { return role.report(); });
+                        heartbeat_options(std::move(owner)), [&role] { return role.report(); });
+    if constexpr (std::is_same_v<Role, AgentRole>)
+      heartbeat.on_beat([&role](const Status& beaten) { role.heard(beaten); });
     kube::TaskGroup beats(process_.io());
     beats.spawn(heartbeat.run());
     stop_role_ = [&role] { role.stop(); };
@@ -167,11 +173,10 @@ class NodeDaemon {
     return api;
   }
 
-  HeartbeatOptions heartbeat_options(const Membership& membership) const {
+  HeartbeatOptions heartbeat_options(HeartbeatOwner owner) const {
     HeartbeatOptions beat;
     beat.namespace_name = own_namespace(options_);
-    beat.node = membership.node.name;
-    beat.node_uid = membership.node.uid;
+    beat.owner = std::move(owner);
     return beat;
   }
 

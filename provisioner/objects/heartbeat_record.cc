@@ -113,13 +113,13 @@ std::optional<std::string> node_of_heartbeat(std::string_view lease_name) {
   return std::string(lease_name.substr(kNamePrefix.size()));
 }
 
-void write_heartbeat(const std::string& node, const std::string& node_uid, const NodeReport& report,
-                     Clock::Wall now, kube::Lease& lease) {
-  if (lease.holder != node || !lease.acquired) lease.acquired = now;
-  lease.holder = node;
+void write_heartbeat(const HeartbeatOwner& owner, const NodeReport& report, Clock::Wall now,
+                     kube::Lease& lease) {
+  if (lease.holder != owner.holder || !lease.acquired) lease.acquired = now;
+  lease.holder = owner.holder;
   lease.duration = kHeartbeatDuration;
   lease.renewed = kube::next_renewal(lease, now);
-  lease.owners = {{"v1", "Node", node, node_uid}};
+  lease.owners = {{"v1", "Node", owner.node, owner.node_uid}};
   auto& annotations = lease.annotations;
   annotations[std::string(kVersionKey)] = version();
   annotations[std::string(kReadyKey)] = report.trouble.empty() ? "true" : "false";

@@ -38,10 +38,16 @@ struct NodeReport {
 std::string heartbeat_name(std::string_view node);
 std::optional<std::string> node_of_heartbeat(std::string_view lease_name);
 
-// The next beat: `lease` as it is to be written. It belongs to the Node of that uid, with which it
-// is to go.
-void write_heartbeat(const std::string& node, const std::string& node_uid, const NodeReport& report,
-                     Clock::Wall now, kube::Lease& lease);
+// Whose Lease it is.
+struct HeartbeatOwner {
+  std::string node;
+  std::string node_uid;  // of the Node with which the Lease is to go
+  std::string holder;    // who beats: two hosts that took one Node's name differ in it
+};
+
+// The next beat: `lease` as it is to be written.
+void write_heartbeat(const HeartbeatOwner& owner, const NodeReport& report, Clock::Wall now,
+                     kube::Lease& lease);
 
 // What the cluster role keeps of it.
 struct NodeHeartbeat {

@@ -165,7 +165,7 @@ class SimulatedNode {
     kube::TaskGroup beats(io);
     Heartbeat heartbeat(
         api, clock_, log_,
-        {.namespace_name = arguments_.name_space, .node = name_, .node_uid = membership->node.uid},
+        {.namespace_name = arguments_.name_space, .owner = {name_, membership->node.uid, name_}},
         [&role] { return role.report(); });
     if (!arguments_.name_space.empty()) beats.spawn(heartbeat.run());
     co_await role.run();

@@ -44,8 +44,7 @@ struct Fixture : kube::test::Lab {
   static HeartbeatOptions options() {
     HeartbeatOptions options;
     options.namespace_name = "ns";
-    options.node = kNode;
-    options.node_uid = "u-1";
+    options.owner = {kNode, "u-1", kNode};
     options.interval = milliseconds(1);
     options.shortest = milliseconds(1);
     return options;
@@ -61,7 +60,7 @@ TEST_CASE("a beat says who, which version, whether ready, and with what room; al
   kube::Lease lease;
   lease.name = heartbeat_name(kNode);
   const Clock::Wall now{seconds(1'700'000'000)};
-  write_heartbeat(kNode, "u-1", ready_report(), now, lease);
+  write_heartbeat({kNode, "u-1", kNode}, ready_report(), now, lease);
   CHECK(lease.name == "node-node-a");
   CHECK(lease.annotations.at("flexlocal.io/version") == version());
   CHECK(lease.annotations.at("flexlocal.io/ready") == "true");
@@ -91,10 +90,10 @@ TEST_CASE("a daemon that is not ready says why, until it is") {
   kube::Lease lease;
   NodeReport report = ready_report();
   report.trouble = "the volume group is gone:\nvgs lists none";
-  write_heartbeat(kNode, "u-1", report, {}, lease);
+  write_heartbeat({kNode, "u-1", kNode}, report, {}, lease);
   CHECK(lease.annotations.at("flexlocal.io/ready") == "false");
   CHECK(lease.annotations.at("flexlocal.io/reason") == "the volume group is gone:?vgs lists none");
-  write_heartbeat(kNode, "u-1", ready_report(), {}, lease);
+  write_heartbeat({kNode, "u-1", kNode}, ready_report(), {}, lease);
   CHECK_FALSE(lease.annotations.contains("flexlocal.io/reason"));
 }
 
@@ -131,11 +130,42 @@ TEST_CASE_FIXTURE(Fixture, "a Lease that is there already, or was changed, is re
   REQUIRE(run_until([&] { return server.lease->holder == kNode; }));
   CHECK(server.lease->labels.at("kept") == "yes");
   kube::Lease changed = *server.lease;
-  changed.holder = "somebody";
+  changed.labels["changed"] = "yes";
   REQUIRE(server.update(changed).ok());
-  CHECK(run_until([&] { return server.lease->holder == kNode; }));
+  const auto renewed = *server.lease->renewed;
+  CHECK(run_until([&] { return *server.lease->renewed > renewed; }));
+  CHECK(server.lease->labels.at("changed") == "yes");
   server.lease.reset();
   CHECK(run_until([&] { return server.lease.has_value(); }));
+}
+
+TEST_CASE_FIXTURE(Fixture, "while another host beats for the Node, nothing is written") {
+  kube::Lease others;
+  others.holder = "another";
+  others.renewed = manual.wall();
+  REQUIRE(server.create(others).ok());
+  std::vector<Status> heard;
+  heartbeat.on_beat([&](const Status& beaten) { heard.push_back(beaten); });
+  tasks.spawn(heartbeat.run());
+  const auto hears = [&](ErrorCode code) {
+    heard.clear();
+    return run_until([&] { return !heard.empty() && !heard.back().ok(); }) &&
+           heard.back().error().code() == code;
+  };
+  REQUIRE(run_until([&] { return heard.size() > 1; }));
+  CHECK(hears(ErrorCode::kBusy));
+  // A clock that is ahead, and a host that goes on beating.
+  manual.advance(kHeartbeatDuration - std::chrono::seconds(1));
+  others = *server.lease;
+  others.renewed = manual.wall();
+  REQUIRE(server.update(others).ok());
+  CHECK(hears(ErrorCode::kBusy));
+  manual.advance(kHeartbeatDuration - std::chrono::seconds(1));
+  CHECK(hears(ErrorCode::kBusy));
+  CHECK(server.lease->holder == "another");
+  manual.advance(std::chrono::seconds(2));
+  CHECK(run_until([&] { return server.lease->holder == kNode; }));
+  CHECK(run_until([&] { return heard.back().ok(); }));
 }
 
 TEST_CASE_FIXTURE(Fixture, "an API server that is away is told of once, and then it goes on") {

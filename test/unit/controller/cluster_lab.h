@@ -85,7 +85,7 @@ struct ClusterLab : kube::test::Lab {
     lease.name = heartbeat_name(kNode);
     NodeReport report;
     report.pools["default"]["lvm"] = {kGiB, free};
-    write_heartbeat(kNode, "u", report, Clock::Wall(std::chrono::seconds(renewed)), lease);
+    write_heartbeat({kNode, "u", kNode}, report, Clock::Wall(std::chrono::seconds(renewed)), lease);
     lease.resource_version = next_version();
     return encode_lease(lease);
   }
