@@ -154,7 +154,7 @@ Status node_readiness(const NodeParts& parts) {
     return parts.ledger.trouble()->context("the last look at this node's disks failed");
   if (parts.ledger.last_seen() == nullptr)
     return not_ready("this node's disks have not been looked at yet");
-  return {};
+  return parts.kubelet_init.look();
 }
 
 void show_node(kube::Metrics& metrics, const NodeParts& parts, const kube::WorkQueue& queue,

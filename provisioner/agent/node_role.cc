@@ -98,6 +98,7 @@ NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& s
             [this](const std::string& key) { return work(key); }),
       queue_(loop_.queue()),
       ledger_(storage, config, volumes_, clock, membership.node.name),
+      kubelet_init_(storage, loop_.events(), clock, log, membership.node),
       parts_{api,
              loop_.events(),
              claims_,
@@ -105,6 +106,7 @@ NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& s
              classes_,
              storage,
              ledger_,
+             kubelet_init_,
              clock,
              log,
              membership.node,
@@ -184,6 +186,11 @@ void NodeRole::know_class(const std::string& name) {
 void NodeRole::stop() {
   log_.info("stopping: what is begun is finished first");
   loop_.stop();
+}
+
+NodeReport NodeRole::report() {
+  state_.kubelet = kubelet_init_.look();
+  return report_of(state_, config_, ledger_, parts_.budget);
 }
 
 Task<void> NodeRole::work(const std::string& key) {

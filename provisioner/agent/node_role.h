@@ -61,7 +61,7 @@ class NodeRole {
   void stop();
 
   // For the heartbeat.
-  NodeReport report() const { return report_of(state_, config_, ledger_, parts_.budget); }
+  NodeReport report();
   // For those who show what the role does.
   const NodeParts& parts() const { return parts_; }
   const kube::WorkQueue& queue() const { return loop_.queue(); }
@@ -106,6 +106,7 @@ class NodeRole {
   ReconcileLoop loop_;
   kube::WorkQueue& queue_;
   Ledger ledger_;
+  KubeletInit kubelet_init_;
   LastingTrouble outdated_groups_;
   NodeParts parts_;
   ClaimWorker claim_worker_;
