@@ -214,7 +214,7 @@ check-unit: $(OUT)/unit-tests  ## pure decisions, parsers, state machines: milli
 	scripts/check $(OUT) unit
 check-node: $(OUT)/flexlocal $(OUT)/engine-call $(killers) $(BUILD)/setup-lab  ## the plugin on a real kernel with LVM and XFS
 	scripts/check $(OUT) node
-check-cluster: $(OUT)/flexlocal-provisioner $(OUT)/copy-call $(BUILD)/setup-lab  ## the daemon on a real control plane
+check-cluster: $(OUT)/flexlocal $(OUT)/flexlocal-provisioner $(OUT)/copy-call $(BUILD)/setup-lab  ## the daemon on a real control plane
 	scripts/check $(OUT) cluster
 check-e2e: $(BUILD)/image.tar $(BUILD)/setup-lab  ## everything on a real kubelet
 	scripts/check $(OUT) e2e

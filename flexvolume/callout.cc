@@ -86,6 +86,15 @@ void add_options(Subject& subject, const engine::Options& options) {
   replace(subject.pod_namespace, engine::kKubeletPodNamespace);
 }
 
+// Without an answer of success kubelet has no driver at all, so a mark that cannot be left is
+// logged and nothing else: the node daemon misses it, and says so.
+Answer init(Node& node, Log& log) {
+  if (const Status left = node.leave_init_mark(); !left)
+    log.warning("init could not leave its mark for the node daemon",
+                {{"error", left.error().message()}});
+  return init_answer();
+}
+
 // Each call fills in `subject` as soon as it knows it, so that a refusal is logged with it.
 Status mount(const Arguments& arguments, Node& node, Subject& subject) {
   if (arguments.size() > 1) subject = subject_of(arguments[1]);
@@ -162,7 +171,7 @@ Answer call_out(const Arguments& arguments, Node& node, Log& log) {
     return failure(
         Error(ErrorCode::kInvalid, "no call; kubelet calls flexlocal init, mount or unmount"));
   const std::string& name = arguments[0];
-  if (name == "init") return init_answer();
+  if (name == "init") return init(node, log);
   const Call call = call_named(name);
   if (call == nullptr) return not_supported(name);
   const auto start = std::chrono::steady_clock::now();

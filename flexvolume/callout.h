@@ -21,6 +21,8 @@ class Node {
   // The same for unmount, which needs nothing of node.conf: where that cannot be used, an engine
   // that knows no pools. A typing error there must not keep a pod from its end.
   virtual engine::Engine& engine_for_unmount() = 0;
+  // For the node daemon: that `init` of this program was called. Needs no configuration.
+  virtual Status leave_init_mark() = 0;
 };
 
 // `arguments` without the program's name. Never throws, always answers; one log line a call that

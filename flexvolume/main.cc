@@ -13,6 +13,7 @@
 #include "flexvolume/callout.h"
 #include "flexvolume/cli/command_line.h"
 #include "flexvolume/engine/host/kernel_mounter.h"
+#include "flexvolume/engine/volume/init_mark.h"
 
 namespace flexlocal::plugin {
 namespace {
@@ -34,6 +35,10 @@ class HostNode final : public Node {
     if (whole) return **whole;
     log_.warning("unmounting without node.conf", {{"error", whole.error().message()}});
     return build({});
+  }
+
+  Status leave_init_mark() override {
+    return engine::leave_init_mark(std::string(engine::kLockFolder));
   }
 
  private:

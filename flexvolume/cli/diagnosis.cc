@@ -158,6 +158,26 @@ Finding check_plugin(const NodeFacts& facts) {
   return {"plugin", Level::kOk, concat(facts.own_version, " in ", facts.plugin_dir.path)};
 }
 
+// By the program that is in the plugin folder; where that does not say its version, by this one.
+Finding check_init(const NodeFacts& facts) {
+  const std::string advice =
+      concat("if kubelet's --volume-plugin-dir is another folder than ", facts.plugin_dir.path,
+             ", `flexlocal install` there and give it as --plugin-dir; else restart kubelet");
+  if (!facts.init_mark)
+    return {"init", Level::kWarning, facts.init_mark.error().message(),
+            "remove it, and restart kubelet"};
+  if (!*facts.init_mark)
+    return {"init", Level::kWarning, "kubelet has not called the driver since the last boot",
+            advice};
+  const std::string& called = **facts.init_mark;
+  const std::string& installed =
+      facts.installed_version ? *facts.installed_version : facts.own_version;
+  if (called != installed)
+    return {"init", Level::kWarning,
+            concat("kubelet called ", called, ", and the driver is ", installed), advice};
+  return {"init", Level::kOk, concat("kubelet called ", called)};
+}
+
 Finding check_cgroups(const NodeFacts& facts) {
   const std::string_view advice =
       "until then I/O limits of a class have no effect, and a class that requires them has no "
@@ -202,6 +222,7 @@ std::vector<Finding> diagnose(const NodeFacts& facts) {
   if (facts.config) append(findings, diagnose_pools(*facts.config, facts));
   findings.push_back(check_kubelet_dir(facts));
   findings.push_back(check_plugin(facts));
+  findings.push_back(check_init(facts));
   findings.push_back(check_cgroups(facts));
   append(findings, check_records(facts));
   return findings;

@@ -13,6 +13,7 @@
 #include "flexvolume/engine/host/mount_table.h"
 #include "flexvolume/engine/host/node_config.h"
 #include "flexvolume/engine/limits/pod_cgroups.h"
+#include "flexvolume/engine/volume/init_mark.h"
 
 namespace flexlocal::cli {
 
@@ -61,6 +62,7 @@ struct NodeFacts {
   FolderFact plugin_dir;
   Result<std::string> installed_version;  // of the program in the plugin folder
   std::string own_version;
+  Result<engine::InitMark> init_mark;  // what kubelet called last
   Result<CgroupFacts> cgroups;
   Result<RecordFacts> records;
 };

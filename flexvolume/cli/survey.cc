@@ -215,6 +215,7 @@ NodeFacts survey(const Places& places, CommandRunner& runner, engine::Mounter& m
                    .plugin_dir = look_at_folder(places.plugin_dir),
                    .installed_version = ask_installed(places.plugin_dir, runner),
                    .own_version = std::string(version()),
+                   .init_mark = engine::read_init_mark(places.locks),
                    .cgroups = look_at_cgroups(mounts),
                    .records = std::move(records)};
 }

@@ -7,6 +7,7 @@
 #include "flexvolume/base/program.h"
 #include "flexvolume/cli/node_facts.h"
 #include "flexvolume/engine/volume/record.h"
+#include "flexvolume/engine/volume/volume_lock.h"
 
 namespace flexlocal::cli {
 
@@ -18,6 +19,7 @@ struct Places {
   std::string node_conf{engine::kNodeConfigPath};
   std::string records{engine::kRecordFolder};
   std::string plugin_dir{kDefaultPluginDir};
+  std::string locks{engine::kLockFolder};
   std::string lvm_locks = "/run/lock/lvm";  // locking_dir of lvm.conf where it gives no other
   std::string proc = "/proc";
   std::string modules = "/lib/modules";

@@ -18,6 +18,7 @@
 #include "flexvolume/engine/quota/project_folders.h"
 #include "flexvolume/engine/quota/quota_backend.h"
 #include "flexvolume/engine/volume/copy_records.h"
+#include "flexvolume/engine/volume/init_mark.h"
 #include "flexvolume/engine/volume/record.h"
 #include "flexvolume/engine/volume/volume_lock.h"
 
@@ -140,6 +141,8 @@ class Engine {
   // Keeps the I/O limits of mounted volumes on what has appeared in their pods since; cheap, and to
   // be called every second or so: see IoLimiter::refresh.
   Status refresh_io_limits();
+  // Which version of the plugin kubelet called last: see read_init_mark(). At once, from memory.
+  Result<InitMark> init_mark() const { return read_init_mark(host_.lock_folder); }
   // What pods that mounted the volume since the last reboot may do to its device.
   Result<IoLimits> io_limits(const VolumeName& name) const { return io_limiter_.remembered(name); }
 

@@ -33,6 +33,7 @@ AgentRole::AgentRole(boost::asio::io_context& io, kube::ApiClient& api, Storage&
       loop_(io, api, clock, log, reconcile_options(options, membership.node.name),
             [this](const std::string& name) { return work(name); }),
       ledger_(storage, config, clock),
+      kubelet_init_(storage, loop_.events(), clock, log, membership.node),
       worker_(
           CopyClient(api, copies_),
           CopyHand(storage, ledger_, CopyJudge(ledger_, budget_, membership.node.name), clock, log),
@@ -101,8 +102,10 @@ void AgentRole::enqueue_all() {
   });
 }
 
-NodeReport AgentRole::report() const {
-  NodeReport report = report_of(disks_.state(), config_, ledger_, budget_);
+NodeReport AgentRole::report() {
+  NodeState state = disks_.state();
+  state.kubelet = kubelet_init_.look();
+  NodeReport report = report_of(state, config_, ledger_, budget_);
   const engine::Inventory* const seen = ledger_.last_seen();
   if (seen == nullptr || !copies_.has_synced()) return report;
   report.roll = take_census(
@@ -111,13 +114,14 @@ NodeReport AgentRole::report() const {
   return report;
 }
 
-Status AgentRole::readiness() const {
+Status AgentRole::readiness() {
   if (auto synced = check_synced(copies_); !synced) return synced;
   if (held_) return *held_;
-  return disks_readiness(ledger_);
+  if (auto disks = disks_readiness(ledger_); !disks) return disks;
+  return kubelet_init_.look();
 }
 
-void AgentRole::show_in(kube::Metrics& metrics, const std::string& host_counts) const {
+void AgentRole::show_in(kube::Metrics& metrics, const std::string& host_counts) {
   show_pools(metrics, ledger_, config_);
   show_budgets(metrics, ledger_, budget_, config_);
   show_host_counts(metrics, host_counts);

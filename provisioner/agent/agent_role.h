@@ -6,6 +6,7 @@
 #include "flexvolume/base/log.h"
 #include "provisioner/agent/copy_worker.h"
 #include "provisioner/agent/disk_keeper.h"
+#include "provisioner/agent/kubelet_init.h"
 #include "provisioner/agent/membership.h"
 #include "provisioner/agent/node_memory.h"
 #include "provisioner/kube/metrics.h"
@@ -41,13 +42,13 @@ class AgentRole {
 
   // For the heartbeat; and how a beat ended: until one went well, and while another host has the
   // Node's name, nothing is done.
-  NodeReport report() const;
+  NodeReport report();
   void heard(const Status& beaten);
   // The list of orders is complete and the last look at the disks succeeded. Else kUnavailable, in
   // words, or what was wrong with the disks.
-  Status readiness() const;
+  Status readiness();
   // All metrics of the agent; it must outlive `metrics`.
-  void show_in(kube::Metrics& metrics, const std::string& host_counts) const;
+  void show_in(kube::Metrics& metrics, const std::string& host_counts);
 
  private:
   Task<void> work(const std::string& name);
@@ -65,6 +66,7 @@ class AgentRole {
   kube::Informer<VolumeCopy> copies_;
   ReconcileLoop loop_;
   Ledger ledger_;
+  KubeletInit kubelet_init_;
   CopyWorker worker_;
   NodeMemory memory_;
   DiskKeeper disks_;

@@ -46,7 +46,8 @@ Status node_readiness(const NodeParts& parts) {
   for (const Status& list :
        {check_synced(parts.claims), check_synced(parts.volumes), check_synced(parts.classes)})
     if (!list) return list;
-  return disks_readiness(parts.ledger);
+  if (auto disks = disks_readiness(parts.ledger); !disks) return disks;
+  return parts.kubelet_init.look();
 }
 
 void show_node(kube::Metrics& metrics, const NodeParts& parts, const kube::WorkQueue& queue,

@@ -9,8 +9,8 @@
 
 namespace flexlocal::provisioner {
 
-// The lists are complete and the last look at the disks succeeded. Else kUnavailable, in words, or
-// what was wrong with the disks.
+// The lists are complete, the last look at the disks succeeded, and kubelet uses the plugin (see
+// KubeletInit). Else kUnavailable, in words, or what was wrong with the disks.
 Status node_readiness(const NodeParts& parts);
 
 // All metrics of the node role. Pools are shown as the last look at the disks had them;

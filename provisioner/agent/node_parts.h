@@ -6,6 +6,7 @@
 #include "flexvolume/base/clock.h"
 #include "flexvolume/base/log.h"
 #include "provisioner/accounting/budget.h"
+#include "provisioner/agent/kubelet_init.h"
 #include "provisioner/agent/ledger.h"
 #include "provisioner/agent/storage.h"
 #include "provisioner/kube/events.h"
@@ -25,6 +26,7 @@ struct NodeParts {
   kube::Informer<StorageClass>& classes;
   Storage& storage;
   Ledger& ledger;
+  KubeletInit& kubelet_init;
   const Clock& clock;
   Log& log;
   NodeIdentity node;

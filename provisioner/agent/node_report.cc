@@ -18,6 +18,7 @@ Bytes size_of(const engine::Inventory& inventory, const std::string& space_id) {
 std::string trouble_of(const NodeState& state, const std::string& hidden_pool) {
   if (!state.tidied) return "the disks have not been looked at yet";
   if (!*state.tidied) return state.tidied->error().message();
+  if (!state.kubelet) return state.kubelet.error().message();
   return hidden_pool;
 }
 

@@ -1,5 +1,5 @@
-// What the node daemon says of itself to the cluster: whether volumes can be made here, and the
-// room.
+// What the node daemon says of itself to the cluster: whether volumes can be made and mounted here,
+// and the room.
 #pragma once
 
 #include <optional>
@@ -12,11 +12,13 @@ namespace flexlocal::provisioner {
 struct NodeState {
   // How the role's look after the disks ended the last time; nullopt: there was none yet.
   std::optional<Status> tidied{};
+  // What KubeletInit::look() said at the last report.
+  Status kubelet{};
 
-  // Whether volumes can be made; nullopt: that is not known yet.
+  // Whether volumes can be made and mounted; nullopt: that is not known yet.
   std::optional<bool> usable() const {
     if (!tidied) return std::nullopt;
-    return tidied->ok();
+    return tidied->ok() && kubelet.ok();
   }
 };
 

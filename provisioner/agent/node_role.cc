@@ -66,6 +66,7 @@ NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& s
             [this](const std::string& key) { return work(key); }),
       queue_(loop_.queue()),
       ledger_(storage, config, volumes_, clock, membership.node.name),
+      kubelet_init_(storage, loop_.events(), clock, log, membership.node),
       parts_{api,
              loop_.events(),
              claims_,
@@ -73,6 +74,7 @@ NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& s
              classes_,
              storage,
              ledger_,
+             kubelet_init_,
              clock,
              log,
              membership.node,
@@ -84,7 +86,7 @@ NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& s
       orphans_(parts_, config,
                {options.orphan_policy, options.orphan_grace, orphan_interval(options)}),
       promises_(parts_),
-      capacity_(parts_, options.capacity, [this] { return disks_.state().usable(); }),
+      capacity_(parts_, options.capacity, [this] { return state().usable(); }),
       survey_(parts_, options.capacity.namespace_name, [this] { enqueue_asking(); }),
       rank_placer_(
           parts_, survey_, [this](const std::string& name) { return capacity_.room_of(name); },
@@ -155,6 +157,14 @@ void NodeRole::stop() {
   log_.info("stopping: what is begun is finished first");
   loop_.stop();
 }
+
+NodeState NodeRole::state() {
+  NodeState state = disks_.state();
+  state.kubelet = kubelet_init_.look();
+  return state;
+}
+
+NodeReport NodeRole::report() { return report_of(state(), config_, ledger_, parts_.budget); }
 
 Task<void> NodeRole::work(const std::string& key) {
   auto pass = co_await work_on(key);

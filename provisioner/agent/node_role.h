@@ -56,7 +56,8 @@ class NodeRole {
   void stop();
 
   // For the heartbeat.
-  NodeReport report() const { return report_of(disks_.state(), config_, ledger_, parts_.budget); }
+  NodeReport report();
+  NodeState state();
   // For those who show what the role does.
   const NodeParts& parts() const { return parts_; }
   const kube::WorkQueue& queue() const { return loop_.queue(); }
@@ -96,6 +97,7 @@ class NodeRole {
   ReconcileLoop loop_;
   kube::WorkQueue& queue_;
   Ledger ledger_;
+  KubeletInit kubelet_init_;
   NodeParts parts_;
   ClaimWorker claim_worker_;
   GrowthWorker growth_worker_;

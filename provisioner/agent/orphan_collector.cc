@@ -237,13 +237,7 @@ void OrphanCollector::report_failure(const Suspect& suspect, const Error& why) {
 
 void OrphanCollector::say_on_node(kube::EventType type, std::string_view reason,
                                   const std::string& message) {
-  const kube::ObjectReference node{.kind = "Node",
-                                   .namespace_name = {},
-                                   .name = parts_.node.name,
-                                   .uid = parts_.node.uid,
-                                   .api_version = "v1",
-                                   .resource_version = {}};
-  parts_.events.record({node, type, std::string(reason), message});
+  parts_.events.record({reference_to(parts_.node), type, std::string(reason), message});
 }
 
 }  // namespace flexlocal::provisioner

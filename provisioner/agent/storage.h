@@ -32,6 +32,7 @@ class Storage {
   virtual Task<Status> settle(const engine::Inventory& inventory) = 0;
   virtual Task<Status> resume_suspended() = 0;
   virtual Task<Status> refresh_io_limits() = 0;
+  virtual Result<engine::InitMark> init_mark() const = 0;
 };
 
 // Runs the engine on threads of its own: its programs may take seconds, and the event loop must
@@ -60,6 +61,7 @@ class EngineStorage final : public Storage {
   Task<Status> settle(const engine::Inventory& inventory) override;
   Task<Status> resume_suspended() override;
   Task<Status> refresh_io_limits() override;
+  Result<engine::InitMark> init_mark() const override { return engine_.init_mark(); }
 
  private:
   Task<void> run(const std::function<void()>& work) { return run_on(threads_, work); }

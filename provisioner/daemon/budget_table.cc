@@ -47,13 +47,14 @@ void add_node(const NodeHeartbeat& beat, Clock::Wall now, std::vector<Row>& rows
     rows.push_back({node, "-", "-", "-", "-", "-", trouble});
     return;
   }
-  const auto& [unused, pools, budget, given] = beat.report;
-  for (const auto& [pool, backends] : pools) {
-    const auto has = given.find(pool);
+  const NodeReport& report = beat.report;
+  const auto limit = report.budget ? report.budget->limit({}) : std::nullopt;
+  for (const auto& [pool, backends] : report.pools) {
+    const auto has = report.given.find(pool);
     for (const auto& [backend, figures] : backends)
-      rows.push_back(row_of(node, printable(pool, 63), printable(backend, 20),
-                            {figures.size, figures.free, budget ? budget->limit({}) : std::nullopt,
-                             has == given.end() ? Bytes() : has->second}));
+      rows.push_back(row_of(
+          node, printable(pool, 63), printable(backend, 20),
+          {figures.size, figures.free, limit, has == report.given.end() ? Bytes() : has->second}));
   }
 }
 

@@ -32,6 +32,15 @@ std::optional<Bytes> memory_of(JsonView node) {
   return memory ? std::optional(*memory) : std::nullopt;
 }
 
+kube::ObjectReference reference_to(const NodeIdentity& node) {
+  return {.kind = "Node",
+          .namespace_name = {},
+          .name = node.name,
+          .uid = node.uid,
+          .api_version = "v1",
+          .resource_version = {}};
+}
+
 std::string ready_label_patch(const Node& node, const std::optional<std::string>& label) {
   JsonWriter json;
   json.begin_object().key("metadata").begin_object();

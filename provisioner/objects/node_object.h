@@ -8,6 +8,7 @@
 
 #include "flexvolume/base/bytes.h"
 #include "flexvolume/base/json.h"
+#include "provisioner/kube/event_correlator.h"
 
 namespace flexlocal::provisioner {
 
@@ -36,6 +37,9 @@ std::optional<Node> decode_node(JsonView object);
 NodeIdentity identity_of(JsonView node);
 // Its status.capacity.memory; nullopt: it has none that is a quantity.
 std::optional<Bytes> memory_of(JsonView node);
+
+// For events on the Node.
+kube::ObjectReference reference_to(const NodeIdentity& node);
 
 // The merge patch that sets kReadyLabel, or takes it away. Of this very Node: one that was made
 // anew under the name has its own daemon to wait for.

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "flexvolume/base/text.h"
+#include "flexvolume/base/version.h"
 #include "provisioner/agent/heartbeat.h"
 #include "provisioner/agent/node_role.h"
 #include "provisioner/kube/curl_http.h"
@@ -92,6 +93,8 @@ class NoDisks final : public Storage {
   Task<Status> settle(const engine::Inventory&) override { co_return Status(); }
   Task<Status> resume_suspended() override { co_return Status(); }
   Task<Status> refresh_io_limits() override { co_return Status(); }
+  // There is no kubelet either: as if it had called the plugin of this version.
+  Result<engine::InitMark> init_mark() const override { return engine::InitMark(version()); }
 
  private:
   void add(const engine::VolumeSpec& spec) {

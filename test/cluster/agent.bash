@@ -19,6 +19,7 @@ rules:
   - {apiGroups: [flexlocal.io], resources: [volumecopies], verbs: [get, list, watch]}
   - {apiGroups: [flexlocal.io], resources: [volumecopies/status], verbs: [patch]}
   - {apiGroups: [""], resources: [nodes], verbs: [get]}
+  - {apiGroups: [""], resources: [events], verbs: [create, patch]}
   - {apiGroups: [""], resources: [namespaces], resourceNames: [kube-system], verbs: [get]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1

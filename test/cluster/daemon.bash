@@ -10,6 +10,7 @@
 . "$BATS_TEST_DIRNAME/../lab/eventually.bash"
 
 provisioner=$(realpath "${PROVISIONER:?the daemon to test}")
+plugin=$(realpath "${FLEXLOCAL:?the plugin of the same build}")
 examples=$BATS_TEST_DIRNAME/../../examples
 
 # Once a file: a control plane, the shipped RBAC and class, and the daemon's own credentials.
@@ -129,10 +130,23 @@ END
 # For tests that need others: start_daemon's kubeconfig, and the environment of both daemons.
 daemon_kubeconfig='' daemon_environment=()
 
+# call_init NODE: as a kubelet would, so that the node's daemon finds the mark of it. The plugin's
+# places are fixed: for this call the daemon's folder of locks is at /run/flexlocal.
+call_init() {
+  mkdir -p "$work/$1/locks"
+  # shellcheck disable=SC2016
+  unshare --mount --propagation private bash -euc '
+    mount -t tmpfs none /run
+    mkdir /run/flexlocal
+    mount --bind "$1" /run/flexlocal
+    "$2" init' _ "$work/$1/locks" "$plugin" >/dev/null
+}
+
 # start_daemon NODE [FLAG...]: waits for nothing; its log is $work/log/NODE.log.
 start_daemon() {
   local name=$1
   shift
+  call_init "$name"
   start_process "$work" "$name" env -i "${daemon_environment[@]}" "$provisioner" node --node-name="$name" \
     --kubeconfig="${daemon_kubeconfig:-$work/daemon.kubeconfig}" --node-config="$work/$name.conf" \
     --state-dir="$work/$name/state" --lock-dir="$work/$name/locks" \

@@ -81,6 +81,15 @@ shown() {
   delete_claim data
 }
 
+@test "a plugin that no kubelet has called is warned of, while the daemon is ready still" {
+  start_operated
+  eventually 20 page /readyz 200 ok
+  rm "$work/worker/locks/kubelet-init"
+  eventually 60 grep -F "kubelet does not use this daemon's plugin" "$work/log/worker.log"
+  grep -F "kubelet has not called the plugin's init" "$work/log/worker.log"
+  page /readyz 200 ok
+}
+
 @test "promtool finds nothing to complain about while claims come and go" {
   start_operated
   eventually 20 page /readyz 200 ok

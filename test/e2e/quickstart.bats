@@ -76,8 +76,11 @@ $commands"
   wait_until knows_room flexlocal
 }
 
-@test "step 4 finds the node in order" {
+doctor_knows_kubelet() { follow 4 | grep -E '^ok +init +kubelet called '; }
+
+@test "step 4 finds the node in order, and that kubelet has called the plugin" {
   follow 4
+  wait_until doctor_knows_kubelet
 }
 
 @test "step 5 ends with a pod that has a file system of its own, of the size that it asked for" {

@@ -16,6 +16,7 @@ class NoNode final : public plugin::Node {
   }
   // Of what is tried here nothing unmounts.
   engine::Engine& engine_for_unmount() override { std::abort(); }
+  Status leave_init_mark() override { std::abort(); }
 };
 
 class NoLog final : public Log {

@@ -14,10 +14,30 @@ teardown() {
   forget_volumes
 }
 
-@test "init answers without a configuration" {
+@test "init answers without a configuration, and leaves the mark of its version" {
   rm /etc/flexlocal/node.conf
+  rm -rf /run/flexlocal
   call init
   expect_success
+  [ "flexlocal $(</run/flexlocal/kubelet-init)" = "$("$plugin" --version)" ]
+  [ "$(ls /run/flexlocal)" = kubelet-init ]
+}
+
+# On a full tmpfs there is no room for the mark's one block, or not even for its name.
+@test "init answers the same where there is no room for its mark" {
+  call init
+  local usual=$answer full left
+  mkdir -p /run/flexlocal
+  for full in size=4k nr_inodes=1; do
+    mount -t tmpfs -o "$full" full /run/flexlocal
+    head -c 4096 /dev/zero >/run/flexlocal/filler || true
+    call init
+    left=$(find /run/flexlocal -name 'kubelet-init*')
+    umount /run/flexlocal
+    expect_success
+    [ "$answer" = "$usual" ]
+    [ -z "$left" ]
+  done
 }
 
 @test "a first mount makes an XFS on a logical volume of its own, tagged with its owner" {

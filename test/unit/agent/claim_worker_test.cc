@@ -222,8 +222,8 @@ TEST_CASE_FIXTURE(Fixture, "two claims at once never both get the last room") {
   know_claim(second);
   SlowHttp slow(http);
   kube::ApiClient slow_api(slow, clock, kube::ApiOptions{.limit = {}});
-  NodeParts slow_parts{slow_api, events, claims, volumes,    classes,  storage,
-                       ledger,   manual, log,    parts.node, kCluster, parts.budget};
+  NodeParts slow_parts{slow_api,     events, claims, volumes,    classes,  storage,     ledger,
+                       kubelet_init, manual, log,    parts.node, kCluster, parts.budget};
   ClaimWorker both(slow_parts);
   const std::string other_key = second.key();
   std::optional<Status> one, two;
@@ -259,8 +259,9 @@ TEST_CASE_FIXTURE(Fixture,
   for (const Claim& changed : {resized, elsewhere, again}) {
     SlowStorage slow(journal);
     Ledger slow_ledger(slow, config, volumes, manual, kNode);
-    NodeParts slow_parts{api,         events, claims, volumes,    classes,  slow,
-                         slow_ledger, manual, log,    parts.node, kCluster, parts.budget};
+    NodeParts slow_parts{api,        events,      claims,       volumes, classes,
+                         slow,       slow_ledger, kubelet_init, manual,  log,
+                         parts.node, kCluster,    parts.budget};
     ClaimWorker slow_worker(slow_parts);
     know_claim(sample_claim());
     std::optional<Status> worked;

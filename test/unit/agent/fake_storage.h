@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "flexvolume/base/text.h"
+#include "flexvolume/base/version.h"
 #include "provisioner/agent/storage.h"
 #include "provisioner/kube/condition.h"
 #include "test/unit/objects/samples.h"
@@ -47,6 +48,7 @@ class FakeStorage : public Storage {
   kube::Condition go;
   int limit_refreshes = 0;
   int resumptions = 0;
+  Result<engine::InitMark> mark = engine::InitMark(version());
 
   Bytes& free() { return present.spaces.front().free; }
 
@@ -192,6 +194,7 @@ class FakeStorage : public Storage {
     ++limit_refreshes;
     co_return limits_status;
   }
+  Result<engine::InitMark> init_mark() const override { return mark; }
 
  private:
   std::vector<std::string>& journal_;

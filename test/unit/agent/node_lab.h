@@ -34,8 +34,9 @@ struct NodeLab : kube::test::Lab {
   kube::Informer<Volume> volumes{api, log, {"volumes", "/v", "", ""}, decode_volume};
   kube::Informer<StorageClass> classes{api, log, {"classes", "/s", "", ""}, decode_storage_class};
   Ledger ledger{storage, config, volumes, manual, kNode};
-  NodeParts parts{api,    events, claims, volumes,       classes,  storage,
-                  ledger, manual, log,    kNodeIdentity, kCluster, {kMuchMemory}};
+  KubeletInit kubelet_init{storage, events, manual, log, kNodeIdentity};
+  NodeParts parts{api,          events, claims, volumes,       classes,  storage,      ledger,
+                  kubelet_init, manual, log,    kNodeIdentity, kCluster, {kMuchMemory}};
 
   // The next answers to each "METHOD path", the last of them for ever; 200 and "{}" otherwise.
   struct Answer {

@@ -1,6 +1,7 @@
 #include "provisioner/agent/node_metrics.h"
 
 #include "flexvolume/base/fd.h"
+#include "flexvolume/base/version.h"
 #include "flexvolume/engine/volume/durable_counter.h"
 #include "provisioner/daemon/process_metrics.h"
 #include "provisioner/work/priority.h"
@@ -74,6 +75,13 @@ TEST_CASE_FIXTURE(Fixture, "ready is when all lists are complete and the disks w
   CHECK(said() == "the last look at this node's disks failed: vgs: disk on fire");
   storage.inventory_status = Status();
   REQUIRE(wait_for(ledger.refresh(true)).ok());
+  CHECK(said() == "ready");
+  storage.mark = engine::InitMark();
+  CHECK(said() == "ready");
+  manual.advance(kInitPatience);
+  CHECK(said().starts_with("kubelet has not called the plugin's init"));
+  CHECK(shows("flexlocal_ready 0"));
+  storage.mark = engine::InitMark(version());
   CHECK(said() == "ready");
 }
 

@@ -28,6 +28,7 @@ NodeFacts healthy_node() {
       .plugin_dir = {"/exec", true},
       .installed_version = std::string("v1"),
       .own_version = "v1",
+      .init_mark = engine::InitMark("v1"),
       .cgroups = CgroupFacts{{engine::CgroupVersion::kV1, "/sys/fs/cgroup/blkio"}},
       .records = RecordFacts{3, {}}};
 }

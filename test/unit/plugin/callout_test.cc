@@ -13,14 +13,26 @@ namespace {
 using Fixture = KubeletCall;
 
 TEST_CASE_FIXTURE(
-    Fixture, "init answers without touching anything, with capabilities that kubelet can read") {
+    Fixture, "init leaves its mark and touches nothing else; kubelet can read its capabilities") {
   const Answer answer = call({"init"});
   CHECK(answer.exit_code == 0);
+  CHECK(marks == 1);
   const auto document = JsonDocument::parse(answer.json);
   REQUIRE(document.ok());
   CHECK(document->root()["capabilities"].is_object());
   CHECK(document->root()["capabilities"]["attach"].boolean() == false);
   CHECK(asked == 0);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a mark that cannot be left is logged, and init answers the same") {
+  const Answer before = call({"init"});
+  CHECK(fake.log_lines.empty());
+  mark_left = Error(ErrorCode::kNoSpace, "writing the mark: no space left on device");
+  const Answer answer = call({"init"});
+  CHECK(answer.exit_code == 0);
+  CHECK(answer.json == before.json);
+  REQUIRE(fake.log_lines.size() == 1);
+  CHECK(fake.log_lines.back().find("no space left") != std::string::npos);
 }
 
 TEST_CASE_FIXTURE(Fixture, "mount and unmount succeed with one JSON object") {

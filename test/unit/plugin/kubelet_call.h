@@ -16,6 +16,8 @@ struct KubeletCall : Node {
   engine::NodeConfig config = fake.config();
   engine::Engine real{fake.host(), config};
   int asked = 0;
+  int marks = 0;
+  Status mark_left;
 
   KubeletCall() {
     const auto promised = real.promise(engine::example_spec());
@@ -28,6 +30,10 @@ struct KubeletCall : Node {
   engine::Engine& engine_for_unmount() override {
     ++asked;
     return real;
+  }
+  Status leave_init_mark() override {
+    ++marks;
+    return mark_left;
   }
   Answer call(const std::vector<std::string>& arguments) {
     return call_out(arguments, *this, fake);
