@@ -8,6 +8,8 @@ namespace {
 // From a new order to a volume that is ready takes eight; what takes more comes again.
 constexpr int kMostSteps = 16;
 
+const std::optional<CopyProblem> kNoProblem;
+
 // What is said of data only after a look at the disks that is younger than the records: until then
 // a mount may have made the volume since the last one.
 bool needs_look(const CopyPlan& plan) {
@@ -54,7 +56,7 @@ Task<CopyWorker::StepEnd> CopyWorker::step(Turn& turn) {
     auto read = co_await read_anew(turn);
     co_return read;
   }
-  auto answered = co_await answer(turn, std::nullopt);
+  auto answered = co_await answer(turn, kNoProblem);
   if (!answered) co_return answered.error();
   if (turn.plan.action != CopyAction::kNone) {
     auto acted = co_await act(turn);
@@ -95,7 +97,7 @@ Task<CopyWorker::StepEnd> CopyWorker::act(Turn& turn) {
   if (carried->done) co_return std::optional<Pass>();
   if (carried->tell) {
     turn.wiped = carried->wiped;
-    auto answered = co_await answer(turn, std::nullopt);
+    auto answered = co_await answer(turn, kNoProblem);
     if (!answered) co_return answered.error();
   }
   co_return std::optional(Pass::kAgain);
@@ -109,7 +111,7 @@ Task<CopyWorker::StepEnd> CopyWorker::fail(Turn& turn, const Error& error) {
   const bool refused = is_refusal(error);
   if (action == CopyAction::kPromise && refused)
     turn.plan = {CopyAction::kNone, CopyState::kRefused, CopyTrouble::kRefused};
-  const CopyProblem problem = problem_of(action, error);
+  const std::optional<CopyProblem> problem = problem_of(action, error);
   auto answered = co_await answer(turn, problem);
   if (!answered) co_return answered.error();
   const bool given_up = action == CopyAction::kMake && hand_.is_hopeless(turn.copy.name);

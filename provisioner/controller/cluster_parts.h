@@ -30,6 +30,8 @@ struct ClusterRoleOptions {
   // Whether Nodes are labelled by what their daemons say.
   bool label_nodes = true;
   ImmediateBinding immediate = ImmediateBinding::kCentral;
+  // Whether this daemon gives orders; else the node daemons decide for their own nodes.
+  bool gives_orders = false;
   // Whether the CSIDriver is made where there is none.
   bool register_driver = true;
   // How often that is looked after, and CSIStorageCapacities that nobody keeps are removed.
@@ -53,6 +55,7 @@ struct ClusterParts {
   Log& log;
   ClusterWork& work;
   ClusterRoleOptions options;
+  std::string cluster_id{};  // uid of the namespace kube-system; known before any order is given
 
   std::string beat_key(const std::string& node) const {
     return options.namespace_name + '/' + heartbeat_name(node);

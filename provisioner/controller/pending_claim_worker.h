@@ -19,6 +19,14 @@ class PendingClaimWorker {
   // decides on is how much time has passed.
   Task<Status> work(const std::string& key);
 
+  // The parts of it. One pass over a claim whose node was chosen: takes the choice back where the
+  // node is lost.
+  Task<Status> look_after_choice(const Claim& claim);
+  // Takes the choice back, and says why on the claim.
+  Task<Status> take_back(const Claim& claim, const std::string& why);
+  // Says on the claim that no node has room, where that is so for a while.
+  void tell_of_room(const Claim& claim);
+
  private:
   // What was found and said of a claim for which there is no room.
   struct Told {
@@ -28,11 +36,8 @@ class PendingClaimWorker {
     unsigned times = 0;
   };
 
-  Task<Status> look_after_choice(const Claim& claim);
   Task<Status> look_again(const std::string& node);
-  Task<Status> take_back(const Claim& claim, const std::string& why);
   Task<Status> look_for_node(const Claim& claim);
-  void tell_of_room(const Claim& claim);
   bool is_for_us(const Claim& claim) const;
   std::optional<std::string> no_room(const Claim& claim) const;
 

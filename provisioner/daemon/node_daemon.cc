@@ -73,8 +73,8 @@ class NodeDaemon {
     show_node(metrics, role.parts(), role.queue(), config_, counters());
     const ShownPages shown(server, {.ready = [&role] { return node_readiness(role.parts()); },
                                     .metrics = [&metrics] { return metrics.text(); }});
-    auto ended = co_await run_role(
-        http, role, {membership.node.name, membership.node.uid, membership.node.name});
+    const HeartbeatOwner owner{membership.node.name, membership.node.uid, membership.node.name};
+    auto ended = co_await run_role(http, role, owner);
     co_return ended;
   }
 
@@ -94,19 +94,19 @@ class NodeDaemon {
     role.show_in(metrics, counters());
     const ShownPages shown(server, {.ready = [&role] { return role.readiness(); },
                                     .metrics = [&metrics] { return metrics.text(); }});
-    auto ended =
-        co_await run_role(http, role, {membership.node.name, membership.node.uid, *holder});
+    const HeartbeatOwner owner{membership.node.name, membership.node.uid, *holder};
+    auto ended = co_await run_role(http, role, owner);
     co_return ended;
   }
 
   // Until it is told to stop, with a heartbeat beside it.
   template <typename Role>
-  Task<Status> run_role(kube::Http& http, Role& role, HeartbeatOwner owner) {
+  Task<Status> run_role(kube::Http& http, Role& role, const HeartbeatOwner& owner) {
     // Not behind the role's requests: they may have to wait for --kube-api-qps, and whoever gives
     // no sign of life is taken for dead.
     kube::ApiClient heartbeat_api(http, process_.clock(), heartbeat_api_options());
-    Heartbeat heartbeat(heartbeat_api, process_.clock(), process_.log(),
-                        heartbeat_options(std::move(owner)), [&role] { return role.report(); });
+    Heartbeat heartbeat(heartbeat_api, process_.clock(), process_.log(), heartbeat_options(owner),
+                        [&role] { return role.report(); });
     if constexpr (std::is_same_v<Role, AgentRole>)
       heartbeat.on_beat([&role](const Status& beaten) { role.heard(beaten); });
     kube::TaskGroup beats(process_.io());
@@ -173,10 +173,10 @@ class NodeDaemon {
     return api;
   }
 
-  HeartbeatOptions heartbeat_options(HeartbeatOwner owner) const {
+  HeartbeatOptions heartbeat_options(const HeartbeatOwner& owner) const {
     HeartbeatOptions beat;
     beat.namespace_name = own_namespace(options_);
-    beat.owner = std::move(owner);
+    beat.owner = owner;
     return beat;
   }
 

@@ -75,7 +75,7 @@ order() {
        metadata: {name: "pvc-\($uid)-\($id)", labels: {"flexlocal.io/node": "worker"}},
        spec: {volume: "pvc-\($uid)", copy: $id, origin: "New", nodeName: "worker", nodeUID: $node,
               hostname: "worker", clusterID: $cluster,
-              claimNamespace: "default", claimName: "data", claimUID: $uid, storageClass: "flexlocal",
+              claim: {namespace: "default", name: "data", uid: $uid}, storageClassName: "flexlocal",
               reclaimPolicy: "Delete", backend: "lvm", pool: "default", fsType: "xfs", size: "512Mi",
               onDelete: "none", accessMode: "ReadWriteOnce", desiredState: "Serving", term: 7}}
       | '"${1:-.}"

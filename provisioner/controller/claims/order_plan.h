@@ -1,0 +1,49 @@
+// What to do for a claim that has no PersistentVolume, by the orders that there are for it: a pure
+// decision.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "provisioner/controller/claims/claim_plan.h"
+#include "provisioner/objects/volume_copy.h"
+
+namespace flexlocal::provisioner {
+
+// How long a node has time to answer an order.
+inline constexpr std::chrono::seconds kOrderTimeout{10};
+
+struct ClaimSituation {
+  const Claim& claim;
+  const StorageClass* storage_class = nullptr;  // nullptr: none of that name that is ours
+  bool volume_exists = false;                   // its PersistentVolume
+  std::vector<const VolumeCopy*> copies{};      // of its volume
+  // The node that was chosen for it, by the scheduler or for an Immediate claim; empty: none.
+  std::string node{};
+  // Since when the order that is to serve has not been answered; nullopt: it is.
+  std::optional<std::chrono::nanoseconds> unanswered_for{};
+};
+
+enum class OrderAction {
+  kNone,
+  kWait,       // for the node's answer, at the longest until kOrderTimeout
+  kRefuse,     // no node can serve it: `why`
+  kGiveOrder,  // a copy on the chosen node: `order`
+  kWithdraw,   // the order `copy`, which never was promised; `why` for the claim, empty: its own
+               // doing
+  kBind,       // the PersistentVolume of `copy`
+  kTell        // the copy is lost: `why`
+};
+
+struct OrderPlan {
+  OrderAction action = OrderAction::kNone;
+  std::string why{};
+  std::optional<Order> order{};
+  const VolumeCopy* copy = nullptr;
+};
+
+OrderPlan plan_order(const ClaimSituation& now);
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,113 @@
+#include "provisioner/controller/copy_index.h"
+
+#include <algorithm>
+
+#include "provisioner/objects/heartbeat_record.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+// A daemon says what is free with each beat; one may be under way when it promises.
+constexpr auto kCountedAfter = 2 * kHeartbeatInterval;
+
+using Names = std::map<std::string, std::set<std::string>>;
+
+void put(Names& names, const std::string& key, const std::string& name, bool in) {
+  if (in) {
+    names[key].insert(name);
+    return;
+  }
+  const auto found = names.find(key);
+  if (found == names.end()) return;
+  found->second.erase(name);
+  if (found->second.empty()) names.erase(found);
+}
+
+bool is_withdrawal(const VolumeCopy& copy) {
+  return copy.order->desired == DesiredState::kRemoved && !copy.status.promised &&
+         copy.status.state != CopyState::kRemoved;
+}
+
+}  // namespace
+
+CopyIndex::CopyIndex(kube::Informer<VolumeCopy>& copies, const Clock& clock)
+    : copies_(copies), clock_(clock) {
+  copies.on_change([this](const std::string& name) { look(name); });
+}
+
+void CopyIndex::look(const std::string& name) {
+  const VolumeCopy* const copy = copies_.get(name);
+  if (copy == nullptr || !copy->order) return forget(name);
+  const CopyOrder& order = *copy->order;
+  Known& known = known_[name];
+  if (known.generation != copy->generation) {
+    known.generation = copy->generation;
+    known.ordered = clock_.now();
+  }
+  known.volume = order.volume.name.text();
+  known.node = order.node;
+  known.pool = order.volume.pool;
+  known.size = order.volume.size;
+  if (copy->status.promised && !known.promised) known.promised = clock_.now();
+  known.counts = order.desired != DesiredState::kRemoved && !copy->status.made &&
+                 copy->status.state != CopyState::kRefused;
+  known.withdrawn = is_withdrawal(*copy);
+  put(by_volume_, known.volume, name, true);
+  put(uncounted_, known.node, name, known.counts);
+  put(withdrawals_, known.node, name, known.withdrawn);
+}
+
+void CopyIndex::forget(const std::string& name) {
+  const auto found = known_.find(name);
+  if (found == known_.end()) return;
+  const Known& known = found->second;
+  put(by_volume_, known.volume, name, false);
+  put(uncounted_, known.node, name, false);
+  put(withdrawals_, known.node, name, false);
+  known_.erase(found);
+}
+
+std::vector<const VolumeCopy*> CopyIndex::of_volume(const std::string& volume) const {
+  std::vector<const VolumeCopy*> found;
+  const auto names = by_volume_.find(volume);
+  if (names == by_volume_.end()) return found;
+  for (const std::string& name : names->second)
+    if (const VolumeCopy* const copy = copies_.get(name)) found.push_back(copy);
+  return found;
+}
+
+Bytes CopyIndex::uncounted(const std::string& node, const std::string& pool) {
+  const auto names = uncounted_.find(node);
+  if (names == uncounted_.end()) return {};
+  const auto now = clock_.now();
+  std::erase_if(names->second, [&](const std::string& name) {
+    const Known& known = known_.at(name);
+    return known.promised && now - *known.promised >= kCountedAfter;
+  });
+  Bytes sum;
+  for (const std::string& name : names->second)
+    if (const Known& known = known_.at(name); known.pool == pool) sum += known.size;
+  if (names->second.empty()) uncounted_.erase(names);
+  return sum;
+}
+
+bool CopyIndex::has_open_withdrawal(const std::string& node) const {
+  return withdrawals_.contains(node);
+}
+
+std::optional<std::chrono::nanoseconds> CopyIndex::unanswered_for(const VolumeCopy& copy) const {
+  if (copy.status.observed_generation >= copy.generation) return std::nullopt;
+  const auto found = known_.find(copy.name);
+  if (found == known_.end()) return std::chrono::nanoseconds(0);
+  return clock_.now() - found->second.ordered;
+}
+
+std::int64_t CopyIndex::highest_term() const {
+  std::int64_t highest = 0;
+  copies_.for_each([&](const std::string&, const VolumeCopy& copy) {
+    if (copy.order) highest = std::max(highest, copy.order->term);
+  });
+  return highest;
+}
+
+}  // namespace flexlocal::provisioner

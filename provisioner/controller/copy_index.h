@@ -1,0 +1,63 @@
+// The orders there are, found by volume and by node: the controller's own words, and what the
+// nodes answered.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "flexvolume/base/clock.h"
+#include "provisioner/kube/informer.h"
+#include "provisioner/objects/volume_copy.h"
+
+namespace flexlocal::provisioner {
+
+class CopyIndex {
+ public:
+  // To be made before `copies` takes anything in, and to be kept as long as it does.
+  CopyIndex(kube::Informer<VolumeCopy>& copies, const Clock& clock);
+  CopyIndex(const CopyIndex&) = delete;
+  CopyIndex& operator=(const CopyIndex&) = delete;
+
+  // Of that volume, whatever is ordered of them. Until the next co_await.
+  std::vector<const VolumeCopy*> of_volume(const std::string& volume) const;
+
+  // What was ordered of the node's pool and may not be missing from what the node's daemon says is
+  // free: it is not answered yet, or was promised since the daemon spoke last.
+  Bytes uncounted(const std::string& node, const std::string& pool);
+
+  // An order was withdrawn there and the node has not said that nothing of it is left: whether it
+  // made the volume nobody knows.
+  bool has_open_withdrawal(const std::string& node) const;
+
+  // For how long an order has been as it is without its node's answer; nullopt: it is answered.
+  std::optional<std::chrono::nanoseconds> unanswered_for(const VolumeCopy& copy) const;
+
+  // The highest term of an order; 0: there is none.
+  std::int64_t highest_term() const;
+
+ private:
+  struct Known {
+    std::string volume, node, pool;
+    Bytes size;
+    bool counts = false;     // for uncounted()
+    bool withdrawn = false;  // see has_open_withdrawal()
+    std::int64_t generation = 0;
+    Clock::Instant ordered{};  // when that generation was seen first
+    std::optional<Clock::Instant> promised{};
+  };
+
+  void look(const std::string& name);
+  void forget(const std::string& name);
+
+  kube::Informer<VolumeCopy>& copies_;
+  const Clock& clock_;
+  std::map<std::string, Known> known_;
+  std::map<std::string, std::set<std::string>> by_volume_;
+  std::map<std::string, std::set<std::string>> uncounted_;    // by node
+  std::map<std::string, std::set<std::string>> withdrawals_;  // by node
+};
+
+}  // namespace flexlocal::provisioner

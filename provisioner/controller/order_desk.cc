@@ -1,0 +1,63 @@
+#include "provisioner/controller/order_desk.h"
+
+#include "flexvolume/base/hex.h"
+#include "flexvolume/base/random.h"
+#include "flexvolume/base/text.h"
+#include "provisioner/objects/kept.h"
+#include "provisioner/objects/paths.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+constexpr std::size_t kIdBytes = 8;
+
+// An API server that drops a part of an order would have another one carried out.
+Status check_order(const std::string& sent, JsonView kept) {
+  const auto document = JsonDocument::parse(sent);
+  if (!document) return document.error();
+  return check_kept(document->root(), kept);
+}
+
+}  // namespace
+
+Result<std::string> draw_copy_id() {
+  const auto bytes = random_bytes(kIdBytes);
+  if (!bytes) return bytes.error();
+  return to_hex(*bytes);
+}
+
+Task<Status> OrderDesk::give(const CopyOrder& ordered) {
+  CopyOrder order = ordered;
+  order.term = term_;
+  const std::string path = copies_path();
+  const std::string body = copy_json(order);
+  auto answer = co_await api_.create(path, body);
+  if (!answer) co_return answer.error().context("ordering a copy of the volume");
+  co_return take_in(body, answer->root());
+}
+
+Task<Status> OrderDesk::change(const VolumeCopy& copy, const CopyOrder& ordered) {
+  CopyOrder order = ordered;
+  order.term = term_;
+  const std::string path = copy_path(copy.name);
+  const std::string body = order_patch(copy, order);
+  auto answer = co_await api_.merge_patch(path, body);
+  if (!answer) co_return answer.error().context("changing the order of a copy");
+  co_return take_in(body, answer->root());
+}
+
+Status OrderDesk::take_in(const std::string& sent, JsonView kept) {
+  copies_.put(kept);
+  return check_order(sent, kept);
+}
+
+Task<Status> OrderDesk::remove(const VolumeCopy& copy) {
+  const std::string path = copy_path(copy.name);
+  const kube::Preconditions same{.uid = copy.uid, .resource_version = copy.resource_version};
+  auto answer = co_await api_.delete_object(path, same);
+  if (!answer && answer.error().code() == ErrorCode::kNotFound) co_return Status();
+  if (!answer) co_return answer.error().context("deleting the order of a copy that is gone");
+  co_return Status();
+}
+
+}  // namespace flexlocal::provisioner

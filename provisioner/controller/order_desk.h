@@ -1,0 +1,42 @@
+// Where orders are given: writes VolumeCopies, for the workers that decided on them.
+#pragma once
+
+#include <string>
+
+#include "provisioner/kube/api.h"
+#include "provisioner/kube/informer.h"
+#include "provisioner/objects/volume_copy.h"
+
+namespace flexlocal::provisioner {
+
+using kube::Task;
+
+class OrderDesk {
+ public:
+  OrderDesk(kube::ApiClient& api, kube::Informer<VolumeCopy>& copies)
+      : api_(api), copies_(copies) {}
+
+  // Each order bears the leader's term: above that of every order and record there is.
+  void begin_term(std::int64_t term) { term_ = term; }
+  std::int64_t term() const { return term_; }
+
+  // A copy that nobody ordered before. kInvalid when the API server did not keep all of it.
+  Task<Status> give(const CopyOrder& ordered);
+  // What is desired of it from now on, or how large it is to be; its term as well. kConflict when
+  // it has changed since.
+  Task<Status> change(const VolumeCopy& copy, const CopyOrder& ordered);
+  // The object, of which nothing is left on its node. What is gone is done.
+  Task<Status> remove(const VolumeCopy& copy);
+
+ private:
+  Status take_in(const std::string& sent, JsonView kept);
+
+  kube::ApiClient& api_;
+  kube::Informer<VolumeCopy>& copies_;
+  std::int64_t term_ = 0;
+};
+
+// 16 hexadecimal digits, drawn: never used again.
+Result<std::string> draw_copy_id();
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,303 @@
+#include "provisioner/controller/order_worker.h"
+
+#include "flexvolume/base/text.h"
+#include "provisioner/objects/paths.h"
+#include "provisioner/objects/pod_memory.h"
+#include "provisioner/objects/volume_object.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+// Whatever made a node refuse may be over then.
+constexpr auto kPassedOver = std::chrono::seconds(30);
+// Of a daemon that may just be starting.
+constexpr auto kSoon = std::chrono::seconds(1);
+
+// What passes by itself, or is looked after by PendingClaimWorker.
+bool is_to_be_waited_for(NoRoom reason) {
+  return reason == NoRoom::kNodeUnready || reason == NoRoom::kNoDaemon;
+}
+
+}  // namespace
+
+Task<OrderWorker::Again> OrderWorker::work(const std::string& key) {
+  const Claim* const known = parts_.claims.get(key);
+  if (known == nullptr) {
+    refused_.erase(key);
+    co_return std::nullopt;
+  }
+  const Claim claim = *known;  // the store may change while we wait
+  const OrderPlan planned = plan(claim);
+  auto carried = co_await carry_out(claim, planned);
+  co_return carried;
+}
+
+OrderPlan OrderWorker::plan(const Claim& claim) const {
+  const std::string volume = concat("pvc-", claim.uid);
+  ClaimSituation now{.claim = claim,
+                     .storage_class = parts_.classes.get(claim.storage_class),
+                     .volume_exists = parts_.volumes.get(volume) != nullptr,
+                     .copies = index_.of_volume(volume),
+                     .node = claim.selected_node};
+  for (const VolumeCopy* const copy : now.copies)
+    if (copy->order && copy->order->desired == DesiredState::kServing && !now.unanswered_for)
+      now.unanswered_for = index_.unanswered_for(*copy);
+  // Which node is chosen when it is ordered.
+  if (now.node.empty() && is_immediate(claim) && now.copies.empty()) now.node = "?";
+  return plan_order(now);
+}
+
+Task<OrderWorker::Again> OrderWorker::carry_out(const Claim& claim, const OrderPlan& plan) {
+  Status done;
+  switch (plan.action) {
+    case OrderAction::kNone:
+      break;
+    case OrderAction::kWait: {
+      const auto asked = plan.copy == nullptr ? std::nullopt : index_.unanswered_for(*plan.copy);
+      if (asked && *asked < kOrderTimeout) co_return kOrderTimeout - *asked;
+      break;
+    }
+    case OrderAction::kRefuse:
+      say(claim, kube::EventType::kWarning, "ProvisioningFailed", plan.why);
+      done = Error(ErrorCode::kInvalid, plan.why);
+      break;
+    case OrderAction::kGiveOrder: {
+      const Order order = *plan.order;
+      auto given = co_await give(claim, order);
+      co_return given;
+    }
+    case OrderAction::kWithdraw: {
+      const VolumeCopy copy = *plan.copy;
+      done = co_await withdraw(claim, copy, plan.why);
+      break;
+    }
+    case OrderAction::kBind: {
+      const VolumeCopy copy = *plan.copy;
+      done = co_await bind(claim, copy);
+      break;
+    }
+    case OrderAction::kTell:
+      say(claim, kube::EventType::kWarning, "VolumeLost", plan.why);
+      break;
+  }
+  if (!done) co_return done.error();
+  co_return std::nullopt;
+}
+
+Task<OrderWorker::Again> OrderWorker::give(const Claim& claim, const Order& decided) {
+  Order order = decided;
+  auto sized = co_await take_size(claim, order);
+  if (!sized) {
+    say(claim, kube::EventType::kWarning, "ProvisioningFailed", sized.error().message());
+    co_return sized.error();
+  }
+  const bool immediate = claim.selected_node.empty();
+  const std::string name = immediate ? choose(claim, order) : claim.selected_node;
+  if (name.empty()) {
+    pending_.tell_of_room(claim);
+    co_return std::nullopt;
+  }
+  const Node* const node = parts_.nodes.get(name);
+  const auto reason =
+      node == nullptr
+          ? std::optional(NoRoom::kNoDaemon)
+          : no_room_on(parts_.view_of(*node), {promise_of(order), order.parameters.disk_per_ram});
+  if (reason && is_to_be_waited_for(*reason)) {
+    auto looked = co_await pending_.look_after_choice(claim);
+    if (!looked) co_return looked.error();
+    co_return kSoon;
+  }
+  if (const auto why = objection_to(claim, order, *node)) {
+    auto refused = co_await refuse_node(claim, name, *why);
+    if (!refused) co_return refused.error();
+    co_return std::nullopt;
+  }
+  auto copy = order_for(claim, order, *node);
+  if (!copy) co_return copy.error();
+  auto given = co_await desk_.give(*copy);
+  if (!given) co_return given.error();
+  parts_.work.claims_placed.with({}).add();
+  parts_.log.info("copy ordered", {{"namespace", claim.namespace_name},
+                                   {"claim", claim.name},
+                                   {"volume", order.name.text()},
+                                   {"node", name}});
+  co_return std::chrono::nanoseconds(kOrderTimeout);
+}
+
+// What the class leaves to the memory of the pod.
+Task<Status> OrderWorker::take_size(const Claim& claim, Order& order) const {
+  const ClassParameters& parameters = order.parameters;
+  if (parameters.size_from != SizeFrom::kPodMemory) co_return Status();
+  const auto memory = co_await memory_of_first_pod(parts_.api, claim.namespace_name, claim.name);
+  if (!memory && memory.error().code() == ErrorCode::kDenied)
+    co_return Error(ErrorCode::kDenied,
+                    "sizeFrom podMemory needs leave to read pods, which this daemon does not have: "
+                    "kubectl apply -f examples/install/read-pods.yaml");
+  if (!memory) co_return memory.error().context("sizeFrom podMemory");
+  const Ratio ratio = parameters.disk_per_ram.value_or(NodeBudget().disk_per_ram);
+  order.requested = std::max(order.requested, disk_for(*memory, ratio));
+  co_return Status();
+}
+
+// In words; nullopt: as far as is known the node can have it.
+std::optional<std::string> OrderWorker::objection_to(const Claim& claim, const Order& order,
+                                                     const Node& node) const {
+  const StorageClass* const storage_class = parts_.classes.get(claim.storage_class);
+  if (storage_class != nullptr && !is_allowed(*storage_class, node))
+    return concat("StorageClass ", storage_class->name, " does not allow node ", node.name,
+                  " (allowedTopologies)");
+  if (index_.has_open_withdrawal(node.name))
+    return concat("node ", node.name, " has not said yet that an order that was withdrawn is gone");
+  const NodeView view = parts_.view_of(node);
+  if (view.beat != nullptr && !view.beat->report.roll)
+    return concat("the node daemon of node ", node.name,
+                  " carries out no orders (--provisioning=distributed)");
+  WantedVolume wanted{promise_of(order), order.parameters.disk_per_ram};
+  wanted.promise.size += index_.uncounted(node.name, order.parameters.pool);
+  const auto reason = no_room_on(view, wanted);
+  if (!reason || *reason == NoRoom::kCordoned) return std::nullopt;
+  return concat("no room on node ", node.name, ": ", to_words(*reason));
+}
+
+Result<CopyOrder> OrderWorker::order_for(const Claim& claim, const Order& decided,
+                                         const Node& node) const {
+  const StorageClass* const storage_class = parts_.classes.get(claim.storage_class);
+  const auto hostname = node.labels.find(std::string(kHostnameLabel));
+  if (storage_class == nullptr || hostname == node.labels.end() || node.uid.empty())
+    return Error(ErrorCode::kInvalid,
+                 concat("Node ", node.name, " has no uid or no label ", kHostnameLabel));
+  auto id = draw_copy_id();
+  if (!id) return id.error();
+  const ClassParameters& parameters = decided.parameters;
+  CopyOrder order(decided.name);
+  order.volume = engine::VolumeSpec{.name = decided.name,
+                                    .copy = std::move(*id),
+                                    .cluster_id = parts_.cluster_id,
+                                    .claim_namespace = claim.namespace_name,
+                                    .pool = parameters.pool,
+                                    .backend = parameters.backend,
+                                    .fs_type = parameters.fs_type,
+                                    .size = decided.requested,
+                                    .on_delete = parameters.on_delete,
+                                    .limits = parameters.limits,
+                                    .mount_options = parameters.mount_options,
+                                    .access_mode = access_mode_of(claim.access_modes)};
+  order.node = node.name;
+  order.node_uid = node.uid;
+  order.hostname = hostname->second;
+  order.claim_name = claim.name;
+  order.claim_uid = claim.uid;
+  order.storage_class = storage_class->name;
+  // The API server fills in Delete when a class names no policy.
+  order.reclaim_policy =
+      storage_class->reclaim_policy.empty() ? "Delete" : storage_class->reclaim_policy;
+  order.disk_per_ram = parameters.disk_per_ram;
+  return order;
+}
+
+Task<Status> OrderWorker::withdraw(const Claim& claim, const VolumeCopy& copy,
+                                   const std::string& why) {
+  CopyOrder order = *copy.order;
+  order.desired = DesiredState::kRemoved;
+  const std::string node = order.node;
+  auto changed = co_await desk_.change(copy, order);
+  if (!changed) co_return changed;
+  parts_.log.info("order withdrawn", {{"namespace", claim.namespace_name},
+                                      {"claim", claim.name},
+                                      {"copy", copy.name},
+                                      {"node", node},
+                                      {"why", why}});
+  if (why.empty()) co_return Status();
+  auto refused = co_await refuse_node(claim, node, why);
+  co_return refused;
+}
+
+// The scheduler looks for another node, or we do.
+Task<Status> OrderWorker::refuse_node(const Claim& claim, const std::string& node,
+                                      const std::string& why) {
+  refused_[claim.key()][node] = parts_.clock.now();
+  if (claim.selected_node == node) {
+    auto taken = co_await pending_.take_back(claim, why);
+    co_return taken;
+  }
+  say(claim, kube::EventType::kWarning, "ProvisioningFailed",
+      concat(why, "; another node is looked for"));
+  co_return Status();
+}
+
+Task<Status> OrderWorker::bind(const Claim& claim, const VolumeCopy& copy) {
+  const CopyOrder& order = *copy.order;
+  const std::string path = volumes_path();
+  const std::string body = volume_json(order, claim.access_modes);
+  auto answer = co_await parts_.api.create(path, body);
+  if (!answer && answer.error().code() == ErrorCode::kExists) {
+    auto adopted = co_await adopt(claim, order);
+    co_return adopted;
+  }
+  if (!answer) {
+    const Error error = answer.error().context("creating the PersistentVolume");
+    say(claim, kube::EventType::kWarning, "ProvisioningFailed", error.message());
+    co_return error;
+  }
+  parts_.volumes.put(answer->root());
+  parts_.log.info("volume provisioned", {{"namespace", claim.namespace_name},
+                                         {"claim", claim.name},
+                                         {"volume", order.volume.name.text()},
+                                         {"node", order.node},
+                                         {"size", to_string(order.volume.size)}});
+  say(claim, kube::EventType::kNormal, "ProvisioningSucceeded",
+      concat("volume ", order.volume.name.text(), " of ", to_string(order.volume.size),
+             " in pool \"", order.volume.pool, "\" on node ", order.node));
+  co_return Status();
+}
+
+// There already: most often an earlier try of ours whose answer was lost.
+Task<Status> OrderWorker::adopt(const Claim& claim, const CopyOrder& order) {
+  const std::string path = volume_path(order.volume.name.text());
+  auto answer = co_await parts_.api.get(path);
+  if (!answer) co_return answer.error().context("reading the PersistentVolume that exists already");
+  const auto volume = decode_volume(answer->root());
+  if (volume && volume->claim_uid == claim.uid && volume->copy == order.volume.copy) {
+    parts_.volumes.put(answer->root());
+    co_return Status();
+  }
+  const Error error(ErrorCode::kExists,
+                    concat("PersistentVolume ", order.volume.name.text(),
+                           " exists already and is not of this claim's copy on node ", order.node));
+  say(claim, kube::EventType::kWarning, "ProvisioningFailed", error.message());
+  co_return error;
+}
+
+std::string OrderWorker::choose(const Claim& claim, const Order& order) const {
+  const StorageClass* const storage_class = parts_.classes.get(claim.storage_class);
+  if (storage_class == nullptr) return {};
+  const WantedVolume wanted{promise_of(order), order.parameters.disk_per_ram};
+  std::vector<NodeChoice> nodes;
+  parts_.nodes.for_each([&](const std::string& name, const Node& node) {
+    const NodeView view = parts_.view_of(node);
+    const bool carries_out = view.beat != nullptr && view.beat->report.roll;
+    if (!carries_out || is_passed_over(claim, name) || index_.has_open_withdrawal(name)) return;
+    nodes.push_back({view, index_.uncounted(name, wanted.promise.pool)});
+  });
+  return choose_node(nodes, *storage_class, wanted);
+}
+
+bool OrderWorker::is_immediate(const Claim& claim) const {
+  const StorageClass* const known = parts_.classes.get(claim.storage_class);
+  return known != nullptr && known->immediate && claim.marked &&
+         parts_.options.immediate == ImmediateBinding::kCentral;
+}
+
+bool OrderWorker::is_passed_over(const Claim& claim, const std::string& node) const {
+  const auto refusals = refused_.find(claim.key());
+  if (refusals == refused_.end()) return false;
+  const auto refused = refusals->second.find(node);
+  return refused != refusals->second.end() && parts_.clock.now() - refused->second < kPassedOver;
+}
+
+void OrderWorker::say(const Claim& claim, kube::EventType type, std::string_view reason,
+                      const std::string& message) {
+  parts_.events.record({reference_to(claim), type, std::string(reason), message});
+}
+
+}  // namespace flexlocal::provisioner

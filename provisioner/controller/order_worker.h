@@ -1,0 +1,54 @@
+// Carries out the plan for a claim that has no PersistentVolume: orders a copy, waits for its
+// node's answer, makes the PersistentVolume or hands the claim back.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "provisioner/controller/claims/order_plan.h"
+#include "provisioner/controller/cluster_parts.h"
+#include "provisioner/controller/copy_index.h"
+#include "provisioner/controller/order_desk.h"
+#include "provisioner/controller/pending_claim_worker.h"
+
+namespace flexlocal::provisioner {
+
+class OrderWorker {
+ public:
+  OrderWorker(ClusterParts& parts, OrderDesk& desk, CopyIndex& index, PendingClaimWorker& pending)
+      : parts_(parts), desk_(desk), index_(index), pending_(pending) {}
+
+  // One pass over the claim "namespace/name". Returns after which time it is to be looked at again
+  // whatever happens; nullopt: not before something changes.
+  Task<Result<std::optional<std::chrono::nanoseconds>>> work(const std::string& key);
+
+ private:
+  using Again = Result<std::optional<std::chrono::nanoseconds>>;
+  using Refusals = std::map<std::string, Clock::Instant>;  // by node
+
+  OrderPlan plan(const Claim& claim) const;
+  Task<Again> carry_out(const Claim& claim, const OrderPlan& plan);
+  Task<Again> give(const Claim& claim, const Order& decided);
+  Task<Status> take_size(const Claim& claim, Order& order) const;
+  Result<CopyOrder> order_for(const Claim& claim, const Order& order, const Node& node) const;
+  Task<Status> withdraw(const Claim& claim, const VolumeCopy& copy, const std::string& why);
+  Task<Status> bind(const Claim& claim, const VolumeCopy& copy);
+  Task<Status> adopt(const Claim& claim, const CopyOrder& order);
+  Task<Status> refuse_node(const Claim& claim, const std::string& node, const std::string& why);
+  std::optional<std::string> objection_to(const Claim& claim, const Order& order,
+                                          const Node& node) const;
+  std::string choose(const Claim& claim, const Order& order) const;
+  bool is_immediate(const Claim& claim) const;
+  bool is_passed_over(const Claim& claim, const std::string& node) const;
+  void say(const Claim& claim, kube::EventType type, std::string_view reason,
+           const std::string& message);
+
+  ClusterParts& parts_;
+  OrderDesk& desk_;
+  CopyIndex& index_;
+  PendingClaimWorker& pending_;
+  std::map<std::string, Refusals> refused_;  // by claim
+};
+
+}  // namespace flexlocal::provisioner
