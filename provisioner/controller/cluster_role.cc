@@ -10,6 +10,7 @@ namespace {
 constexpr std::string_view kClaimKey = "claim:";
 constexpr std::string_view kVolumeKey = "volume:";
 constexpr std::string_view kNodeKey = "node:";
+constexpr std::string_view kCopyKey = "copy:";
 // An API server that does not answer must not hold up the next leader.
 constexpr auto kMostFinishing = std::chrono::seconds(5);
 
@@ -34,6 +35,7 @@ ClusterRole::ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, cons
       nodes_(api, log, {"nodes", nodes_path(), {}, {}}, decode_node),
       beats_(api, log, {"leases", heartbeats_path(options.namespace_name), {}, {}},
              decode_heartbeat),
+      copies_(api, log, {"volumecopies", copies_path(), {}, {}}, decode_copy),
       loop_(io, api, clock, log, reconcile_options(options),
             [this](const std::string& key) { return this->work(key); }),
       queue_(loop_.queue()),
@@ -42,8 +44,31 @@ ClusterRole::ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, cons
       claim_worker_(parts_),
       volume_worker_(parts_),
       labeler_(parts_),
-      registry_(parts_) {
+      registry_(parts_),
+      index_(copies_, clock),
+      desk_(api, copies_),
+      order_worker_(parts_, desk_, index_, claim_worker_),
+      end_worker_(parts_, desk_, index_),
+      copy_collector_(parts_, desk_) {
   watch_changes();
+  if (options.gives_orders) watch_orders();
+}
+
+// What a node answered may be what its claim, or its PersistentVolume, waits for.
+void ClusterRole::watch_orders() {
+  volumes_.on_change([this](const std::string& name) {
+    if (orders_begun_) queue_.add(concat(kVolumeKey, name));
+  });
+  copies_.on_change([this](const std::string& name) {
+    if (!orders_begun_) return;
+    queue_.add(concat(kCopyKey, name));
+    const VolumeCopy* const copy = copies_.get(name);
+    if (copy == nullptr || !copy->order) return;
+    const CopyOrder& order = *copy->order;
+    queue_.add(concat(kVolumeKey, order.volume.name.text()));
+    const std::string claim = concat(order.volume.claim_namespace, '/', order.claim_name);
+    if (claims_.get(claim) != nullptr) queue_.add(concat(kClaimKey, claim));
+  });
 }
 
 void ClusterRole::watch_changes() {
@@ -76,6 +101,10 @@ Task<void> ClusterRole::run() {
   loop_.watch(classes_.run());
   loop_.watch(nodes_.run());
   loop_.watch(beats_.run());
+  if (options_.gives_orders) {
+    loop_.watch(copies_.run());
+    loop_.watch(begin_orders());
+  }
   loop_.watch(scan_loop());
   loop_.watch(registry_loop());
   co_await loop_.run();
@@ -92,20 +121,91 @@ Task<Status> ClusterRole::work_on(const std::string& key) {
   Status status;
   if (key.starts_with(kClaimKey)) {
     const std::string claim = key.substr(kClaimKey.size());
-    status = co_await claim_worker_.work(claim);
+    status = co_await work_on_claim(claim);
   } else if (key.starts_with(kNodeKey)) {
     const std::string node = key.substr(kNodeKey.size());
     status = co_await labeler_.work(node);
+  } else if (key.starts_with(kCopyKey)) {
+    const std::string copy = key.substr(kCopyKey.size());
+    status = co_await work_on_copy(copy);
   } else {
     const std::string volume = key.substr(kVolumeKey.size());
-    status = co_await volume_worker_.work(volume);
+    status = co_await work_on_volume(volume);
   }
   co_return status;
 }
 
+Task<Status> ClusterRole::work_on_claim(const std::string& claim) {
+  if (!options_.gives_orders) {
+    auto worked = co_await claim_worker_.work(claim);
+    co_return worked;
+  }
+  if (!orders_begun_) co_return Status();
+  auto again = co_await order_worker_.work(claim);
+  if (!again) co_return again.error();
+  if (*again) queue_.add_after(concat(kClaimKey, claim), **again);
+  co_return Status();
+}
+
+// One whose Node is gone has nobody who could end it.
+Task<Status> ClusterRole::work_on_volume(const std::string& volume) {
+  const Volume* const known = volumes_.get(volume);
+  const bool has_node = known != nullptr && nodes_.get(known->node) != nullptr;
+  Status worked;
+  if (orders_begun_ && has_node)
+    worked = co_await end_worker_.work(volume);
+  else
+    worked = co_await volume_worker_.work(volume);
+  co_return worked;
+}
+
+Task<Status> ClusterRole::work_on_copy(const std::string& name) {
+  const VolumeCopy* const known = copies_.get(name);
+  if (known == nullptr) {
+    copy_collector_.forget(name);
+    co_return Status();
+  }
+  if (!orders_begun_) co_return Status();
+  const VolumeCopy copy = *known;  // the store may change while we wait
+  auto again = co_await copy_collector_.work(copy);
+  if (!again) co_return again.error();
+  if (*again) queue_.add_after(concat(kCopyKey, name), **again);
+  co_return Status();
+}
+
+// Terms only rise: a host that followed a later one than ours would do nothing that we order.
+Task<void> ClusterRole::begin_orders() {
+  LastingTrouble trouble;
+  for (;;) {
+    const Status learnt = co_await learn_cluster();
+    trouble.look(learnt, log_, "no orders are given yet");
+    if (learnt && has_synced()) break;
+    auto slept = co_await kube::sleep_for(std::chrono::milliseconds(100));
+    if (!slept) co_return;
+  }
+  std::int64_t term = index_.highest_term();
+  beats_.for_each([&](const std::string&, const NodeHeartbeat& beat) {
+    if (beat.report.roll) term = std::max(term, beat.report.roll->term);
+  });
+  desk_.begin_term(term + 1);
+  orders_begun_ = true;
+  log_.info("orders are given", {{"term", concat(term + 1)}});
+  scan();
+}
+
+Task<Status> ClusterRole::learn_cluster() {
+  if (!parts_.cluster_id.empty()) co_return Status();
+  const std::string path = namespace_path("kube-system");
+  const auto system = co_await parts_.api.get(path);
+  if (!system) co_return system.error().context("reading namespace kube-system");
+  parts_.cluster_id = uid_of(system->root());
+  co_return Status();
+}
+
 bool ClusterRole::has_synced() const {
   return claims_.has_synced() && volumes_.has_synced() && classes_.has_synced() &&
-         nodes_.has_synced() && beats_.has_synced();
+         nodes_.has_synced() && beats_.has_synced() &&
+         (!options_.gives_orders || copies_.has_synced());
 }
 
 void ClusterRole::report(const std::string& key, const Status& status) {
@@ -139,8 +239,10 @@ void ClusterRole::scan() {
     if (claim.volume_name.empty()) add(concat(kClaimKey, key));
   });
   volumes_.for_each([&](const std::string& name, const Volume& volume) {
-    if (nodes_.get(volume.node) == nullptr) add(concat(kVolumeKey, name));
+    if (orders_begun_ || nodes_.get(volume.node) == nullptr) add(concat(kVolumeKey, name));
   });
+  copies_.for_each(
+      [&](const std::string& name, const VolumeCopy&) { add(concat(kCopyKey, name)); });
   nodes_.for_each([&](const std::string& name, const Node&) { look_at_label(name); });
 }
 

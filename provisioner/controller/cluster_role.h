@@ -2,10 +2,13 @@
 #pragma once
 
 #include "provisioner/controller/cluster_parts.h"
+#include "provisioner/controller/copy_collector.h"
 #include "provisioner/controller/lost_volume_worker.h"
 #include "provisioner/controller/node_label.h"
+#include "provisioner/controller/order_worker.h"
 #include "provisioner/controller/pending_claim_worker.h"
 #include "provisioner/controller/registry.h"
+#include "provisioner/controller/volume_end_worker.h"
 #include "provisioner/work/reconcile_loop.h"
 
 namespace flexlocal::provisioner {
@@ -29,6 +32,12 @@ class ClusterRole {
  private:
   Task<void> work(const std::string& key);
   Task<Status> work_on(const std::string& key);
+  Task<Status> work_on_claim(const std::string& claim);
+  Task<Status> work_on_volume(const std::string& volume);
+  Task<Status> work_on_copy(const std::string& name);
+  Task<void> begin_orders();
+  Task<Status> learn_cluster();
+  void watch_orders();
   Task<void> scan_loop();
   Task<void> registry_loop();
   bool has_synced() const;
@@ -45,6 +54,7 @@ class ClusterRole {
   kube::Informer<StorageClass> classes_;
   kube::Informer<Node> nodes_;
   kube::Informer<NodeHeartbeat> beats_;
+  kube::Informer<VolumeCopy> copies_;  // only where orders are given
   ReconcileLoop loop_;
   kube::WorkQueue& queue_;
   NodeObservations observations_;
@@ -53,6 +63,12 @@ class ClusterRole {
   LostVolumeWorker volume_worker_;
   NodeLabeler labeler_;
   Registry registry_;
+  CopyIndex index_;
+  OrderDesk desk_;
+  OrderWorker order_worker_;
+  VolumeEndWorker end_worker_;
+  CopyCollector copy_collector_;
+  bool orders_begun_ = false;  // the term is known, and the cluster
 };
 
 }  // namespace flexlocal::provisioner

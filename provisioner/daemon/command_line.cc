@@ -78,10 +78,6 @@ po::options_description node_flags(RawOptions& raw, DaemonOptions& options) {
       "the host's folder of volume records");
   add("lock-dir", flag(options.lock_dir, "DIR")->default_value(std::string(engine::kLockFolder)),
       "the host's folder of locks");
-  add("provisioning", flag(raw.provisioning, "WORD")->default_value("distributed"),
-      "who decides about volumes: distributed: this daemon, for its own node; central: whoever "
-      "writes VolumeCopies, whose orders this daemon carries out. The cluster daemon does not "
-      "write them yet");
   add("disk-per-ram", number(raw, "disk-per-ram", "32"),
       "bytes of volumes in a pool for a byte of the node's memory, where the class has no "
       "diskPerRam; 0: as much as the disks hold");
@@ -142,6 +138,11 @@ po::options_description work_flags(RawOptions& raw, DaemonOptions& options) {
       "chooses a node for each; rank: the node daemons do, this one says when none has room; off: "
       "they stay pending. Role node: rank: this node takes its share, for which all node daemons "
       "need this flag; off (the default): it waits to be chosen");
+  add("provisioning", flag(raw.provisioning, "WORD")->default_value("distributed"),
+      "who decides about volumes: distributed: each node daemon, for its own node; central: the "
+      "cluster daemon, whose orders (VolumeCopies) the node daemons carry out. All daemons need "
+      "the "
+      "same. central is not complete: volumes do not grow, and the scheduler is not told of room");
   add("capacity-poll-interval", duration(raw, "capacity-poll-interval", "1m"),
       "how often what the scheduler is told of room is written anew, and what nobody keeps of it "
       "is "

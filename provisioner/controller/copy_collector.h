@@ -1,0 +1,45 @@
+// Ends the orders that nobody needs any more: of copies that are removed, and of claims that are
+// gone before they had a PersistentVolume.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "provisioner/controller/cluster_parts.h"
+#include "provisioner/controller/copy_index.h"
+#include "provisioner/controller/order_desk.h"
+
+namespace flexlocal::provisioner {
+
+// For as long an object stays after its copy was removed: a late answer, or a leader's late write,
+// finds it and changes nothing. A lease and a request's time-out.
+inline constexpr std::chrono::seconds kRemovedStays{45};
+
+class CopyCollector {
+ public:
+  using Again = Result<std::optional<std::chrono::nanoseconds>>;
+
+  CopyCollector(ClusterParts& parts, OrderDesk& desk) : parts_(parts), desk_(desk) {}
+
+  // One pass over the VolumeCopy. Returns after which time it is to be looked at again.
+  Task<Again> work(const VolumeCopy& copy);
+  void forget(const std::string& name) {
+    removed_.erase(name);
+    told_.erase(name);
+  }
+
+ private:
+  Task<Result<bool>> is_needed(const VolumeCopy& copy);
+  Task<Again> end(const VolumeCopy& copy);
+  Task<Again> bury(const VolumeCopy& copy);
+  void tell_of_orphan(const VolumeCopy& copy);
+
+  ClusterParts& parts_;
+  OrderDesk& desk_;
+  std::map<std::string, Clock::Instant> removed_;  // when it was seen so first
+  std::map<std::string, Clock::Instant> told_;
+};
+
+}  // namespace flexlocal::provisioner

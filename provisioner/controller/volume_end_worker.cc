@@ -1,0 +1,112 @@
+#include "provisioner/controller/volume_end_worker.h"
+
+#include "flexvolume/base/text.h"
+#include "provisioner/objects/paths.h"
+#include "provisioner/objects/volume_object.h"
+
+namespace flexlocal::provisioner {
+
+Task<Status> VolumeEndWorker::work(const std::string& name) {
+  const Volume* const known = parts_.volumes.get(name);
+  if (known == nullptr || !is_ours(*known)) co_return Status();
+  const Volume volume = *known;  // the store may change while we wait
+  const EndPlan plan = plan_end(volume, copy_of(volume));
+  if (plan.keeps_deleting)
+    say(volume, kube::EventType::kWarning, "VolumeFailedDelete",
+        "the claim is still bound to this volume; its data stays until the claim is deleted");
+  auto carried = co_await carry_out(volume, plan);
+  co_return carried;
+}
+
+const VolumeCopy* VolumeEndWorker::copy_of(const Volume& volume) const {
+  for (const VolumeCopy* const copy : index_.of_volume(volume.name))
+    if (copy->order && copy->order->volume.copy == volume.copy) return copy;
+  return nullptr;
+}
+
+Task<Status> VolumeEndWorker::carry_out(const Volume& volume, const EndPlan& plan) {
+  Status done;
+  switch (plan.action) {
+    case EndAction::kNone:
+      break;
+    case EndAction::kWait:
+      tell_of_trouble(volume);
+      break;
+    case EndAction::kDelete:
+      done = co_await remove_object(volume);
+      break;
+    case EndAction::kGiveOrder:
+      done = co_await order(volume, plan.desired);
+      break;
+    case EndAction::kLetGo:
+      done = co_await let_go(volume);
+      break;
+  }
+  co_return done;
+}
+
+// An object that was lost is made again from the PersistentVolume's annotation, for data that is
+// there: nothing is made anew by it.
+Task<Status> VolumeEndWorker::order(const Volume& volume, DesiredState desired) {
+  const VolumeCopy* const known = copy_of(volume);
+  if (known != nullptr) {
+    const VolumeCopy copy = *known;
+    CopyOrder order = *copy.order;
+    order.desired = desired;
+    order.claim_uid = volume.claim_uid.empty() ? order.claim_uid : volume.claim_uid;
+    auto changed = co_await desk_.change(copy, order);
+    co_return changed;
+  }
+  const auto spec = stated_spec(volume);
+  if (!spec) co_return spec.error();
+  auto stated = parse_order_text(volume.order);
+  if (!stated) co_return stated.error();
+  if (stated->volume.cluster_id != parts_.cluster_id)
+    co_return Error(ErrorCode::kDenied, "the volume was made for another cluster");
+  stated->origin = Origin::kExisting;
+  stated->desired = desired;
+  if (!volume.claim_uid.empty()) stated->claim_uid = volume.claim_uid;
+  auto given = co_await desk_.give(*stated);
+  if (given)
+    parts_.log.warning("the order of a volume's copy was lost and is given again",
+                       {{"volume", volume.name}, {"node", volume.node}});
+  co_return given;
+}
+
+Task<Status> VolumeEndWorker::remove_object(const Volume& volume) {
+  const std::string path = volume_path(volume.name);
+  const kube::Preconditions same{.uid = volume.uid, .resource_version = volume.resource_version};
+  auto answer = co_await parts_.api.delete_object(path, same);
+  if (!answer && answer.error().code() == ErrorCode::kNotFound) co_return Status();
+  if (!answer) co_return answer.error().context("deleting the PersistentVolume");
+  parts_.volumes.put(answer->root());
+  co_return Status();
+}
+
+Task<Status> VolumeEndWorker::let_go(const Volume& volume) {
+  const std::string path = volume_path(volume.name);
+  const std::string body = patch_without_finalizer(volume);
+  auto answer = co_await parts_.api.merge_patch(path, body);
+  if (!answer && answer.error().code() == ErrorCode::kNotFound) co_return Status();
+  if (!answer) co_return answer.error().context("letting the PersistentVolume go");
+  parts_.log.info("volume let go", {{"namespace", volume.claim_namespace},
+                                    {"claim", volume.claim_name},
+                                    {"volume", volume.name}});
+  co_return Status();
+}
+
+// What its node says of an end that does not come.
+void VolumeEndWorker::tell_of_trouble(const Volume& volume) {
+  const VolumeCopy* const copy = copy_of(volume);
+  if (copy == nullptr) return;
+  for (const CopyCondition& condition : copy->status.conditions)
+    if (!condition.holds && !condition.message.empty())
+      say(volume, kube::EventType::kWarning, "VolumeFailedDelete", condition.message);
+}
+
+void VolumeEndWorker::say(const Volume& volume, kube::EventType type, std::string_view reason,
+                          const std::string& message) {
+  parts_.events.record({reference_to(volume), type, std::string(reason), message});
+}
+
+}  // namespace flexlocal::provisioner

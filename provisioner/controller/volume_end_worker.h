@@ -1,0 +1,36 @@
+// Carries out the plan for a PersistentVolume: what is desired of its copy, and its own end.
+#pragma once
+
+#include <string>
+
+#include "provisioner/controller/cluster_parts.h"
+#include "provisioner/controller/copy_index.h"
+#include "provisioner/controller/order_desk.h"
+#include "provisioner/controller/reclaim/end_plan.h"
+
+namespace flexlocal::provisioner {
+
+class VolumeEndWorker {
+ public:
+  VolumeEndWorker(ClusterParts& parts, OrderDesk& desk, const CopyIndex& index)
+      : parts_(parts), desk_(desk), index_(index) {}
+
+  // One pass over the PersistentVolume of that name.
+  Task<Status> work(const std::string& name);
+
+ private:
+  const VolumeCopy* copy_of(const Volume& volume) const;
+  Task<Status> carry_out(const Volume& volume, const EndPlan& plan);
+  Task<Status> order(const Volume& volume, DesiredState desired);
+  Task<Status> remove_object(const Volume& volume);
+  Task<Status> let_go(const Volume& volume);
+  void tell_of_trouble(const Volume& volume);
+  void say(const Volume& volume, kube::EventType type, std::string_view reason,
+           const std::string& message);
+
+  ClusterParts& parts_;
+  OrderDesk& desk_;
+  const CopyIndex& index_;
+};
+
+}  // namespace flexlocal::provisioner
