@@ -47,12 +47,15 @@ void set_behind(CopyStatus& status, bool behind, Clock::Wall now) {
     set_condition(status, {type, false, "Grown", "", {}}, now);
 }
 
-void set_as_ordered(CopyStatus& status, const CopyTrouble trouble,
+// While there is something to do, what was said of it before stands: said anew at every try, it
+// would call for the next one.
+void set_as_ordered(CopyStatus& status, const CopyPlan& plan,
                     const std::optional<CopyProblem>& problem, Clock::Wall now) {
+  const bool as_ordered = plan.action == CopyAction::kNone && plan.trouble == CopyTrouble::kNone;
   const std::string type(kAsOrdered);
   if (problem)
     set_condition(status, {type, false, problem->reason, problem->message, {}}, now);
-  else if (trouble == CopyTrouble::kNone && has_condition(status, type))
+  else if (as_ordered && has_condition(status, type))
     set_condition(status, {type, true, "AsOrdered", "", {}}, now);
 }
 
@@ -134,7 +137,7 @@ CopyStatus answer_to(const VolumeCopy& copy, const CopyPlan& plan, const HostCop
   if (plan.state != CopyState::kRemoving) status.wiped = Bytes();
   status.host = host_id;
   status.observed_generation = copy.generation;
-  set_as_ordered(status, plan.trouble, problem ? problem : problem_of(plan.trouble), now);
+  set_as_ordered(status, plan, problem ? problem : problem_of(plan.trouble), now);
   return status;
 }
 

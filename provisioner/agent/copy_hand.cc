@@ -124,11 +124,20 @@ Task<Status> CopyHand::make(const VolumeCopy& copy) {
 Task<Status> CopyHand::grow(const CopyOrder& order) {
   auto judged = co_await judge_.judge(order);
   if (!judged) co_return judged;
-  auto grown = co_await storage_.grow(order.volume, order.volume.size);
+  // The record's size stays the first one, and it is asked for by that.
+  const engine::VolumeSpec spec = recorded_spec(order);
+  auto grown = co_await storage_.grow(spec, order.volume.size);
   ledger_.forget();
   judge_.release(order);
   if (grown) note("copy grown", order);
   co_return grown;
+}
+
+engine::VolumeSpec CopyHand::recorded_spec(const CopyOrder& order) const {
+  const engine::Inventory* const seen = ledger_.last_seen();
+  if (seen == nullptr) return order.volume;
+  const auto found = seen->records.find(order.volume.name.text());
+  return found == seen->records.end() ? order.volume : found->second.spec;
 }
 
 bool CopyHand::is_made(const CopyOrder& order) const {

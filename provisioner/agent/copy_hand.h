@@ -46,6 +46,7 @@ class CopyHand {
   Task<Result<CopyProgress>> remove(const VolumeCopy& copy);
   Task<Status> withdraw(const CopyOrder& order);
   Task<Status> give_up(const CopyOrder& order);
+  engine::VolumeSpec recorded_spec(const CopyOrder& order) const;
   bool is_made(const CopyOrder& order) const;
   void note(std::string_view what, const CopyOrder& order);
 

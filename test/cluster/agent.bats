@@ -158,7 +158,9 @@ teardown() {
   eventually 30 is_state Promised
   make_ready
   eventually 30 is_state Ready
-  change '{"desiredState": "Removed", "term": 6}'
+  # As an etcd that was put back has it.
+  kubectl delete volumecopy "$copy"
+  order '.spec.term = 6 | .spec.desiredState = "Removed"'
   eventually 30 reasons InDoubt 'put back to an earlier time'
   lv_exists worker "$volume"
   change '{"term": 8}'
