@@ -61,6 +61,9 @@ Task<OrderWorker::Again> OrderWorker::carry_out(const Claim& claim, const OrderP
       say(claim, kube::EventType::kWarning, "ProvisioningFailed", plan.why);
       done = Error(ErrorCode::kInvalid, plan.why);
       break;
+    case OrderAction::kHandBack:
+      done = co_await refuse_node(claim, claim.selected_node, plan.why);
+      break;
     case OrderAction::kGiveOrder: {
       const Order order = *plan.order;
       auto given = co_await give(claim, order);

@@ -50,11 +50,12 @@ apply_definition() {
 
 start_agent() { daemon_kubeconfig=$work/agent.kubeconfig start_daemon worker --provisioning=central; }
 
-# The node's lvcreate: what is promised stays so.
+# make_nothing [NODE]: its lvcreate fails, so that what is promised stays so.
 make_nothing() {
-  printf '#!/bin/bash\necho "no volumes today" >&2\nexit 5\n' >"$work/worker/no-lvcreate"
-  chmod +x "$work/worker/no-lvcreate"
-  echo "lvcreate = $work/worker/no-lvcreate" >>"$work/worker.conf"
+  local node=${1:-worker}
+  printf '#!/bin/bash\necho "no volumes today" >&2\nexit 5\n' >"$work/$node/no-lvcreate"
+  chmod +x "$work/$node/no-lvcreate"
+  echo "lvcreate = $work/$node/no-lvcreate" >>"$work/$node.conf"
 }
 
 # A volume that nobody has heard of: sets uid, id, volume and copy.

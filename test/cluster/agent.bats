@@ -8,7 +8,7 @@ setup_file() {
   apply_definition
   give_agent_rights
   make_node worker 4G
-  make_nothing
+  make_nothing worker
 }
 
 teardown_file() {
@@ -102,7 +102,7 @@ teardown() {
   eventually 30 reasons NotGrown 'more asked'
   says '.status.state == "Ready" and .status.size == "1Gi"'
   change '{"size": "1Gi"}'
-  eventually 30 says '.status.conditions[] | .type == "AsOrdered" and .status == "True"'
+  eventually 30 says 'any(.status.conditions[]; .type == "AsOrdered" and .status == "True")'
 }
 
 @test "a copy is kept, served again and removed as ordered" {

@@ -95,7 +95,9 @@ OrderPlan plan_order(const ClaimSituation& now) {
     return {.action = OrderAction::kRefuse, .why = refusal->why};
   auto* const order = std::get_if<Order>(&plan);
   if (order == nullptr || now.node.empty()) return {};
-  if (is_being_withdrawn(now)) return {.action = OrderAction::kWait};
+  if (is_being_withdrawn(now))
+    return {.action = OrderAction::kHandBack,
+            .why = concat("node ", now.node, " has not removed an earlier copy of the volume yet")};
   return {.action = OrderAction::kGiveOrder, .order = std::move(*order)};
 }
 

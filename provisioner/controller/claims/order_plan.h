@@ -30,6 +30,7 @@ enum class OrderAction {
   kNone,
   kWait,       // for the node's answer, at the longest until kOrderTimeout
   kRefuse,     // no node can serve it: `why`
+  kHandBack,   // the chosen node cannot have it now: `why`
   kGiveOrder,  // a copy on the chosen node: `order`
   kWithdraw,   // the order `copy`, which never was promised; `why` for the claim, empty: its own
                // doing
