@@ -97,6 +97,7 @@ Task<CopyWorker::StepEnd> CopyWorker::act(Turn& turn) {
   if (carried->done) co_return std::optional<Pass>();
   if (carried->tell) {
     turn.wiped = carried->wiped;
+    turn.plan.action = CopyAction::kNone;  // nothing is in its way any more
     auto answered = co_await answer(turn, kNoProblem);
     if (!answered) co_return answered.error();
   }
