@@ -55,6 +55,21 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK_FALSE(did("take up " + volume));
 }
 
+// The root disk was put back to the time of the promise.
+TEST_CASE_FIXTURE(Fixture, "a kept copy whose record is earlier than itself is served again") {
+  make_ready();
+  give(DesiredState::kRetained);
+  finish();
+  record()->state = engine::RecordState::kPromised;
+  record()->retained = false;
+  ledger().forget();
+  give(DesiredState::kServing);
+  finish();
+  CHECK(did("take up " + volume));
+  CHECK(status().state == CopyState::kReady);
+  CHECK(storage.present.volumes.size() == 1);
+}
+
 TEST_CASE_FIXTURE(Fixture,
                   "a copy is removed by an order that is read anew, and said before it is") {
   make_ready();

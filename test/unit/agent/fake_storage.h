@@ -127,6 +127,8 @@ class FakeStorage : public Storage {
     if (!alive()) co_return ended();
     const auto record = present.records.find(spec.name.text());
     if (retain_status && record != present.records.end()) record->second.retained = kept;
+    engine::LogicalVolume* const made = find_volume(spec.name.text());
+    if (retain_status && made != nullptr && made->ownership) made->ownership->retained = kept;
     co_return retain_status;
   }
   Task<Result<engine::Record>> promise_copy(const engine::OrderedCopy& ordered) override {
@@ -175,8 +177,8 @@ class FakeStorage : public Storage {
   // As a mount does it, too.
   void make_by_record(const std::string& name) {
     engine::Record& record = present.records.at(name);
-    if (std::exchange(record.state, engine::RecordState::kReady) != engine::RecordState::kReady)
-      add_volume(record.spec);
+    record.state = engine::RecordState::kReady;
+    if (find_volume(name) == nullptr) add_volume(record.spec);
   }
   // A logical volume of that order, complete.
   void add_volume(const engine::VolumeSpec& spec) {
@@ -218,6 +220,11 @@ class FakeStorage : public Storage {
   Result<engine::InitMark> init_mark() const override { return mark; }
 
  private:
+  engine::LogicalVolume* find_volume(const std::string& name) {
+    for (engine::LogicalVolume& volume : present.volumes)
+      if (volume.name == name) return &volume;
+    return nullptr;
+  }
   static Error ended() { return Error(ErrorCode::kCancelled, "the process has ended"); }
 
   std::vector<std::string>& journal_;
