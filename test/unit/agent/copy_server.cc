@@ -105,6 +105,13 @@ VolumeCopy CopyServer::copy(const std::string& name) const {
   return *decode_copy(parsed(text(name)).root());
 }
 
+std::string CopyServer::list() const {
+  std::vector<std::string> items;
+  for (const auto& [name, object] : objects_) items.push_back(text(name));
+  return concat(R"({"metadata":{"resourceVersion":")", versions_, R"("},"items":[)",
+                join(items, ","), "]}");
+}
+
 Result<HttpResponse> CopyServer::answer(const kube::HttpRequest& request) {
   if (!alive()) return Error(ErrorCode::kCancelled, "the process has ended");
   for (auto& [name, object] : objects_) {

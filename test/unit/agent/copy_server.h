@@ -29,6 +29,8 @@ class CopyServer {
   // The object as it is read.
   std::string text(const std::string& name) const;
   VolumeCopy copy(const std::string& name) const;
+  // All objects, as a list has them.
+  std::string list() const;
 
   // GET and the PATCH of a status; the journal has them as "GET" and "PATCH <state>".
   Result<kube::HttpResponse> answer(const kube::HttpRequest& request);
