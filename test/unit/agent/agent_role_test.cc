@@ -55,6 +55,7 @@ struct Fixture : kube::test::Lab {
   engine::NodeConfig config;
   std::unique_ptr<AgentRole> role;
   std::chrono::seconds tidy_interval{60};
+  std::optional<Status> beaten = Status();  // how the first beat for the Node ended
   bool ended = false;
 
   Fixture() { config.pools["default"].volume_group = "vg"; }
@@ -76,6 +77,7 @@ struct Fixture : kube::test::Lab {
                                        Membership{kNodeIdentity, kCluster, kMuchMemory}, "host",
                                        options);
     tasks.spawn(run(*role, ended));
+    if (beaten) role->heard(*beaten);
   }
   bool stop() {
     if (role && !ended) role->stop();
@@ -98,6 +100,9 @@ struct Fixture : kube::test::Lab {
       return server.copies.copy(name).status.state == state;
     });
   }
+  bool did(const std::string& call) const {
+    return std::find(journal.begin(), journal.end(), call) != journal.end();
+  }
   std::string words() const {
     const Status ready = role->readiness();
     return ready ? "ready" : ready.error().message();
@@ -117,6 +122,38 @@ TEST_CASE_FIXTURE(Fixture, "nothing is worked on before the disks were tidied on
   CHECK(run_until([&] { return are(CopyState::kReady, names); }));
   REQUIRE_FALSE(journal.empty());
   CHECK(journal.front() == "settle");
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "nothing is worked on before this host has beaten for the Node, and then all") {
+  const auto names = give(2);
+  SUBCASE("no beat yet") { beaten.reset(); }
+  SUBCASE("another host beats") { beaten = Error(ErrorCode::kBusy, "another host beats"); }
+  SUBCASE("the beat failed") { beaten = Error(ErrorCode::kUnavailable, "no answer"); }
+  start();
+  REQUIRE(run_until([&] { return words() != "the list of volumecopies is not complete yet"; }));
+  REQUIRE(run_until([&] { return did("settle"); }));
+  settle();
+  CHECK(journal.size() == 1);
+  CHECK_FALSE(role->readiness());
+  role->heard(Status());
+  CHECK(run_until([&] { return are(CopyState::kReady, names); }));
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture, "while another host beats for the Node nothing is begun") {
+  const auto names = give(1);
+  start();
+  REQUIRE(run_until([&] { return are(CopyState::kReady, names) && words() == "ready"; }));
+  role->heard(Error(ErrorCode::kUnavailable, "no answer"));
+  CHECK(words() == "ready");
+  role->heard(Error(ErrorCode::kBusy, "another host beats"));
+  CHECK(words() == "another host beats");
+  role->heard(Error(ErrorCode::kUnavailable, "no answer"));
+  CHECK(words() == "another host beats");
+  role->heard(Status());
+  CHECK(words() == "ready");
   CHECK(stop());
 }
 
