@@ -1,5 +1,7 @@
 #include "provisioner/agent/copy_hand.h"
 
+#include <algorithm>
+
 #include "flexvolume/base/text.h"
 #include "provisioner/agent/host_copy.h"
 
@@ -140,10 +142,16 @@ engine::VolumeSpec CopyHand::recorded_spec(const CopyOrder& order) const {
   return found == seen->records.end() ? order.volume : found->second.spec;
 }
 
+// An earlier record may have come back while the volume stayed.
 bool CopyHand::is_made(const CopyOrder& order) const {
   const engine::Inventory* const seen = ledger_.last_seen();
   if (seen == nullptr) return true;
-  const auto found = seen->records.find(order.volume.name.text());
+  const std::string& name = order.volume.name.text();
+  const auto is_named = [&](const auto& thing) { return thing.name == name; };
+  if (std::any_of(seen->volumes.begin(), seen->volumes.end(), is_named) ||
+      std::any_of(seen->folders.begin(), seen->folders.end(), is_named))
+    return true;
+  const auto found = seen->records.find(name);
   return found == seen->records.end() || !engine::is_unmade(found->second.state);
 }
 

@@ -56,6 +56,11 @@ Task<CopyWorker::StepEnd> CopyWorker::step(Turn& turn) {
     auto read = co_await read_anew(turn);
     co_return read;
   }
+  // Before a promise there is nothing to say: what comes of it is the first answer.
+  if (turn.plan.action == CopyAction::kPromise) {
+    auto promised = co_await act(turn);
+    co_return promised;
+  }
   auto answered = co_await answer(turn, kNoProblem);
   if (!answered) co_return answered.error();
   if (turn.plan.action != CopyAction::kNone) {
@@ -97,6 +102,7 @@ Task<CopyWorker::StepEnd> CopyWorker::act(Turn& turn) {
   if (carried->done) co_return std::optional<Pass>();
   if (carried->tell) {
     turn.wiped = carried->wiped;
+    turn.plan.action = CopyAction::kNone;  // nothing is in its way any more
     auto answered = co_await answer(turn, kNoProblem);
     if (!answered) co_return answered.error();
   }

@@ -22,6 +22,10 @@ RecordStage stage_of(engine::RecordState state) {
   return RecordStage::kDamaged;
 }
 
+bool is_ours(DiskStage disk) {
+  return disk == DiskStage::kMaking || disk == DiskStage::kReady || disk == DiskStage::kWiping;
+}
+
 DiskStage stage_of(const engine::Ownership& tags) {
   if (tags.wiping) return DiskStage::kWiping;
   return tags.ready ? DiskStage::kReady : DiskStage::kMaking;
@@ -121,6 +125,8 @@ HostCopy host_copy(const engine::Inventory& seen, const engine::NodeConfig& conf
   return host;
 }
 
+// A host that was in another cluster may still have that one's volumes, and its terms say nothing
+// of this one's.
 std::int64_t highest_term(const engine::Inventory& seen, const std::string& cluster_id) {
   std::int64_t highest = 0;
   for (const auto& [name, record] : seen.records)
@@ -131,9 +137,10 @@ std::int64_t highest_term(const engine::Inventory& seen, const std::string& clus
 bool is_in_doubt(const CopyOrder& order, const HostCopy& host, const engine::Inventory& seen) {
   if (host.record != RecordStage::kNone && host.record_copy == order.volume.copy)
     return order.term < host.order_term;
-  // Of what is not here nothing can be lost by its removal.
-  return order.desired != DesiredState::kRemoved &&
-         order.term < highest_term(seen, order.volume.cluster_id);
+  // Of what is not here nothing can be lost by its removal. By its tags alone it may be here.
+  const bool here = is_ours(host.disk) && host.disk_copy == order.volume.copy;
+  if (order.desired == DesiredState::kRemoved && !here) return false;
+  return order.term < highest_term(seen, order.volume.cluster_id);
 }
 
 engine::OrderedCopy ordered_copy(const VolumeCopy& copy, const CopyOrder& order) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "flexvolume/engine/engine.h"
 #include "provisioner/agent/copy_plan.h"

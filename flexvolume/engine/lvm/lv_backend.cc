@@ -104,18 +104,21 @@ Result<Removal> LvBackend::remove(const VolumeSpec& spec, const Pool& pool) {
 Status LvBackend::set_retained(const VolumeSpec& spec, const Pool& pool, Retained retained) {
   const auto found = find_or_prove_gone(spec, pool.volume_group);
   if (!found) return found.error();
-  if (!*found) return {};
-  const LogicalVolume& volume = **found;
-  if (!is_owned(volume, spec)) return strangers(volume, " cannot be kept for this claim");
+  if (*found && !is_owned(**found, spec))
+    return strangers(**found, " cannot be kept for this claim");
   const bool wanted = retained == Retained::kYes;
-  // Both say it: LVM's metadata may be put back to what they were before.
+  // Both say it: LVM's metadata may be put back to what they were before. What was begun and has no
+  // logical volume yet has the record alone.
   auto record = parts_.records.load(spec.name);
   if (!record) return record.error();
-  if (*record && (*record)->retained != wanted) {
+  const bool begun = *record && !is_unmade((*record)->state) &&
+                     (*record)->state < RecordState::kReady && is_of((*record)->spec, spec);
+  if ((*found || begun) && *record && (*record)->retained != wanted) {
     (*record)->retained = wanted;
     if (auto saved = parts_.records.save(**record); !saved) return saved;
   }
-  if (volume.ownership->retained == wanted) return {};
+  if (!*found || (*found)->ownership->retained == wanted) return {};
+  const LogicalVolume& volume = **found;
   return RollbackGuard(lv_parts()).change(volume.group, [&] {
     return lvm_.tag_retained(volume, retained);
   });

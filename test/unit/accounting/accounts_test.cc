@@ -2,11 +2,13 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <map>
 #include <random>
 #include <vector>
 
 #include "flexvolume/base/text.h"
+#include "test/unit/objects/samples.h"
 
 namespace flexlocal::provisioner::test {
 namespace {
@@ -30,19 +32,29 @@ engine::NodeConfig two_pools() {
   return config;
 }
 
+engine::Record record_of(const Promise& promise, bool wiping) {
+  engine::VolumeSpec spec = sample_spec(promise.name.substr(4), promise.size);
+  spec.backend = promise.backend;
+  spec.pool = promise.pool;
+  engine::Record record = engine::promised_record(spec, kUid);
+  record.state = wiping ? engine::RecordState::kWiping : engine::RecordState::kReady;
+  return record;
+}
+
 // What was told to accounts that have lived for a while, kept beside them.
 struct Life {
   engine::NodeConfig config = two_pools();
   Accounts accounts{config};
   std::mt19937 random;
   engine::Inventory inventory{};
-  std::map<std::string, Promise> promised{};  // by volume
-  std::map<std::string, Promise> reserved{};  // by claim
+  std::map<std::string, Promise> promised{};         // by volume
+  std::map<std::string, Promise> reserved{};         // by claim
+  std::map<std::string, engine::Record> recorded{};  // by volume
 
   explicit Life(unsigned seed) : random(seed) {}
 
   unsigned upto(unsigned most) { return static_cast<unsigned>(random() % most); }
-  std::string volume() { return concat("v", upto(6)); }
+  std::string volume() { return concat("pvc-00000000-0000-4000-8000-00000000000", upto(6)); }
   std::string claim() { return concat("c", upto(6)); }
   Promise any_promise() {
     const Backend backend = upto(4) == 0 ? Backend::kThin : Backend::kLvm;
@@ -59,12 +71,13 @@ struct Life {
     for (unsigned count = upto(5); count != 0; --count)
       inventory.holdings.push_back(
           {volume(), upto(3) == 0 ? "thin:vg/thin" : "group:vg", extents(1 + upto(9))});
+    inventory.records = recorded;
     accounts.see(inventory);
   }
   void step() {
     const Promise promise = any_promise();
     const std::string ticket = claim();
-    switch (upto(8)) {
+    switch (upto(10)) {
       case 0:
         return look_at_disks();
       case 1:
@@ -74,7 +87,15 @@ struct Life {
         reserved.erase(ticket);
         return accounts.release(ticket);
       case 3:
-      case 4:
+        recorded.erase(promise.name);
+        return accounts.forget_record(promise.name);
+      case 4: {
+        const engine::Record record = record_of(promise, upto(4) == 0);
+        recorded.insert_or_assign(promise.name, record);
+        return accounts.see_record(record);
+      }
+      case 5:
+      case 6:
         reserved.insert_or_assign(ticket, promise);
         return accounts.reserve(ticket, promise);
       default:
@@ -87,7 +108,9 @@ struct Life {
     for (const auto& [name, promise] : promised) fresh.promise(promise);
     for (const auto& [ticket, promise] : reserved)
       if (ticket != except_claim) fresh.reserve(ticket, promise);
-    fresh.see(inventory);
+    engine::Inventory all = inventory;
+    all.records = recorded;
+    fresh.see(all);
   }
 };
 
@@ -100,6 +123,25 @@ void check_same(const Result<PoolRoom>& one, const Result<PoolRoom>& other) {
   CHECK(one->free == other->free);
   CHECK(one->held == other->held);
   CHECK(one->disks_suffice == other->disks_suffice);
+}
+
+// Of the linear pool.
+engine::Record sample_record(std::uint64_t size, engine::RecordState state) {
+  engine::VolumeSpec spec = sample_spec(kUid, extents(size));
+  spec.pool = "linear";
+  engine::Record record = engine::promised_record(spec, kUid);
+  record.state = state;
+  return record;
+}
+
+engine::Inventory hundred_extents() {
+  return {{}, {}, {{"group:vg", extents(200), extents(100), kExtent, {}}}, {}};
+}
+
+Bytes free_of(const Accounts& accounts) {
+  const auto room = accounts.room({"w", Backend::kLvm, "linear", kExtent}, "");
+  REQUIRE(room);
+  return room->free;
 }
 
 }  // namespace
@@ -149,6 +191,82 @@ TEST_CASE("what is reserved twice for a claim counts once, the later one") {
   CHECK(accounts.given("linear", "", "c") == Bytes(0));
   accounts.release("c");
   CHECK_FALSE(accounts.has_reservations());
+  CHECK(accounts.given("linear", "", "") == Bytes(0));
+}
+
+TEST_CASE("a volume counts once, at the largest of promise, record, reservation and disk") {
+  const auto config = two_pools();
+  const std::string name = sample_record(1, engine::RecordState::kReady).spec.name.text();
+  // Each of the four is the largest once; 0: it says nothing.
+  for (const std::array<std::uint64_t, 4> sizes : {std::array<std::uint64_t, 4>{4, 1, 2, 3},
+                                                   {1, 4, 2, 3},
+                                                   {1, 2, 4, 3},
+                                                   {1, 2, 3, 4},
+                                                   {0, 4, 0, 0},
+                                                   {0, 4, 0, 3},
+                                                   {0, 3, 4, 0}}) {
+    const auto [promised, recorded, reserved, held] = sizes;
+    engine::Inventory seen = hundred_extents();
+    if (held != 0) seen.holdings.push_back({name, "group:vg", extents(held)});
+    Accounts accounts(config);
+    accounts.see(seen);
+    accounts.see_record(sample_record(recorded, engine::RecordState::kReady));
+    if (promised != 0) accounts.promise({name, Backend::kLvm, "linear", extents(promised)});
+    if (reserved != 0) accounts.reserve("c", {name, Backend::kLvm, "linear", extents(reserved)});
+    CAPTURE(recorded);
+    CHECK(accounts.given("linear", "", "") == extents(4));
+    // What is there is missing from what is free already.
+    CHECK(free_of(accounts) == extents(100 - (4 - held)));
+  }
+}
+
+TEST_CASE("a record says of which pool the volume on the disk is") {
+  const auto config = two_pools();
+  engine::Record record = sample_record(4, engine::RecordState::kReady);
+  engine::Inventory seen = hundred_extents();
+  seen.holdings.push_back({record.spec.name.text(), "group:vg", extents(4)});
+  Accounts accounts(config);
+  accounts.see(seen);
+  CHECK(accounts.given("mirrored", "", "") == extents(4));
+  accounts.see_record(record);
+  CHECK(accounts.given("mirrored", "", "") == Bytes(0));
+  CHECK(accounts.given("linear", "", "") == extents(4));
+}
+
+TEST_CASE("what was refused or is being removed is promised nothing by its record") {
+  const auto config = two_pools();
+  for (const engine::RecordState state :
+       {engine::RecordState::kRefused, engine::RecordState::kPromised, engine::RecordState::kIntent,
+        engine::RecordState::kNew, engine::RecordState::kReady, engine::RecordState::kWiping}) {
+    const bool promises =
+        state != engine::RecordState::kRefused && state != engine::RecordState::kWiping;
+    const engine::Record record = sample_record(4, state);
+    Accounts accounts(config);
+    engine::Inventory seen = hundred_extents();
+    accounts.see(seen);
+    accounts.see_record(sample_record(4, engine::RecordState::kPromised));
+    accounts.see_record(record);
+    CHECK(accounts.given("linear", "", "") == (promises ? extents(4) : Bytes(0)));
+    CHECK(free_of(accounts) == extents(promises ? 96 : 100));
+    // The same by the next look.
+    seen.records.emplace(record.spec.name.text(), record);
+    accounts.see(seen);
+    CHECK(free_of(accounts) == extents(promises ? 96 : 100));
+  }
+}
+
+TEST_CASE("a look takes the place of all records that were known before it") {
+  const auto config = two_pools();
+  Accounts accounts(config);
+  const engine::Record record = sample_record(4, engine::RecordState::kPromised);
+  accounts.see(hundred_extents());
+  accounts.see_record(record);
+  accounts.see(hundred_extents());
+  CHECK(free_of(accounts) == extents(100));
+  accounts.see_record(record);
+  accounts.forget_record(record.spec.name.text());
+  accounts.forget_record(record.spec.name.text());
+  CHECK(free_of(accounts) == extents(100));
   CHECK(accounts.given("linear", "", "") == Bytes(0));
 }
 

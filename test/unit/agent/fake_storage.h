@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -37,6 +38,7 @@ class FakeStorage : public Storage {
   Status claim_status;
   Status settle_status;
   bool completes_growths = false;
+  std::optional<engine::Record> found;  // which a settlement makes anew
   std::string adopted;  // a volume that a settlement makes the record of, without its claim
   Status limits_status;
   Status resume_status;
@@ -49,6 +51,8 @@ class FakeStorage : public Storage {
   int limit_refreshes = 0;
   int resumptions = 0;
   Result<engine::InitMark> mark = engine::InitMark(version());
+  // Asked before each change that an order of a copy brings; where it says no, there is none.
+  std::function<bool()> alive = [] { return true; };
 
   Bytes& free() { return present.spaces.front().free; }
 
@@ -87,6 +91,11 @@ class FakeStorage : public Storage {
       if (!waited) co_return waited;
     }
     if (!grow_status) co_return grow_status;
+    if (!alive()) co_return ended();
+    // As the engine has it, the spec is the one that the volume was made by.
+    const auto record = present.records.find(spec.name.text());
+    if (record != present.records.end() && record->second.spec.size != spec.size)
+      co_return Error(ErrorCode::kDenied, "the volume on this node belongs to another claim");
     for (engine::LogicalVolume& volume : present.volumes)
       if (volume.name == spec.name.text()) volume.size = std::max(volume.size, size);
     for (engine::Holding& holding : present.holdings) {
@@ -100,6 +109,7 @@ class FakeStorage : public Storage {
   Task<Result<engine::Removal>> remove(const engine::VolumeSpec& spec) override {
     journal_.push_back(concat("remove ", spec.name.text()));
     if (!remove_status) co_return remove_status.error();
+    if (!alive()) co_return ended();
     engine::Removal removal;
     if (!slices.empty()) {
       removal = slices.front();
@@ -114,13 +124,17 @@ class FakeStorage : public Storage {
   Task<Status> set_retained(const engine::VolumeSpec& spec, engine::Retained retained) override {
     const bool kept = retained == engine::Retained::kYes;
     journal_.push_back(concat(kept ? "retain " : "take up ", spec.name.text()));
+    if (!alive()) co_return ended();
     const auto record = present.records.find(spec.name.text());
     if (retain_status && record != present.records.end()) record->second.retained = kept;
+    engine::LogicalVolume* const made = find_volume(spec.name.text());
+    if (retain_status && made != nullptr && made->ownership) made->ownership->retained = kept;
     co_return retain_status;
   }
   Task<Result<engine::Record>> promise_copy(const engine::OrderedCopy& ordered) override {
     journal_.push_back(concat("promise ", ordered.spec.name.text()));
     if (!promise_status) co_return promise_status.error();
+    if (!alive()) co_return ended();
     engine::Record record = engine::promised_record(ordered.spec, ordered.claim_uid);
     record.order = ordered.order;
     record.retained = ordered.retained;
@@ -131,6 +145,7 @@ class FakeStorage : public Storage {
     journal_.push_back(concat("follow order ", ordered.order.generation, " of ",
                               ordered.spec.name.text(), " for ", ordered.claim_uid));
     if (!claim_status) co_return claim_status.error();
+    if (!alive()) co_return ended();
     engine::Record& record = present.records.at(ordered.spec.name.text());
     record.claim_uid = ordered.claim_uid;
     record.order = ordered.order;
@@ -140,12 +155,14 @@ class FakeStorage : public Storage {
   }
   Task<Result<engine::Record>> refuse(const engine::VolumeSpec& spec) override {
     journal_.push_back(concat("refuse ", spec.name.text()));
+    if (!alive()) co_return ended();
     engine::Record& record = present.records.at(spec.name.text());
     record.state = engine::RecordState::kRefused;
     co_return record;
   }
   Task<Status> withdraw_copy(const engine::VolumeSpec& spec) override {
     journal_.push_back(concat("withdraw ", spec.name.text()));
+    if (!alive()) co_return ended();
     present.records.erase(spec.name.text());
     co_return Status();
   }
@@ -153,10 +170,15 @@ class FakeStorage : public Storage {
   Task<Status> make(const engine::VolumeCall& call) override {
     journal_.push_back(concat("make ", call.name.text()));
     if (!make_status) co_return make_status;
-    engine::Record& record = present.records.at(call.name.text());
-    record.state = engine::RecordState::kReady;
-    add_volume(record.spec);
+    if (!alive()) co_return ended();
+    make_by_record(call.name.text());
     co_return Status();
+  }
+  // As a mount does it, too.
+  void make_by_record(const std::string& name) {
+    engine::Record& record = present.records.at(name);
+    record.state = engine::RecordState::kReady;
+    if (find_volume(name) == nullptr) add_volume(record.spec);
   }
   // A logical volume of that order, complete.
   void add_volume(const engine::VolumeSpec& spec) {
@@ -182,6 +204,7 @@ class FakeStorage : public Storage {
   Task<Status> settle(const engine::Inventory&) override {
     journal_.push_back("settle");
     if (completes_growths) present.behind.clear();
+    if (found) present.records.insert_or_assign(found->spec.name.text(), *found);
     if (!adopted.empty())
       present.claims.emplace(std::exchange(adopted, {}), engine::RecordedClaim{kCluster, ""});
     co_return settle_status;
@@ -197,6 +220,13 @@ class FakeStorage : public Storage {
   Result<engine::InitMark> init_mark() const override { return mark; }
 
  private:
+  engine::LogicalVolume* find_volume(const std::string& name) {
+    for (engine::LogicalVolume& volume : present.volumes)
+      if (volume.name == name) return &volume;
+    return nullptr;
+  }
+  static Error ended() { return Error(ErrorCode::kCancelled, "the process has ended"); }
+
   std::vector<std::string>& journal_;
 };
 

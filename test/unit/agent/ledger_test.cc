@@ -167,4 +167,64 @@ TEST_CASE_FIXTURE(Fixture, "two pools on one group share its room") {
   CHECK(free_in("other") == kGiB);
 }
 
+TEST_CASE_FIXTURE(Fixture, "a record that is written or taken away counts at once") {
+  refresh(true);
+  ledger.see_record(engine::promised_record(sample_spec(), kUid));
+  CHECK(free_in("default") == kGiB);
+  REQUIRE(ledger.inventory()->records.contains("pvc-" + kUid));
+  engine::Record later = engine::promised_record(sample_spec(), kUid);
+  later.order.generation = 2;
+  ledger.see_record(later);
+  CHECK(ledger.inventory()->records.at("pvc-" + kUid).order.generation == 2);
+  ledger.forget_record("pvc-" + kUid);
+  CHECK(free_in("default") == kGiB + kGiB);
+  CHECK(ledger.inventory()->records.empty());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a record that is written before the first look counts from then on") {
+  ledger.see_record(engine::promised_record(sample_spec(), kUid));
+  storage.present.records.emplace("pvc-" + kUid, engine::promised_record(sample_spec(), kUid));
+  refresh(false);
+  CHECK(free_in("default") == kGiB);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a look that was begun before a record was written does not forget it") {
+  hold_look();
+  ledger.see_record(engine::promised_record(sample_spec(), kUid));
+  end_look();
+  CHECK(free_in("default") == kGiB);
+  CHECK(ledger.inventory()->records.contains("pvc-" + kUid));
+  CHECK_FALSE(ledger.is_of_one_look());
+  // One that was begun later knows it better.
+  refresh(true);
+  CHECK(free_in("default") == kGiB + kGiB);
+  CHECK(ledger.inventory()->records.empty());
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a look that was begun before a record was taken away does not bring it back") {
+  storage.present.records.emplace("pvc-" + kUid, engine::promised_record(sample_spec(), kUid));
+  hold_look();
+  ledger.forget_record("pvc-" + kUid);
+  end_look();
+  CHECK(free_in("default") == kGiB + kGiB);
+  CHECK(ledger.inventory()->records.empty());
+}
+
+TEST_CASE_FIXTURE(
+    Fixture, "records and disks are of one look until a record is written, or one is asked for") {
+  CHECK_FALSE(ledger.is_of_one_look());
+  refresh(true);
+  CHECK(ledger.is_of_one_look());
+  ledger.see_record(engine::promised_record(sample_spec(), kUid));
+  CHECK_FALSE(ledger.is_of_one_look());
+  refresh(true);
+  CHECK(ledger.is_of_one_look());
+  ledger.forget_record("pvc-" + kUid);
+  CHECK_FALSE(ledger.is_of_one_look());
+  refresh(true);
+  ledger.forget();
+  CHECK_FALSE(ledger.is_of_one_look());
+}
+
 }  // namespace flexlocal::provisioner::test

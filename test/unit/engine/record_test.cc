@@ -84,5 +84,60 @@ TEST_CASE("a record that says something impossible, or not enough, is damaged") 
     CHECK(damaged(from, to));
 }
 
+TEST_CASE("a record keeps which order it follows, or that it follows none") {
+  Record record = whole_record();
+  CHECK(to_json(record).find("order") == std::string::npos);
+  CHECK(parse_record(to_json(record))->order == FollowedOrder());
+  for (const FollowedOrder& order :
+       {FollowedOrder{"22222222-2222-4333-8444-555555555555", 3, 7},
+        FollowedOrder{"22222222-2222-4333-8444-555555555555", 0, 0},
+        FollowedOrder{"22222222-2222-4333-8444-555555555555", INT64_MAX, INT64_MAX}}) {
+    record.order = order;
+    const auto back = parse_record(to_json(record));
+    REQUIRE(back.ok());
+    CHECK(back->order == order);
+    CHECK(to_json(*back) == to_json(record));
+  }
+}
+
+TEST_CASE("a record whose order says something impossible, or not enough, is damaged") {
+  Record record = whole_record();
+  record.order = {"22222222-2222-4333-8444-555555555555", 3, 7};
+  const std::string json = to_json(record);
+  const std::string order =
+      R"("order":{"uid":"22222222-2222-4333-8444-555555555555","generation":3,)"
+      R"("term":7})";
+  const std::size_t at = json.find(order);
+  REQUIRE(at != std::string::npos);
+  for (const char* damaged :
+       {R"("order":{})", R"("order":"3")", R"("order":null)", R"("order":[3,7])",
+        R"("order":{"uid":"x","generation":3,"term":7})", R"("order":{"generation":3,"term":7})",
+        R"("order":{"uid":"22222222-2222-4333-8444-555555555555","term":7})",
+        R"("order":{"uid":"22222222-2222-4333-8444-555555555555","generation":3})",
+        R"("order":{"uid":"22222222-2222-4333-8444-555555555555","generation":-3,"term":7})",
+        R"("order":{"uid":"22222222-2222-4333-8444-555555555555","generation":3,"term":-7})",
+        R"("order":{"uid":"22222222-2222-4333-8444-555555555555","generation":"3","term":7})",
+        R"("order":{"uid":"22222222-2222-4333-8444-555555555555","generation":3,"term":7.5})"}) {
+    std::string text = json;
+    text.replace(at, order.size(), damaged);
+    const auto parsed = parse_record(text);
+    CHECK_MESSAGE(!parsed.ok(), text);
+    if (!parsed) CHECK(parsed.error().code() == ErrorCode::kCorrupt);
+  }
+}
+
+TEST_CASE("a refused record is one of which nothing was made") {
+  Record record = promised_record(example_spec(), "");
+  record.state = RecordState::kRefused;
+  const auto back = parse_record(to_json(record));
+  REQUIRE(back.ok());
+  CHECK(back->state == RecordState::kRefused);
+  CHECK(is_unmade(RecordState::kRefused));
+  CHECK(is_unmade(RecordState::kPromised));
+  for (const RecordState state :
+       {RecordState::kIntent, RecordState::kNew, RecordState::kReady, RecordState::kWiping})
+    CHECK_FALSE(is_unmade(state));
+}
+
 }  // namespace
 }  // namespace flexlocal::engine

@@ -1,0 +1,264 @@
+#include "provisioner/agent/agent_role.h"
+
+#include <algorithm>
+
+#include "flexvolume/base/text.h"
+#include "provisioner/objects/paths.h"
+#include "test/unit/agent/copy_server.h"
+#include "test/unit/agent/fake_storage.h"
+#include "test/unit/kube/byte_sink.h"
+#include "test/unit/kube/lab.h"
+#include "test/unit/objects/samples.h"
+
+namespace flexlocal::provisioner::test {
+namespace {
+
+using kube::HttpRequest;
+using kube::HttpResponse;
+
+// An API server without streaming lists; its watches bring nothing and never end.
+struct Server final : kube::Http {
+  CopyServer copies;
+  bool denied = false;  // the list is refused
+  kube::Condition never;
+  std::vector<std::string> lists;
+
+  explicit Server(std::vector<std::string>& journal) : copies(journal) {}
+
+  kube::Task<Result<HttpResponse>> send(const HttpRequest& request) override {
+    if (request.target.find("/api/v1/nodes/") != std::string::npos)
+      co_return HttpResponse{.status = 404, .body = "{}", .retry_after = {}};
+    if (request.target.find(copies_path() + '?') != 0) co_return copies.answer(request);
+    lists.push_back(request.target);
+    if (denied) co_return HttpResponse{.status = 403, .body = "{}", .retry_after = {}};
+    co_return HttpResponse{.status = 200, .body = copies.list(), .retry_after = {}};
+  }
+  kube::Task<Result<HttpResponse>> stream(const HttpRequest& request,
+                                          kube::ByteSink& sink) override {
+    if (!request.trickles) {
+      auto response = co_await send(request);
+      co_return kube::test::deliver(std::move(response), sink);
+    }
+    if (request.target.find("sendInitialEvents") != std::string::npos)
+      co_return HttpResponse{.status = 422, .body = "{}", .retry_after = {}};
+    Status waited;
+    while (waited) waited = co_await never.wait();
+    co_return waited.error();
+  }
+};
+
+struct Fixture : kube::test::Lab {
+  std::vector<std::string> journal;
+  FakeStorage storage{journal};
+  Server server{journal};
+  kube::ApiClient api{server, clock, kube::ApiOptions{.limit = {}}};
+  engine::NodeConfig config;
+  std::unique_ptr<AgentRole> role;
+  std::chrono::seconds tidy_interval{60};
+  std::optional<Status> beaten = Status();  // how the first beat for the Node ended
+  bool ended = false;
+
+  Fixture() { config.pools["default"].volume_group = "vg"; }
+  ~Fixture() {
+    stop();  // before the role goes: its tasks refer to it
+  }
+
+  static kube::Task<void> run(AgentRole& role, bool& ended) {
+    co_await role.run();
+    ended = true;
+  }
+  void start() {
+    AgentOptions options;
+    options.retry = {std::chrono::milliseconds(1), std::chrono::milliseconds(5)};
+    options.disks.tidy = tidy_interval;
+    options.disks.limits = std::chrono::milliseconds(1);
+    options.disks.resume = std::chrono::milliseconds(1);
+    role = std::make_unique<AgentRole>(io, api, storage, config, clock, log,
+                                       Membership{kNodeIdentity, kCluster, kMuchMemory}, "host",
+                                       options);
+    tasks.spawn(run(*role, ended));
+    if (beaten) role->heard(*beaten);
+  }
+  bool stop() {
+    if (role && !ended) role->stop();
+    storage.go.notify_all();
+    return !role || run_until([this] { return ended; });
+  }
+  // Orders of as many volumes, for six of which there is room.
+  std::vector<std::string> give(int count) {
+    std::vector<std::string> names;
+    for (int i = 0; i < count; ++i) {
+      const std::string uid = concat("0b1c2d3e-0000-4000-8000-0000000000", 10 + i);
+      const CopyOrder order = sample_order(sample_spec(uid, Bytes(300 * kMiB.count())));
+      server.copies.order(order);
+      names.push_back(copy_name(order));
+    }
+    return names;
+  }
+  bool are(CopyState state, const std::vector<std::string>& names) const {
+    return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+      return server.copies.copy(name).status.state == state;
+    });
+  }
+  bool did(const std::string& call) const {
+    return std::find(journal.begin(), journal.end(), call) != journal.end();
+  }
+  std::string words() const {
+    const Status ready = role->readiness();
+    return ready ? "ready" : ready.error().message();
+  }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "nothing is worked on before the disks were tidied once, and then all") {
+  const auto names = give(5);
+  storage.hold_look = true;
+  start();
+  REQUIRE(run_until([&] { return !server.lists.empty() && storage.looks == 1; }));
+  settle();
+  CHECK(journal.empty());
+  storage.go.notify_all();
+  CHECK(run_until([&] { return are(CopyState::kReady, names); }));
+  REQUIRE_FALSE(journal.empty());
+  CHECK(journal.front() == "settle");
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "nothing is worked on before this host has beaten for the Node, and then all") {
+  const auto names = give(2);
+  SUBCASE("no beat yet") { beaten.reset(); }
+  SUBCASE("another host beats") { beaten = Error(ErrorCode::kBusy, "another host beats"); }
+  SUBCASE("the beat failed") { beaten = Error(ErrorCode::kUnavailable, "no answer"); }
+  start();
+  REQUIRE(run_until([&] { return words() != "the list of volumecopies is not complete yet"; }));
+  REQUIRE(run_until([&] { return did("settle"); }));
+  settle();
+  CHECK(journal.size() == 1);
+  CHECK_FALSE(role->readiness());
+  role->heard(Status());
+  CHECK(run_until([&] { return are(CopyState::kReady, names); }));
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture, "while another host beats for the Node nothing is begun") {
+  const auto names = give(1);
+  start();
+  REQUIRE(run_until([&] { return are(CopyState::kReady, names) && words() == "ready"; }));
+  role->heard(Error(ErrorCode::kUnavailable, "no answer"));
+  CHECK(words() == "ready");
+  role->heard(Error(ErrorCode::kBusy, "another host beats"));
+  CHECK(words() == "another host beats");
+  role->heard(Error(ErrorCode::kUnavailable, "no answer"));
+  CHECK(words() == "another host beats");
+  role->heard(Status());
+  CHECK(words() == "ready");
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture, "orders are carried out although the disks could not all be tidied") {
+  const auto names = give(2);
+  storage.settle_status = Error(ErrorCode::kFailed, "lvchange failed");
+  start();
+  CHECK(run_until([&] { return are(CopyState::kReady, names); }));
+  CHECK(log.has("records and tags could not be brought together"));
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "the agent lists its own node's orders alone, from the API server's cache") {
+  start();
+  REQUIRE(run_until([&] { return !server.lists.empty(); }));
+  CHECK(server.lists.front().find("labelSelector=flexlocal.io%2Fnode%3Dnode-a") !=
+        std::string::npos);
+  CHECK(server.lists.front().find("resourceVersion=0") != std::string::npos);
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture, "all copies are looked at again after each tidying") {
+  const auto names = give(2);
+  tidy_interval = std::chrono::seconds(0);
+  start();
+  REQUIRE(run_until([&] { return are(CopyState::kReady, names); }));
+  storage.present.volumes.clear();
+  CHECK(run_until([&] { return are(CopyState::kLost, names); }));
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a failure is told with its copy, and tried again until it succeeds") {
+  const auto names = give(1);
+  storage.make_status = Error(ErrorCode::kDeadline, "lvcreate did not end");
+  start();
+  REQUIRE(run_until([&] { return log.has("will be tried again"); }));
+  CHECK(log.has("copy=" + names.front()));
+  CHECK(log.has("lvcreate did not end"));
+  storage.make_status = Status();
+  CHECK(run_until([&] { return are(CopyState::kReady, names); }));
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a wipe goes on slice by slice") {
+  const auto names = give(1);
+  start();
+  REQUIRE(run_until([&] { return are(CopyState::kReady, names); }));
+  CHECK(stop());
+  ended = false;
+  CopyOrder order = *server.copies.copy(names.front()).order;
+  order.desired = DesiredState::kRemoved;
+  server.copies.order(order);
+  storage.slices = {{.done = false, .wiped = kMiB, .size = kGiB},
+                    {.done = false, .wiped = kMiB, .size = kGiB}};
+  start();
+  CHECK(run_until([&] { return are(CopyState::kRemoved, names); }));
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture, "readiness says what is missing") {
+  server.denied = true;
+  storage.hold_look = true;
+  start();
+  REQUIRE(run_until([&] { return log.has("list failed") && storage.looks == 1; }));
+  CHECK(words() == "the list of volumecopies is not complete yet");
+  server.denied = false;
+  CHECK(run_until([&] { return words() == "this node's disks have not been looked at yet"; }));
+  storage.go.notify_all();
+  CHECK(run_until([&] { return words() == "ready"; }));
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a look at the disks that failed is why the agent is not ready") {
+  storage.inventory_status = Error(ErrorCode::kFailed, "vgs failed");
+  tidy_interval = std::chrono::seconds(0);
+  start();
+  CHECK(run_until(
+      [&] { return words() == "the last look at this node's disks failed: vgs failed"; }));
+  storage.inventory_status = Status();
+  CHECK(run_until([&] { return words() == "ready"; }));
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture, "told to stop, it ends, before it has begun as well") {
+  give(5);
+  start();
+  SUBCASE("before") {}
+  SUBCASE("while it works") { settle(); }
+  SUBCASE("when all is done") {
+    REQUIRE(run_until([&] { return role->readiness().ok(); }));
+    settle();
+  }
+  CHECK(stop());
+  CHECK(log.has("stopping: what is begun is finished first"));
+}
+
+TEST_CASE_FIXTURE(Fixture, "told to stop, it begins nothing more of what waits") {
+  const auto names = give(6);
+  storage.hold_look = true;
+  start();
+  REQUIRE(run_until([&] { return storage.looks == 1 && !server.lists.empty(); }));
+  role->stop();
+  CHECK(stop());
+  CHECK(are(CopyState::kUnsaid, names));
+}
+
+}  // namespace flexlocal::provisioner::test
