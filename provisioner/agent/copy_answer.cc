@@ -14,7 +14,7 @@ std::string_view reason_of(CopyAction action) {
     case CopyAction::kMake:
       return "NotMade";
     case CopyAction::kGrow:
-      return "NotGrown";
+      return kNotGrown;
     case CopyAction::kRemove:
     case CopyAction::kClose:
     case CopyAction::kWithdraw:

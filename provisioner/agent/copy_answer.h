@@ -11,10 +11,6 @@
 
 namespace flexlocal::provisioner {
 
-// The condition that says whether the copy is as its order says. It is absent until it once was
-// not. The other one is kFileSystemResizePending: the file system grows at the next mount.
-inline constexpr std::string_view kAsOrdered = "AsOrdered";
-
 // Why a copy is not as its order says.
 struct CopyProblem {
   std::string reason;   // one word

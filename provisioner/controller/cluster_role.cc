@@ -28,7 +28,8 @@ ClusterRole::ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, cons
     : clock_(clock),
       log_(log),
       options_(options),
-      claims_(api, log, {"persistentvolumeclaims", claims_path(), {}, {}}, decode_open_claim),
+      claims_(api, log, {"persistentvolumeclaims", claims_path(), {}, {}},
+              [this](JsonView object) { return decode(object); }),
       volumes_(api, log, {"persistentvolumes", volumes_path(), std::string(kNodeLabel), {}},
                decode_volume),
       classes_(api, log, {"storageclasses", classes_path(), {}, {}}, decode_storage_class),
@@ -48,16 +49,33 @@ ClusterRole::ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, cons
       index_(copies_, clock),
       desk_(api, copies_),
       order_worker_(parts_, desk_, index_, claim_worker_),
+      growth_orderer_(parts_, desk_, index_),
       end_worker_(parts_, desk_, index_),
       copy_collector_(parts_, desk_) {
   watch_changes();
   if (options.gives_orders) watch_orders();
 }
 
+// Open claims of whichever class; where orders are given, bound ones of ours, too, as they grow.
+std::optional<Claim> ClusterRole::decode(JsonView claim) const {
+  auto open = decode_open_claim(claim);
+  if (open || !options_.gives_orders) return open;
+  return decode_claim_of(claim, class_names_);
+}
+
 // What a node answered may be what its claim, or its PersistentVolume, waits for.
 void ClusterRole::watch_orders() {
+  classes_.on_change([this](const std::string& name) {
+    if (classes_.get(name) != nullptr) class_names_.insert(name);
+  });
   volumes_.on_change([this](const std::string& name) {
-    if (orders_begun_) queue_.add(concat(kVolumeKey, name));
+    if (!orders_begun_) return;
+    queue_.add(concat(kVolumeKey, name));
+    // The expand controller may write a capacity when all is done, which changes no claim.
+    const Volume* const volume = volumes_.get(name);
+    if (volume == nullptr) return;
+    const std::string claim = concat(volume->claim_namespace, '/', volume->claim_name);
+    if (claims_.get(claim) != nullptr) queue_.add(concat(kClaimKey, claim));
   });
   copies_.on_change([this](const std::string& name) {
     if (!orders_begun_) return;
@@ -96,7 +114,7 @@ void ClusterRole::look_at_label(const std::string& name) {
 }
 
 Task<void> ClusterRole::run() {
-  loop_.watch(claims_.run());
+  loop_.watch(follow_claims());
   loop_.watch(volumes_.run());
   loop_.watch(classes_.run());
   loop_.watch(nodes_.run());
@@ -108,6 +126,12 @@ Task<void> ClusterRole::run() {
   loop_.watch(scan_loop());
   loop_.watch(registry_loop());
   co_await loop_.run();
+}
+
+// Which bound claims are ours is known by the classes that are there.
+Task<void> ClusterRole::follow_claims() {
+  const auto classes = co_await classes_.wait_synced();
+  if (classes) co_await claims_.run();
 }
 
 Task<void> ClusterRole::work(const std::string& key) {
@@ -141,6 +165,11 @@ Task<Status> ClusterRole::work_on_claim(const std::string& claim) {
     co_return worked;
   }
   if (!orders_begun_) co_return Status();
+  const Claim* const known = claims_.get(claim);
+  if (known != nullptr && !known->volume_name.empty()) {
+    auto grown = co_await growth_orderer_.work(claim);
+    co_return grown;
+  }
   auto again = co_await order_worker_.work(claim);
   if (!again) co_return again.error();
   if (*again) queue_.add_after(concat(kClaimKey, claim), **again);

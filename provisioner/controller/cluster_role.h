@@ -3,6 +3,7 @@
 
 #include "provisioner/controller/cluster_parts.h"
 #include "provisioner/controller/copy_collector.h"
+#include "provisioner/controller/growth_orderer.h"
 #include "provisioner/controller/lost_volume_worker.h"
 #include "provisioner/controller/node_label.h"
 #include "provisioner/controller/order_worker.h"
@@ -38,6 +39,8 @@ class ClusterRole {
   Task<void> begin_orders();
   Task<Status> learn_cluster();
   void watch_orders();
+  Task<void> follow_claims();
+  std::optional<Claim> decode(JsonView claim) const;
   Task<void> scan_loop();
   Task<void> registry_loop();
   bool has_synced() const;
@@ -49,6 +52,7 @@ class ClusterRole {
   const Clock& clock_;
   Log& log_;
   ClusterRoleOptions options_;
+  ClassNames class_names_;  // that are ours; for good: a bound claim needs us without its class
   kube::Informer<Claim> claims_;
   kube::Informer<Volume> volumes_;
   kube::Informer<StorageClass> classes_;
@@ -66,6 +70,7 @@ class ClusterRole {
   CopyIndex index_;
   OrderDesk desk_;
   OrderWorker order_worker_;
+  GrowthOrderer growth_orderer_;
   VolumeEndWorker end_worker_;
   CopyCollector copy_collector_;
   bool orders_begun_ = false;  // the term is known, and the cluster

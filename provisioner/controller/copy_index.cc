@@ -23,6 +23,9 @@ void put(Names& names, const std::string& key, const std::string& name, bool in)
   if (found->second.empty()) names.erase(found);
 }
 
+// By its name, where nothing else of it is understood.
+std::string volume_of_copy(const std::string& name) { return name.substr(0, name.rfind('-')); }
+
 bool is_withdrawal(const VolumeCopy& copy) {
   return copy.order->desired == DesiredState::kRemoved && !copy.status.promised &&
          copy.status.state != CopyState::kRemoved;
@@ -37,9 +40,14 @@ CopyIndex::CopyIndex(kube::Informer<VolumeCopy>& copies, const Clock& clock)
 
 void CopyIndex::look(const std::string& name) {
   const VolumeCopy* const copy = copies_.get(name);
-  if (copy == nullptr || !copy->order) return forget(name);
-  const CopyOrder& order = *copy->order;
+  if (copy == nullptr) return forget(name);
   Known& known = known_[name];
+  if (!copy->order) {
+    known.volume = volume_of_copy(name);
+    put(by_volume_, known.volume, name, true);
+    return;
+  }
+  const CopyOrder& order = *copy->order;
   if (known.generation != copy->generation) {
     known.generation = copy->generation;
     known.ordered = clock_.now();
@@ -74,6 +82,12 @@ std::vector<const VolumeCopy*> CopyIndex::of_volume(const std::string& volume) c
   for (const std::string& name : names->second)
     if (const VolumeCopy* const copy = copies_.get(name)) found.push_back(copy);
   return found;
+}
+
+const VolumeCopy* CopyIndex::find(const std::string& volume, const std::string& copy) const {
+  for (const VolumeCopy* const known : of_volume(volume))
+    if (known->order && known->order->volume.copy == copy) return known;
+  return nullptr;
 }
 
 Bytes CopyIndex::uncounted(const std::string& node, const std::string& pool) {

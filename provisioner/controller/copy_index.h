@@ -24,6 +24,9 @@ class CopyIndex {
   // Of that volume, whatever is ordered of them. Until the next co_await.
   std::vector<const VolumeCopy*> of_volume(const std::string& volume) const;
 
+  // That copy of it; nullptr: there is none, or it is not understood.
+  const VolumeCopy* find(const std::string& volume, const std::string& copy) const;
+
   // What was ordered of the node's pool and may not be missing from what the node's daemon says is
   // free: it is not answered yet, or was promised since the daemon spoke last.
   Bytes uncounted(const std::string& node, const std::string& pool);

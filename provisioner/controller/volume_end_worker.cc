@@ -19,9 +19,7 @@ Task<Status> VolumeEndWorker::work(const std::string& name) {
 }
 
 const VolumeCopy* VolumeEndWorker::copy_of(const Volume& volume) const {
-  for (const VolumeCopy* const copy : index_.of_volume(volume.name))
-    if (copy->order && copy->order->volume.copy == volume.copy) return copy;
-  return nullptr;
+  return index_.find(volume.name, volume.copy);
 }
 
 Task<Status> VolumeEndWorker::carry_out(const Volume& volume, const EndPlan& plan) {

@@ -142,7 +142,7 @@ po::options_description work_flags(RawOptions& raw, DaemonOptions& options) {
       "who decides about volumes: distributed: each node daemon, for its own node; central: the "
       "cluster daemon, whose orders (VolumeCopies) the node daemons carry out. All daemons need "
       "the "
-      "same. central is not complete: volumes do not grow, and the scheduler is not told of room");
+      "same. central is not complete: the scheduler is not told of room");
   add("capacity-poll-interval", duration(raw, "capacity-poll-interval", "1m"),
       "how often what the scheduler is told of room is written anew, and what nobody keeps of it "
       "is "

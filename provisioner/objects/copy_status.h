@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "flexvolume/base/bytes.h"
@@ -23,6 +24,12 @@ enum class CopyState {
   kLost,     // it was promised, and neither record nor disk know of it
   kUnknown   // a word that this version does not know
 };
+
+// The condition that says whether the copy is as its order says. It is absent until it once was
+// not. The other one is kFileSystemResizePending: the file system grows at the next mount.
+inline constexpr std::string_view kAsOrdered = "AsOrdered";
+// Its reason where a copy cannot have the size that is ordered.
+inline constexpr std::string_view kNotGrown = "NotGrown";
 
 // As Kubernetes' conditions: k8s.io/apimachinery/pkg/apis/meta/v1, Condition.
 struct CopyCondition {

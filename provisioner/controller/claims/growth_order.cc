@@ -1,0 +1,37 @@
+#include "provisioner/controller/claims/growth_order.h"
+
+#include <algorithm>
+
+namespace flexlocal::provisioner {
+namespace {
+
+const CopyCondition* find_condition(const CopyStatus& status, std::string_view type) {
+  const auto found =
+      std::find_if(status.conditions.begin(), status.conditions.end(),
+                   [&](const CopyCondition& condition) { return condition.type == type; });
+  return found == status.conditions.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+// An order never shrinks below what is there: what an earlier try extended is not taken back.
+GrowthOrder plan_growth_order(const Growth& growth, const VolumeCopy* copy) {
+  if (copy == nullptr || !copy->order || copy->order->desired != DesiredState::kServing) return {};
+  const CopyStatus& status = copy->status;
+  const Bytes ordered = std::max(growth.asked, status.size);
+  if (copy->order->volume.size != ordered) return {.step = GrowthStep::kRaise, .size = ordered};
+  const bool answered = status.observed_generation >= copy->generation;
+  if (!answered || status.state != CopyState::kReady) return {};
+  if (status.size >= growth.asked) {
+    const CopyCondition* const pending = find_condition(status, kFileSystemResizePending);
+    return {.step = GrowthStep::kGrown,
+            .size = status.size,
+            .as_requested = ordered == growth.asked,
+            .awaits_mount = pending != nullptr && pending->holds};
+  }
+  const CopyCondition* const as_ordered = find_condition(status, kAsOrdered);
+  if (as_ordered == nullptr || as_ordered->holds || as_ordered->reason != kNotGrown) return {};
+  return {.step = GrowthStep::kRefused, .size = status.size, .why = as_ordered->message};
+}
+
+}  // namespace flexlocal::provisioner

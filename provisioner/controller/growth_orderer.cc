@@ -1,0 +1,143 @@
+#include "provisioner/controller/growth_orderer.h"
+
+#include "flexvolume/base/text.h"
+#include "provisioner/objects/growth_status.h"
+#include "provisioner/objects/paths.h"
+#include "provisioner/objects/volume_object.h"
+
+namespace flexlocal::provisioner {
+
+Task<Status> GrowthOrderer::work(const std::string& key) {
+  const Claim* const known = parts_.claims.get(key);
+  const Volume* const named = known == nullptr ? nullptr : parts_.volumes.get(known->volume_name);
+  if (known == nullptr || named == nullptr) co_return Status();
+  const Claim claim = *known;  // the stores may change while we wait
+  const Volume volume = *named;
+  const GrowthPlan plan = plan_growth(claim, &volume, volume.node, parts_.cluster_id);
+  if (const auto* refusal = std::get_if<Refuse>(&plan)) {
+    say(claim, kube::EventType::kWarning, "VolumeResizeFailed", refusal->why);
+    co_return Error(ErrorCode::kInvalid, refusal->why);
+  }
+  if (const auto* left = std::get_if<Settle>(&plan)) {
+    const Settle what = *left;
+    auto settled = co_await settle(claim, volume, what);
+    co_return settled;
+  }
+  const auto* const growth = std::get_if<Growth>(&plan);
+  if (growth == nullptr) co_return Status();
+  auto carried = co_await carry_out(claim, volume, *growth);
+  co_return carried;
+}
+
+Task<Status> GrowthOrderer::carry_out(const Claim& claim, const Volume& volume,
+                                      const Growth& growth) {
+  const VolumeCopy* const copy = index_.find(volume.name, volume.copy);
+  const GrowthOrder order = plan_growth_order(growth, copy);
+  Status done;
+  switch (order.step) {
+    case GrowthStep::kWait:
+      break;
+    case GrowthStep::kRaise: {
+      const VolumeCopy known = *copy;
+      done = co_await raise(known, order.size);
+      break;
+    }
+    case GrowthStep::kRefused:
+      done = co_await fail(claim, volume, order);
+      break;
+    case GrowthStep::kGrown:
+      done = co_await conclude(claim, volume, order);
+      break;
+  }
+  co_return done;
+}
+
+Task<Status> GrowthOrderer::raise(const VolumeCopy& copy, Bytes size) {
+  CopyOrder order = *copy.order;
+  order.volume.size = size;
+  auto changed = co_await desk_.change(copy, order);
+  co_return changed;
+}
+
+Task<Status> GrowthOrderer::conclude(const Claim& claim, const Volume& volume,
+                                     const GrowthOrder& order) {
+  if (volume.capacity != format_quantity(order.size)) {
+    auto told = co_await patch_capacity(volume, order.size);
+    if (!told) co_return told;
+  }
+  const std::string allocated = allocated_for(claim, order.size, order.as_requested);
+  if (order.awaits_mount && says_pending(claim, allocated)) co_return Status();
+  const std::string body = order.awaits_mount ? pending_body(claim, allocated, parts_.clock.wall())
+                                              : complete_body(claim, order.size, allocated);
+  auto written = co_await write_status(claim, body);
+  if (!written) co_return written;
+  const std::string what = concat("volume ", volume.name);
+  if (order.awaits_mount)
+    say(claim, kube::EventType::kNormal, "FileSystemResizeRequired",
+        concat(what, " offers ", to_string(order.size),
+               "; its file system grows when a pod mounts it next"));
+  else
+    say(claim, kube::EventType::kNormal, "FileSystemResizeSuccessful",
+        concat(what, " and its file system have ", to_string(order.size), " on node ",
+               volume.node));
+  co_return Status();
+}
+
+// The order stays: the volume grows once there is room.
+Task<Status> GrowthOrderer::fail(const Claim& claim, const Volume& volume,
+                                 const GrowthOrder& order) {
+  say(claim, kube::EventType::kWarning, "VolumeResizeFailed",
+      concat("volume ", volume.name, " does not grow from ", to_string(order.size), ": ", order.why,
+             "; it stays as it is, and grows once there is room"));
+  // An expand controller that is at work writes more in a moment, which brings the claim here
+  // again.
+  if (claim.resize_status == kControllerResizeInProgress) co_return Status();
+  const auto capacity = parse_quantity(volume.capacity);
+  if (!capacity || *capacity > order.size) {
+    auto corrected = co_await patch_capacity(volume, order.size);
+    if (!corrected) co_return corrected;
+  }
+  const std::string allocated = allocated_for(claim, order.size, false);
+  if (says_failed(claim, allocated, order.size)) co_return Status();
+  const std::string body = failed_body(claim, allocated, order.size, parts_.clock.wall());
+  auto written = co_await write_status(claim, body);
+  co_return written;
+}
+
+Task<Status> GrowthOrderer::settle(const Claim& claim, const Volume& volume, const Settle& settle) {
+  if (settle.capacity_differs) {
+    auto patched = co_await patch_capacity(volume, settle.size);
+    if (!patched) co_return patched;
+  }
+  if (!settle.status_differs) co_return Status();
+  const std::string body =
+      complete_body(claim, settle.size, allocated_for(claim, settle.size, false));
+  auto written = co_await write_status(claim, body);
+  co_return written;
+}
+
+Task<Status> GrowthOrderer::patch_capacity(const Volume& volume, Bytes size) {
+  const std::string path = volume_path(volume.name);
+  const std::string body = volume_growth_patch(volume, size, std::nullopt);
+  auto answer = co_await parts_.api.merge_patch(path, body);
+  if (!answer) co_return answer.error().context("telling the PersistentVolume its capacity");
+  parts_.volumes.put(answer->root());
+  co_return Status();
+}
+
+// A claim that is gone needs no status.
+Task<Status> GrowthOrderer::write_status(const Claim& claim, const std::string& body) {
+  const std::string path = claim_status_path(claim);
+  auto answer = co_await parts_.api.merge_patch(path, body);
+  if (!answer && answer.error().code() == ErrorCode::kNotFound) co_return Status();
+  if (!answer) co_return answer.error().context("writing the claim's status");
+  parts_.claims.put(answer->root());
+  co_return Status();
+}
+
+void GrowthOrderer::say(const Claim& claim, kube::EventType type, std::string_view reason,
+                        const std::string& message) {
+  parts_.events.record({reference_to(claim), type, std::string(reason), message});
+}
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,38 @@
+// Carries out a growth by an order: the order's size, then the PersistentVolume's capacity, last
+// the claim's status. A kill at any step leaves what the next pass completes.
+#pragma once
+
+#include <string>
+
+#include "provisioner/controller/claims/growth_order.h"
+#include "provisioner/controller/cluster_parts.h"
+#include "provisioner/controller/copy_index.h"
+#include "provisioner/controller/order_desk.h"
+
+namespace flexlocal::provisioner {
+
+class GrowthOrderer {
+ public:
+  GrowthOrderer(ClusterParts& parts, OrderDesk& desk, const CopyIndex& index)
+      : parts_(parts), desk_(desk), index_(index) {}
+
+  // One pass over the bound claim "namespace/name".
+  Task<Status> work(const std::string& key);
+
+ private:
+  Task<Status> carry_out(const Claim& claim, const Volume& volume, const Growth& growth);
+  Task<Status> raise(const VolumeCopy& copy, Bytes size);
+  Task<Status> conclude(const Claim& claim, const Volume& volume, const GrowthOrder& order);
+  Task<Status> fail(const Claim& claim, const Volume& volume, const GrowthOrder& order);
+  Task<Status> settle(const Claim& claim, const Volume& volume, const Settle& settle);
+  Task<Status> patch_capacity(const Volume& volume, Bytes size);
+  Task<Status> write_status(const Claim& claim, const std::string& body);
+  void say(const Claim& claim, kube::EventType type, std::string_view reason,
+           const std::string& message);
+
+  ClusterParts& parts_;
+  OrderDesk& desk_;
+  const CopyIndex& index_;
+};
+
+}  // namespace flexlocal::provisioner
