@@ -5,7 +5,7 @@
 namespace flexlocal::provisioner {
 namespace {
 
-// From a new order to a volume that is ready takes eight; what takes more comes again.
+// From a new order to a volume that is ready takes eight. What takes more goes round in a circle.
 constexpr int kMostSteps = 16;
 
 const std::optional<CopyProblem> kNoProblem;
@@ -35,7 +35,7 @@ Task<Result<Pass>> CopyWorker::work(const std::string& name) {
     if (!end) co_return end.error();
     if (*end) co_return **end;
   }
-  co_return Pass::kAgain;
+  co_return Error(ErrorCode::kFailed, "the copy keeps changing while it is worked on");
 }
 
 Task<CopyWorker::StepEnd> CopyWorker::step(Turn& turn) {
@@ -120,7 +120,10 @@ Task<CopyWorker::StepEnd> CopyWorker::fail(Turn& turn, const Error& error) {
   const std::optional<CopyProblem> problem = problem_of(action, error);
   auto answered = co_await answer(turn, problem);
   if (!answered) co_return answered.error();
-  const bool given_up = action == CopyAction::kMake && hand_.is_hopeless(turn.copy.name);
+  // What was begun already is not given up, and tried again after a pause.
+  const bool unmade =
+      turn.host.record == RecordStage::kPromised && turn.host.disk == DiskStage::kNone;
+  const bool given_up = action == CopyAction::kMake && unmade && hand_.is_hopeless(turn.copy.name);
   if (given_up) co_return std::optional<Pass>();
   // What there is no room for waits for another look at the node, or for another order.
   if (refused && (action == CopyAction::kPromise || action == CopyAction::kGrow))
