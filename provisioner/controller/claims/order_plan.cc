@@ -8,7 +8,7 @@ namespace flexlocal::provisioner {
 namespace {
 
 bool is_to_serve(const VolumeCopy& copy) {
-  return copy.order && copy.order->desired != DesiredState::kRemoved && !copy.deleting;
+  return copy.order && copy.order->desired == DesiredState::kServing && !copy.deleting;
 }
 
 // Of several, what a leader before this one left half done: the one that a node promised, and of
@@ -71,6 +71,13 @@ OrderPlan plan_serving(const ClaimSituation& now, const VolumeCopy& copy) {
   return {.action = OrderAction::kWait, .copy = &copy};
 }
 
+// Data of this very claim, which a person wanted to be kept.
+bool has_retained(const std::vector<const VolumeCopy*>& copies) {
+  return std::any_of(copies.begin(), copies.end(), [](const VolumeCopy* copy) {
+    return copy->order && copy->order->desired == DesiredState::kRetained;
+  });
+}
+
 // One that was withdrawn there has to be gone first: the node cannot have two of one volume.
 bool is_being_withdrawn(const ClaimSituation& now) {
   return std::any_of(now.copies.begin(), now.copies.end(), [&](const VolumeCopy* copy) {
@@ -89,6 +96,8 @@ OrderPlan plan_order(const ClaimSituation& now) {
                   [](const VolumeCopy* copy) { return !copy->order; }))
     return {.action = OrderAction::kWait};
   if (const VolumeCopy* const serving = serving_of(now.copies)) return plan_serving(now, *serving);
+  // Nothing empty is made beside it before a person has chosen.
+  if (has_retained(now.copies)) return {.action = OrderAction::kWait};
   // Whether anybody chose it is looked at here; that it was this node's is no question any more.
   ClaimPlan plan = plan_claim(claim, now.storage_class, false, claim.selected_node);
   if (const auto* const refusal = std::get_if<Refuse>(&plan))

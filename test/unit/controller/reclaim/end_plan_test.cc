@@ -1,0 +1,179 @@
+#include "provisioner/controller/reclaim/end_plan.h"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+
+#include "test/unit/objects/samples.h"
+
+namespace flexlocal::provisioner::test {
+namespace {
+
+VolumeCopy answered_copy(DesiredState desired, CopyState state, bool answered = true) {
+  CopyOrder order = sample_order();
+  order.desired = desired;
+  VolumeCopy copy{.name = copy_name(order),
+                  .uid = "object",
+                  .resource_version = "7",
+                  .generation = 2,
+                  .deleting = false,
+                  .order = order,
+                  .status = {}};
+  copy.status.state = state;
+  copy.status.observed_generation = answered ? 2 : 1;
+  return copy;
+}
+
+// None, one that is not understood, and each that a node can have answered of.
+void for_each_copy(const std::function<void(const VolumeCopy*)>& visit) {
+  visit(nullptr);
+  VolumeCopy strange = answered_copy(DesiredState::kServing, CopyState::kReady);
+  strange.order = Error(ErrorCode::kInvalid, "spec.colour is not known");
+  visit(&strange);
+  for (const DesiredState desired :
+       {DesiredState::kServing, DesiredState::kRetained, DesiredState::kRemoved})
+    for (int state = 0; state <= static_cast<int>(CopyState::kUnknown); ++state)
+      for (const bool answered : {true, false}) {
+        const VolumeCopy copy = answered_copy(desired, static_cast<CopyState>(state), answered);
+        visit(&copy);
+      }
+}
+
+Volume sample_volume(const std::string& phase, const std::string& policy, bool deleting) {
+  Volume volume = decoded_volume(volume_text(sample_spec(), phase));
+  volume.reclaim_policy = policy;
+  volume.deleting = deleting;
+  return volume;
+}
+
+using Check = std::function<void(const Volume&, const VolumeCopy*, const EndPlan&)>;
+
+void for_each_end(const Check& check) {
+  for (const char* phase : {"", "Pending", "Available", "Bound", "Released", "Failed"})
+    for (const char* policy : {"Delete", "Retain", "Recycle", ""})
+      for (unsigned bits = 0; bits < 8; ++bits) {
+        Volume volume = sample_volume(phase, policy, (bits & 1U) != 0);
+        if ((bits & 2U) != 0) volume.finalizers.clear();
+        if ((bits & 4U) != 0) volume.driver = "other.io/other";
+        for_each_copy([&](const VolumeCopy* copy) { check(volume, copy, plan_end(volume, copy)); });
+      }
+}
+
+bool is_released(const Volume& volume) {
+  return volume.phase == "Released" || volume.phase == "Failed";
+}
+
+bool has_answered(const VolumeCopy* copy, CopyState state) {
+  return copy != nullptr && copy->order && copy->status.state == state &&
+         copy->status.observed_generation == copy->generation;
+}
+
+}  // namespace
+
+TEST_CASE("a copy is removed only for a released volume of ours with the policy Delete") {
+  int orders = 0;
+  for_each_end([&](const Volume& volume, const VolumeCopy*, const EndPlan& plan) {
+    if (plan.action != EndAction::kGiveOrder || plan.desired != DesiredState::kRemoved) return;
+    ++orders;
+    CHECK(is_released(volume));
+    CHECK(volume.reclaim_policy == "Delete");
+    CHECK(is_ours(volume));
+    // Held by our finalizer: nobody can bind it again.
+    CHECK(volume.deleting);
+    CHECK(is_held(volume));
+  });
+  CHECK(orders > 0);
+}
+
+TEST_CASE("a PersistentVolume is deleted before its copy is ordered away, and only then") {
+  int deletions = 0;
+  for_each_end([&](const Volume& volume, const VolumeCopy*, const EndPlan& plan) {
+    if (plan.action != EndAction::kDelete) return;
+    ++deletions;
+    CHECK_FALSE(volume.deleting);
+    CHECK(is_released(volume));
+    CHECK(volume.reclaim_policy == "Delete");
+  });
+  CHECK(deletions > 0);
+}
+
+TEST_CASE("a volume is let go only once its node says, to this very order, that all is done") {
+  int ends = 0;
+  for_each_end([&](const Volume& volume, const VolumeCopy* copy, const EndPlan& plan) {
+    if (plan.action != EndAction::kLetGo) return;
+    ++ends;
+    CHECK(volume.deleting);
+    CHECK(volume.phase != "Bound");
+    if (is_released(volume) && volume.reclaim_policy == "Delete")
+      CHECK((has_answered(copy, CopyState::kRemoved) &&
+             copy->order->desired == DesiredState::kRemoved));
+    else if (volume.reclaim_policy != "Delete")
+      CHECK((has_answered(copy, CopyState::kRetained) &&
+             copy->order->desired == DesiredState::kRetained));
+  });
+  CHECK(ends > 0);
+}
+
+TEST_CASE("a policy that is not Delete never leads to a removal, and keeps the data first") {
+  for_each_end([](const Volume& volume, const VolumeCopy*, const EndPlan& plan) {
+    if (volume.reclaim_policy == "Delete") return;
+    CHECK(plan.action != EndAction::kDelete);
+    if (plan.action == EndAction::kGiveOrder) CHECK(plan.desired != DesiredState::kRemoved);
+    if (plan.action == EndAction::kGiveOrder && plan.desired == DesiredState::kRetained)
+      CHECK((volume.deleting && volume.phase != "Bound"));
+  });
+}
+
+TEST_CASE("the copy of a volume that lives is to serve, whatever was ordered of it") {
+  for (const char* phase : {"", "Pending", "Available", "Bound"}) {
+    const Volume volume = sample_volume(phase, "Delete", false);
+    for_each_copy([&](const VolumeCopy* copy) {
+      const EndPlan plan = plan_end(volume, copy);
+      if (copy != nullptr && !copy->order) {
+        CHECK(plan.action == EndAction::kWait);
+      } else if (copy != nullptr && copy->order->desired == DesiredState::kServing) {
+        CHECK(plan.action == EndAction::kNone);
+      } else {
+        CHECK(plan.action == EndAction::kGiveOrder);
+        CHECK(plan.desired == DesiredState::kServing);
+      }
+    });
+  }
+}
+
+TEST_CASE("a copy that is not understood is not written over") {
+  for_each_end([](const Volume&, const VolumeCopy* copy, const EndPlan& plan) {
+    if (copy != nullptr && !copy->order) CHECK(plan.action != EndAction::kGiveOrder);
+  });
+}
+
+TEST_CASE("an order is not given again that is given") {
+  for_each_end([](const Volume&, const VolumeCopy* copy, const EndPlan& plan) {
+    if (plan.action != EndAction::kGiveOrder || copy == nullptr) return;
+    CHECK(copy->order->desired != plan.desired);
+  });
+}
+
+TEST_CASE("a bound volume that a person deletes keeps its data, and that is said") {
+  for_each_end([](const Volume& volume, const VolumeCopy*, const EndPlan& plan) {
+    const bool kept =
+        volume.phase == "Bound" && volume.deleting && is_held(volume) && is_ours(volume);
+    CHECK(plan.keeps_deleting == kept);
+    if (kept) CHECK(plan.desired == DesiredState::kServing);
+  });
+}
+
+TEST_CASE("a volume that is not ours, or was let go, is left alone") {
+  for_each_end([](const Volume& volume, const VolumeCopy*, const EndPlan& plan) {
+    if (!is_ours(volume) || (volume.deleting && !is_held(volume))) CHECK(plan == EndPlan());
+  });
+}
+
+TEST_CASE("a released volume that is retained is left as it is until a person deletes it") {
+  for_each_end([](const Volume& volume, const VolumeCopy*, const EndPlan& plan) {
+    const bool retained = is_released(volume) && volume.reclaim_policy != "Delete";
+    if (retained && !volume.deleting) CHECK(plan == EndPlan());
+  });
+}
+
+}  // namespace flexlocal::provisioner::test
