@@ -92,7 +92,13 @@ void AgentRole::heard(const Status& beaten) {
 
 // Before the disks were looked at and tidied, lost records are not yet made anew.
 void AgentRole::enqueue(const std::string& name) {
-  if (disks_.state().tidied && !held_) loop_.queue().add(name);
+  if (!disks_.state().tidied || held_) return;
+  const VolumeCopy* const copy = copies_.get(name);
+  const bool answered = copy != nullptr && copy->status.observed_generation >= copy->generation;
+  // What failed said so by its status: it comes by its own back-off, and not by its own words.
+  if (answered && loop_.queue().failures(name) != 0) return;
+  // Somebody waits for a new order; a wipe, or a volume that is made ahead, can wait.
+  loop_.queue().add(name, answered ? kube::Priority::kBackground : kube::Priority::kAwaited);
 }
 
 // One that failed comes by its own back-off.

@@ -59,10 +59,13 @@ Task<CopyWorker::StepEnd> CopyWorker::step(Turn& turn) {
   // Before a promise there is nothing to say: what comes of it is the first answer.
   if (turn.plan.action == CopyAction::kPromise) {
     auto promised = co_await act(turn);
+    turn.promised = true;
     co_return promised;
   }
   auto answered = co_await answer(turn, kNoProblem);
   if (!answered) co_return answered.error();
+  // It takes seconds, and other orders wait for an answer meanwhile.
+  if (turn.promised && turn.plan.action == CopyAction::kMake) co_return std::optional(Pass::kAgain);
   if (turn.plan.action != CopyAction::kNone) {
     auto acted = co_await act(turn);
     co_return acted;

@@ -1,5 +1,7 @@
 #include "provisioner/controller/cluster_role.h"
 
+#include <algorithm>
+
 #include "flexvolume/base/text.h"
 #include "provisioner/objects/paths.h"
 #include "provisioner/work/lasting_trouble.h"
@@ -239,7 +241,7 @@ Task<void> ClusterRole::begin_orders() {
     auto slept = co_await kube::sleep_for(std::chrono::milliseconds(100));
     if (!slept) co_return;
   }
-  std::int64_t term = index_.highest_term();
+  std::int64_t term = std::min(index_.highest_term(), kMostTerm);
   beats_.for_each([&](const std::string&, const NodeHeartbeat& beat) {
     if (beat.report.roll) term = std::max(term, beat.report.roll->term);
   });
