@@ -1,5 +1,7 @@
 #include "provisioner/controller/order_worker.h"
 
+#include <algorithm>
+
 #include "flexvolume/base/text.h"
 #include "provisioner/objects/paths.h"
 #include "provisioner/objects/pod_memory.h"
@@ -16,6 +18,10 @@ constexpr auto kSoon = std::chrono::seconds(1);
 // What passes by itself, or is looked after by PendingClaimWorker.
 bool is_to_be_waited_for(NoRoom reason) {
   return reason == NoRoom::kNodeUnready || reason == NoRoom::kNoDaemon;
+}
+
+bool is_withdrawn(const VolumeCopy* copy) {
+  return copy->order && copy->order->desired == DesiredState::kRemoved;
 }
 
 }  // namespace
@@ -42,8 +48,10 @@ OrderPlan OrderWorker::plan(const Claim& claim) const {
   for (const VolumeCopy* const copy : now.copies)
     if (copy->order && copy->order->desired == DesiredState::kServing && !now.unanswered_for)
       now.unanswered_for = index_.unanswered_for(*copy);
-  // Which node is chosen when it is ordered.
-  if (now.node.empty() && is_immediate(claim) && now.copies.empty()) now.node = "?";
+  // Which node is chosen when it is ordered. A node that was tried before may never say that
+  // nothing is left there.
+  if (now.node.empty() && is_immediate(claim) && std::ranges::all_of(now.copies, is_withdrawn))
+    now.node = "?";
   return plan_order(now);
 }
 
@@ -280,6 +288,7 @@ std::string OrderWorker::choose(const Claim& claim, const Order& order) const {
     const NodeView view = parts_.view_of(node);
     const bool carries_out = view.beat != nullptr && view.beat->report.roll;
     if (!carries_out || is_passed_over(claim, name) || index_.has_open_withdrawal(name)) return;
+    if (index_.has_left_of(order.name.text(), name)) return;
     nodes.push_back({view, index_.uncounted(name, wanted.promise.pool)});
   });
   return choose_node(nodes, *storage_class, wanted);
