@@ -67,9 +67,10 @@ Task<Result<bool>> CopyCollector::is_needed(const VolumeCopy& copy) {
   co_return false;
 }
 
-// What was made may hold data, whose PersistentVolume somebody took away by force.
+// What was made may hold data, whose PersistentVolume somebody took away by force; and so may what
+// was ordered because it is there, though its node has not said so yet.
 Task<CopyCollector::Again> CopyCollector::end(const VolumeCopy& copy) {
-  if (copy.status.made) {
+  if (copy.status.made || copy.order->origin != Origin::kNew) {
     tell_of_orphan(copy);
     co_return std::nullopt;
   }

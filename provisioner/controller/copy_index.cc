@@ -90,6 +90,12 @@ const VolumeCopy* CopyIndex::find(const std::string& volume, const std::string& 
   return nullptr;
 }
 
+bool CopyIndex::has_left_of(const std::string& volume, const std::string& node) const {
+  return std::ranges::any_of(of_volume(volume), [&](const VolumeCopy* copy) {
+    return !copy->order || (copy->order->node == node && copy->status.state != CopyState::kRemoved);
+  });
+}
+
 Bytes CopyIndex::uncounted(const std::string& node, const std::string& pool) {
   const auto names = uncounted_.find(node);
   if (names == uncounted_.end()) return {};

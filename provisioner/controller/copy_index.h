@@ -27,6 +27,9 @@ class CopyIndex {
   // That copy of it; nullptr: there is none, or it is not understood.
   const VolumeCopy* find(const std::string& volume, const std::string& copy) const;
 
+  // Something of the volume may be on that node: an order names it that is not known to be removed.
+  bool has_left_of(const std::string& volume, const std::string& node) const;
+
   // What was ordered of the node's pool and may not be missing from what the node's daemon says is
   // free: it is not answered yet, or was promised since the daemon spoke last.
   Bytes uncounted(const std::string& node, const std::string& pool);

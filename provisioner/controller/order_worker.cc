@@ -15,12 +15,13 @@ constexpr auto kPassedOver = std::chrono::seconds(30);
 // Of a daemon that may just be starting.
 constexpr auto kSoon = std::chrono::seconds(1);
 
-// Of an Immediate claim: which node is chosen when a copy is ordered. No Node has such a name.
-const std::string kAnyNode = "?";
-
 // What passes by itself, or is looked after by PendingClaimWorker.
 bool is_to_be_waited_for(NoRoom reason) {
   return reason == NoRoom::kNodeUnready || reason == NoRoom::kNoDaemon;
+}
+
+bool is_withdrawn(const VolumeCopy* copy) {
+  return copy->order && copy->order->desired == DesiredState::kRemoved;
 }
 
 }  // namespace
@@ -44,14 +45,13 @@ OrderPlan OrderWorker::plan(const Claim& claim) const {
                      .volume_exists = parts_.volumes.get(volume) != nullptr,
                      .copies = index_.of_volume(volume),
                      .node = claim.selected_node};
-  bool serves = false;
-  for (const VolumeCopy* const copy : now.copies) {
-    if (!copy->order || copy->order->desired != DesiredState::kServing) continue;
-    serves = true;
-    if (!now.unanswered_for) now.unanswered_for = index_.unanswered_for(*copy);
-  }
-  // Which node is chosen when it is ordered.
-  if (now.node.empty() && !serves && is_immediate(claim)) now.node = kAnyNode;
+  for (const VolumeCopy* const copy : now.copies)
+    if (copy->order && copy->order->desired == DesiredState::kServing && !now.unanswered_for)
+      now.unanswered_for = index_.unanswered_for(*copy);
+  // Which node is chosen when it is ordered. A node that was tried before may never say that
+  // nothing is left there.
+  if (now.node.empty() && is_immediate(claim) && std::ranges::all_of(now.copies, is_withdrawn))
+    now.node = "?";
   return plan_order(now);
 }
 
@@ -287,20 +287,11 @@ std::string OrderWorker::choose(const Claim& claim, const Order& order) const {
   parts_.nodes.for_each([&](const std::string& name, const Node& node) {
     const NodeView view = parts_.view_of(node);
     const bool carries_out = view.beat != nullptr && view.beat->report.roll;
-    const bool has_one = has_copy_on(order.name.text(), name);
-    if (!carries_out || has_one || is_passed_over(claim, name) || index_.has_open_withdrawal(name))
-      return;
+    if (!carries_out || is_passed_over(claim, name) || index_.has_open_withdrawal(name)) return;
+    if (index_.has_left_of(order.name.text(), name)) return;
     nodes.push_back({view, index_.uncounted(name, wanted.promise.pool)});
   });
   return choose_node(nodes, *storage_class, wanted);
-}
-
-// The node cannot have two of one volume: one that was withdrawn there has to be gone first.
-bool OrderWorker::has_copy_on(const std::string& volume, const std::string& node) const {
-  const auto copies = index_.of_volume(volume);
-  return std::any_of(copies.begin(), copies.end(), [&](const VolumeCopy* copy) {
-    return copy->order && copy->order->node == node && copy->status.state != CopyState::kRemoved;
-  });
 }
 
 bool OrderWorker::is_immediate(const Claim& claim) const {

@@ -39,7 +39,6 @@ class OrderWorker {
   std::optional<std::string> objection_to(const Claim& claim, const Order& order,
                                           const Node& node) const;
   std::string choose(const Claim& claim, const Order& order) const;
-  bool has_copy_on(const std::string& volume, const std::string& node) const;
   bool is_immediate(const Claim& claim) const;
   bool is_passed_over(const Claim& claim, const std::string& node) const;
   void say(const Claim& claim, kube::EventType type, std::string_view reason,

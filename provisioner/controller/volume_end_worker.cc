@@ -1,5 +1,7 @@
 #include "provisioner/controller/volume_end_worker.h"
 
+#include <algorithm>
+
 #include "flexvolume/base/text.h"
 #include "provisioner/objects/paths.h"
 #include "provisioner/objects/volume_object.h"
@@ -18,8 +20,12 @@ Task<Status> VolumeEndWorker::work(const std::string& name) {
   co_return carried;
 }
 
+// Also one that is not understood: its name is taken, and it is not written over.
 const VolumeCopy* VolumeEndWorker::copy_of(const Volume& volume) const {
-  return index_.find(volume.name, volume.copy);
+  const auto copies = index_.of_volume(volume.name);
+  const auto found = std::ranges::find(copies, copy_name(volume.name, volume.copy),
+                                       [](const VolumeCopy* copy) { return copy->name; });
+  return found == copies.end() ? nullptr : *found;
 }
 
 Task<Status> VolumeEndWorker::carry_out(const Volume& volume, const EndPlan& plan) {

@@ -29,8 +29,12 @@ void begin_patch(JsonWriter& json, const VolumeCopy& known) {
 
 }  // namespace
 
+std::string copy_name(const std::string& volume, const std::string& copy) {
+  return concat(volume, '-', copy);
+}
+
 std::string copy_name(const engine::VolumeSpec& volume) {
-  return concat(volume.name.text(), '-', volume.copy);
+  return copy_name(volume.name.text(), volume.copy);
 }
 
 std::optional<VolumeCopy> decode_copy(JsonView object) {

@@ -29,6 +29,7 @@ struct VolumeCopy {
 };
 
 // "pvc-<uid>-<copy>".
+std::string copy_name(const std::string& volume, const std::string& copy);
 std::string copy_name(const engine::VolumeSpec& volume);
 inline std::string copy_name(const CopyOrder& order) { return copy_name(order.volume); }
 

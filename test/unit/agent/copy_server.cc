@@ -1,11 +1,11 @@
 #include "test/unit/agent/copy_server.h"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
 #include "flexvolume/base/text.h"
 #include "provisioner/objects/paths.h"
+#include "test/unit/objects/json_merge.h"
 #include "test/unit/objects/samples.h"
 
 namespace flexlocal::provisioner::test {
@@ -13,44 +13,12 @@ namespace {
 
 using kube::HttpResponse;
 
-JsonDocument parsed(const std::string& text) {
-  auto document = JsonDocument::parse(text);
-  if (!document) throw std::logic_error(document.error().message());
-  return std::move(*document);
-}
-
 HttpResponse response(int status, std::string body) {
   return {.status = status, .body = std::move(body), .retry_after = {}};
 }
 
 HttpResponse refusal(int status, std::string_view reason) {
   return response(status, concat(R"({"kind":"Status","reason":")", reason, R"("})"));
-}
-
-// RFC 7396.
-void write_merged(JsonWriter& json, JsonView target, JsonView patch) {
-  if (!patch.is_object()) {
-    json.value(patch);
-    return;
-  }
-  json.begin_object();
-  target.for_each_member([&](std::string_view name, JsonView value) {
-    if (patch[name].exists()) return;
-    json.key(name).value(value);
-  });
-  patch.for_each_member([&](std::string_view name, JsonView value) {
-    if (value.dump() == "null") return;
-    json.key(name);
-    write_merged(json, target[name], value);
-  });
-  json.end_object();
-}
-
-std::string merged(const std::string& target, JsonView patch) {
-  const auto document = parsed(target);
-  JsonWriter json;
-  write_merged(json, document.root(), patch);
-  return json.take();
 }
 
 std::string without(const std::string& object, const std::vector<std::string>& fields) {

@@ -1,0 +1,184 @@
+#include "provisioner/controller/copy_collector.h"
+
+#include "test/unit/controller/order_lab.h"
+
+namespace flexlocal::provisioner::test {
+namespace {
+
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+const std::string kLooks = "GET persistentvolumeclaims, GET persistentvolumes";
+
+// The order of a claim that is gone.
+struct Fixture : OrderLab {
+  Fixture() { know_copy(sample_order()); }
+  CopyCollector::Again work() { return wait_for(collector.work(copy())); }
+  std::string did() {
+    const auto worked = work();
+    REQUIRE_MESSAGE(worked, worked.error().message());
+    return server.done();
+  }
+  void order(DesiredState desired) {
+    CopyOrder changed = order_now();
+    changed.desired = desired;
+    REQUIRE(wait_for(desk.change(copy(), changed)));
+    server.journal.clear();
+  }
+  CopyOrder order_now() const { return *copy().order; }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture,
+                  "an order whose claim is gone is withdrawn, by the API server's own word") {
+  CHECK(did() == kLooks + ", PATCH volumecopies");
+  CHECK(order_now().desired == DesiredState::kRemoved);
+  CHECK(order_now().term == kTerm);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "an order is kept whose claim is there, in the store or only on the server") {
+  server.put(kClaimPath, claim_text(sample_claim()));
+  CHECK(did() == "GET persistentvolumeclaims");
+  know_claim(sample_claim());
+  CHECK(did() == "");
+  CHECK(order_now().desired == DesiredState::kServing);
+}
+
+TEST_CASE_FIXTURE(Fixture, "another claim of the same name needs no order of its predecessor's") {
+  Claim other = sample_claim();
+  other.uid = kOtherUid;
+  know_claim(other);
+  CHECK(did() == kLooks + ", PATCH volumecopies");
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "an order is kept whose PersistentVolume the watch has not brought yet") {
+  server.put(kVolumePath, volume_text(sample_spec(), "Available"));
+  CHECK(did() == kLooks);
+  CHECK(order_now().desired == DesiredState::kServing);
+}
+
+TEST_CASE_FIXTURE(Fixture, "without an answer nothing is withdrawn") {
+  server.fails["GET persistentvolumeclaims"] = {403};
+  CHECK_FALSE(work());
+  server.fails["GET persistentvolumes"] = {403};
+  CHECK_FALSE(work());
+  CHECK(order_now().desired == DesiredState::kServing);
+}
+
+TEST_CASE_FIXTURE(Fixture, "an order that changes while it is looked at is not withdrawn") {
+  const VolumeCopy known = copy();
+  answer(CopyState::kReady);
+  const auto worked = wait_for(collector.work(known));
+  REQUIRE_FALSE(worked);
+  CHECK(worked.error().code() == ErrorCode::kConflict);
+  CHECK(order_now().desired == DesiredState::kServing);
+}
+
+TEST_CASE_FIXTURE(Fixture, "an orphan that was made is only told, and once an hour") {
+  answer(CopyState::kReady);
+  CHECK(did() == kLooks);
+  manual.advance(seconds(3599));
+  CHECK(did() == kLooks);
+  CHECK(order_now().desired == DesiredState::kServing);
+  CHECK(log.has("orphaned volume"));
+  CHECK(log.lines.size() == 1);
+  manual.advance(seconds(1));
+  CHECK(did() == kLooks);
+  CHECK(log.lines.size() == 2);
+  CHECK(event_says("has no PersistentVolume and no claim; its data stays"));
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "an orphan that was ordered for data that is there is not removed either") {
+  // Its node has not said anything of it yet.
+  server.erase(copy_path(copy().name));
+  CopyOrder existing = sample_order(sample_spec(kOtherUid));
+  existing.origin = Origin::kExisting;
+  know_copy(existing);
+  CHECK(did() == kLooks);
+  CHECK(order_now().desired == DesiredState::kServing);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a removed copy's object is buried after 45 s, and not before") {
+  answer(CopyState::kPromised);
+  order(DesiredState::kRemoved);
+  answer(CopyState::kRemoved);
+  const auto first = work();
+  REQUIRE(first);
+  CHECK(*first == nanoseconds(kRemovedStays));
+  manual.advance(kRemovedStays - nanoseconds(1));
+  const auto second = work();
+  REQUIRE(second);
+  CHECK(*second == nanoseconds(1));
+  CHECK(server.done() == "");
+  manual.advance(nanoseconds(1));
+  CHECK(did() == "DELETE volumecopies");
+  CHECK(copy_count() == 0);
+}
+
+TEST_CASE_FIXTURE(Fixture, "the time begins anew where a copy is not removed any more") {
+  order(DesiredState::kRemoved);
+  answer(CopyState::kRemoved);
+  CHECK(did() == "");
+  manual.advance(kRemovedStays);
+  answer(CopyState::kRemoving);
+  CHECK(did() == "");
+  answer(CopyState::kRemoved);
+  CHECK(did() == "");
+  CHECK(copy_count() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "an object that was written to meanwhile is not buried") {
+  order(DesiredState::kRemoved);
+  answer(CopyState::kRemoved);
+  CHECK(did() == "");
+  const VolumeCopy known = copy();
+  manual.advance(kRemovedStays);
+  server.patch(copy_path(known.name), R"({"metadata":{"labels":{"a":"b"}}})");
+  const auto worked = wait_for(collector.work(known));
+  REQUIRE_FALSE(worked);
+  CHECK(worked.error().code() == ErrorCode::kConflict);
+  CHECK(copy_count() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "an object stays for as long as its node has not answered this very order") {
+  order(DesiredState::kRemoved);
+  CopyStatus earlier;
+  earlier.state = CopyState::kRemoved;
+  JsonWriter json;
+  write_status(json, earlier);
+  put(copies, server.patch(copy_path(copy().name), concat(R"({"status":)", json.take(), "}")));
+  CHECK(did() == "");
+  manual.advance(kRemovedStays);
+  CHECK(did() == "");
+  CHECK(copy_count() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "of a node that is gone only what was never promised is buried") {
+  const std::string gone = R"({"metadata":{"labels":{"flexlocal.io/node":"gone"}},)"
+                           R"("spec":{"nodeName":"gone","desiredState":"Removed"}})";
+  put(copies, server.patch(copy_path(copy().name), gone));
+  CHECK(did() == "");
+  manual.advance(kRemovedStays);
+  put(copies, server.patch(copy_path(copy().name), R"({"status":{"promised":true}})"));
+  CHECK(did() == "");
+  CHECK(copy_count() == 1);
+  put(copies, server.patch(copy_path(copy().name), R"({"status":{"promised":false}})"));
+  CHECK(did() == "");
+  manual.advance(kRemovedStays);
+  CHECK(did() == "DELETE volumecopies");
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "what is retained, not understood or without a claim's name is a person's") {
+  order(DesiredState::kRetained);
+  CHECK(did() == "");
+  put(copies, server.patch(copy_path(copy().name), R"({"spec":{"desiredState":"Sealed"}})"));
+  CHECK(did() == "");
+}
+
+}  // namespace flexlocal::provisioner::test

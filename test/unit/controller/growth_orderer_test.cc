@@ -1,0 +1,145 @@
+#include "provisioner/controller/growth_orderer.h"
+
+#include "test/unit/controller/order_lab.h"
+
+namespace flexlocal::provisioner::test {
+namespace {
+
+constexpr Bytes kTwo = kGiB + kGiB;
+const std::string kTell = "PATCH persistentvolumeclaims/status";
+
+// A bound volume of 1 GiB, whose claim asks for 2 GiB.
+struct Fixture : OrderLab {
+  Fixture() {
+    know_copy(sample_order());
+    answer_size(kGiB);
+    know_volume("Bound");
+    know_claim(bound_claim("2Gi"));
+  }
+  void answer_size(Bytes size, std::vector<CopyCondition> conditions = {}) {
+    const VolumeCopy known = copy();
+    CopyStatus status = known.status;
+    status.state = CopyState::kReady;
+    status.size = size;
+    status.conditions = std::move(conditions);
+    answer(known, status);
+  }
+  static CopyCondition not_grown() {
+    return {std::string(kAsOrdered), false, std::string(kNotGrown), "the pool is full", {}};
+  }
+  static CopyCondition at_mount() {
+    return {std::string(kFileSystemResizePending), true, "NotMounted", "at the next mount", {}};
+  }
+  Status work() { return wait_for(growths.work("shop/data")); }
+  std::string did() {
+    const Status worked = work();
+    REQUIRE_MESSAGE(worked, worked.error().message());
+    return server.done();
+  }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a growth is one order, then the volume's capacity, last the claim's status") {
+  CHECK(did() == "PATCH volumecopies");
+  CHECK(order().volume.size == kTwo);
+  CHECK(order().term == kTerm);
+  CHECK(did() == "");
+  CHECK(volume_there().capacity == "1Gi");
+  answer_size(kTwo);
+  CHECK(did() == "PATCH persistentvolumes, " + kTell);
+  CHECK(volume_there().capacity == "2Gi");
+  CHECK(claim_there().capacity == "2Gi");
+  CHECK(did() == "");
+  CHECK(event_says("and its file system have 2 GiB on node node-a"));
+}
+
+TEST_CASE_FIXTURE(Fixture, "a growth that was left half done is completed from where it is") {
+  CHECK(did() == "PATCH volumecopies");
+  answer_size(kTwo);
+  server.fails[kTell] = {403};
+  CHECK_FALSE(work());
+  server.journal.clear();
+  CHECK(did() == kTell);
+  CHECK(claim_there().capacity == "2Gi");
+}
+
+TEST_CASE_FIXTURE(Fixture, "a file system that grows at the next mount is said to wait, once") {
+  CHECK(did() == "PATCH volumecopies");
+  answer_size(kTwo, {at_mount()});
+  CHECK(did() == "PATCH persistentvolumes, " + kTell);
+  CHECK(claim_there().file_system_pending);
+  CHECK(claim_there().capacity == "1Gi");
+  CHECK(did() == "");
+  answer_size(kTwo);
+  CHECK(did() == kTell);
+  CHECK_FALSE(claim_there().file_system_pending);
+  CHECK(claim_there().capacity == "2Gi");
+}
+
+TEST_CASE_FIXTURE(Fixture, "a refused growth is told in the node's words, and its order stays") {
+  CHECK(did() == "PATCH volumecopies");
+  answer_size(kGiB, {not_grown()});
+  // By the expand controller, which asks nobody.
+  change_volume(R"({"spec":{"capacity":{"storage":"2Gi"}}})");
+  CHECK(did() == "PATCH persistentvolumes");
+  CHECK(volume_there().capacity == "1Gi");
+  CHECK(order().volume.size == kTwo);
+  CHECK(event_says("does not grow from 1 GiB: the pool is full; it stays as it is"));
+}
+
+TEST_CASE_FIXTURE(Fixture, "a refused growth is done once there is room") {
+  CHECK(did() == "PATCH volumecopies");
+  answer_size(kGiB, {not_grown()});
+  CHECK(did() == "");
+  answer_size(kTwo);
+  CHECK(did() == "PATCH persistentvolumes, " + kTell);
+  CHECK(claim_there().capacity == "2Gi");
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a refused growth is said in the claim's status where that has fields for it") {
+  Claim claim = bound_claim("2Gi");
+  claim.allocated = "2Gi";
+  claim.resize_status = "NodeResizePending";
+  know_claim(claim);
+  CHECK(did() == "PATCH volumecopies");
+  answer_size(kGiB, {not_grown()});
+  CHECK(did() == kTell);
+  CHECK(claim_there().resize_status == "ControllerResizeInfeasible");
+  CHECK(claim_there().allocated == "1Gi");
+  CHECK(did() == "");
+}
+
+TEST_CASE_FIXTURE(Fixture, "an order that has changed meanwhile is not raised over that") {
+  server.patch(copy_path(copy().name), R"({"status":{"mounted":true}})");
+  CHECK(work().error().code() == ErrorCode::kConflict);
+  CHECK(order().volume.size == kGiB);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a growth that has been ordered is not ordered again by a later pass") {
+  CHECK(did() == "PATCH volumecopies");
+  manual.advance(std::chrono::hours(1));
+  CHECK(did() == "");
+}
+
+TEST_CASE_FIXTURE(
+    Fixture, "a claim that asks for what it has, or is not bound to the volume, costs nothing") {
+  know_claim(bound_claim("1Gi"));
+  CHECK(did() == "");
+  Claim other = bound_claim("2Gi");
+  other.uid = kOtherUid;
+  other.volume_name = volume;
+  know_claim(other);
+  CHECK(did() == "");
+}
+
+TEST_CASE_FIXTURE(Fixture, "the volume of another cluster does not grow, and that is said") {
+  parts.cluster_id = kOtherUid;
+  CHECK(work().error().code() == ErrorCode::kInvalid);
+  CHECK(server.done() == "");
+  CHECK(event_says("made for another cluster"));
+}
+
+}  // namespace flexlocal::provisioner::test

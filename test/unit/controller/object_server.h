@@ -1,0 +1,53 @@
+// An API server in memory that keeps to what counts of the real one: names that are taken, versions
+// and uids that must be named, generations of a spec, finalizers.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "provisioner/kube/http.h"
+
+namespace flexlocal::provisioner::test {
+
+class ObjectServer {
+ public:
+  // Makes the object, or writes over it, whoever has it; returns it as it is read.
+  std::string put(const std::string& path, const std::string& object);
+  // The merge patch of somebody else.
+  std::string patch(const std::string& path, const std::string& patch);
+  void erase(const std::string& path) { objects_.erase(path); }
+  bool has(const std::string& path) const { return objects_.contains(path); }
+  std::string text(const std::string& path) const { return objects_.at(path); }
+  // Of all objects below a collection's path.
+  std::vector<std::string> paths(const std::string& collection) const;
+
+  kube::HttpResponse answer(const kube::HttpRequest& request);
+
+  // What was asked, but for events: "POST volumecopies", "PATCH persistentvolumeclaims/status".
+  std::vector<std::string> journal;
+  // The journal, at once forgotten: "GET nodes, POST volumecopies".
+  std::string done();
+  int count(const std::string& entry) const;
+
+  // The status of the next answers to such an entry, which change nothing.
+  std::map<std::string, std::vector<int>> fails;
+  // The next such request is carried out, and its answer lost.
+  std::string loses_answer_of;
+  // A field of VolumeCopies' spec that their CustomResourceDefinition does not know.
+  std::string unknown_field;
+
+ private:
+  kube::HttpResponse create(const std::string& collection, const std::string& object);
+  kube::HttpResponse merge(const std::string& path, const std::string& patch);
+  kube::HttpResponse remove(const std::string& path, const std::string& options);
+  std::string pruned(const std::string& path, const std::string& object) const;
+  std::string store(const std::string& path, const std::string& object);
+
+  std::map<std::string, std::string> objects_;  // by path
+  int versions_ = 2'000'000;
+  int uids_ = 0;
+};
+
+}  // namespace flexlocal::provisioner::test

@@ -1,0 +1,72 @@
+// The workers that give orders, on an API server in memory and with nodes that answer when a test
+// says so.
+#pragma once
+
+#include "provisioner/controller/copy_collector.h"
+#include "provisioner/controller/growth_orderer.h"
+#include "provisioner/controller/order_worker.h"
+#include "provisioner/controller/volume_end_worker.h"
+#include "provisioner/objects/paths.h"
+#include "test/unit/controller/cluster_lab.h"
+#include "test/unit/controller/object_server.h"
+#include "test/unit/objects/json_merge.h"
+
+namespace flexlocal::provisioner::test {
+
+inline const std::string kOtherNode = "node-b";
+inline constexpr Bytes kTenGiB{10 * kGiB.count()};
+inline constexpr std::int64_t kTerm = 7;
+
+// The text of a Node with uid and hostname.
+std::string ready_node(const std::string& name);
+// The Lease of a node daemon that carries out orders, up to those of that term.
+std::string beat_of(const std::string& node, int renewed, Bytes free, std::int64_t term = 0);
+
+// One ready node with 10 GiB in pool "default", the class "local", and no claim.
+struct OrderLab : ClusterLab {
+  ObjectServer server;
+  kube::Informer<VolumeCopy> copies{api, log, {"copies", "/k", "", ""}, decode_copy};
+  CopyIndex index{copies, manual};
+  OrderDesk desk{api, copies};
+  PendingClaimWorker pending{parts};
+  OrderWorker orders{parts, desk, index, pending};
+  VolumeEndWorker ends{parts, desk, index};
+  GrowthOrderer growths{parts, desk, index};
+  CopyCollector collector{parts, desk};
+  const std::string volume = "pvc-" + kUid;
+
+  OrderLab();
+
+  // Puts it on the server, and shows it as the watch does.
+  void know_node(const std::string& name, Bytes free = kTenGiB);
+  void know_claim(const Claim& claim);
+  void know_volume(const std::string& phase) {
+    put(volumes, server.put(kVolumePath, volume_text(sample_spec(), phase)));
+  }
+  // Of its status and metadata; the watch shows it.
+  void change_volume(const std::string& patch) { put(volumes, server.patch(kVolumePath, patch)); }
+  void know_copy(const CopyOrder& order);
+  // The time goes on, and the nodes' daemons beat.
+  void pass(std::chrono::seconds time);
+
+  // The only copy that the server has, as it is there.
+  VolumeCopy copy() const;
+  CopyOrder order() const { return *copy().order; }
+  std::size_t copy_count() const { return server.paths(copies_path()).size(); }
+  // The node answers the order as it is, and the watch shows it.
+  void answer(CopyState state, const std::string& why = "");
+  void answer(const VolumeCopy& known, CopyStatus status);
+  bool has_volume() const { return server.has(kVolumePath); }
+  Volume volume_there() const { return decoded_volume(server.text(kVolumePath)); }
+  // The claim as the server has it.
+  Claim claim_there() const;
+  bool event_says(const std::string& text) { return events_text().find(text) != std::string::npos; }
+  const std::string& events_text();
+
+ private:
+  std::map<std::string, Bytes> free_;  // by node
+  int second_ = 0;
+  std::optional<std::string> events_;
+};
+
+}  // namespace flexlocal::provisioner::test

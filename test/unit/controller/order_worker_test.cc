@@ -1,0 +1,250 @@
+#include "provisioner/controller/order_worker.h"
+
+#include "test/unit/controller/order_lab.h"
+
+namespace flexlocal::provisioner::test {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+const std::string kTakeBack = "PATCH persistentvolumeclaims";
+
+struct Fixture : OrderLab {
+  Fixture() { know_claim(sample_claim()); }
+  Result<std::optional<nanoseconds>> work() { return wait_for(orders.work("shop/data")); }
+  // A pass that must succeed, and what was asked of the API server by it.
+  std::string did() {
+    const auto worked = work();
+    REQUIRE_MESSAGE(worked, worked.error().message());
+    return server.done();
+  }
+  Error failure() {
+    const auto worked = work();
+    REQUIRE_FALSE(worked);
+    return worked.error();
+  }
+  bool is_handed_back() { return claim_there().selected_node.empty(); }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "a late-bound claim costs one order and one PersistentVolume") {
+  CHECK(did() == "POST volumecopies");
+  CHECK(did() == "");
+  answer(CopyState::kPromised);
+  CHECK(did() == "POST persistentvolumes");
+  CHECK(did() == "");
+  CHECK(volume_there().claim_uid == kUid);
+  CHECK(volume_there().copy == order().volume.copy);
+  CHECK(volume_there().node == kNode);
+  CHECK(event_says("volume pvc-" + kUid + " of 1 GiB"));
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "an order says all that the copy is to be, for whom, and of which term") {
+  CHECK(did() == "POST volumecopies");
+  const CopyOrder given = order();
+  CHECK(given.origin == Origin::kNew);
+  CHECK(given.desired == DesiredState::kServing);
+  CHECK(given.term == kTerm);
+  CHECK(given.node == kNode);
+  CHECK(given.node_uid == kUidOfNode);
+  CHECK(given.hostname == "host-of-node-a");
+  CHECK(given.claim_name == "data");
+  CHECK(given.claim_uid == kUid);
+  CHECK(given.storage_class == "local");
+  CHECK(given.reclaim_policy == "Delete");
+  CHECK(given.volume.size == kGiB);
+  CHECK(given.volume.cluster_id == kCluster);
+  CHECK(given.volume.claim_namespace == "shop");
+  CHECK(engine::is_copy_id(given.volume.copy));
+}
+
+TEST_CASE_FIXTURE(Fixture, "a PersistentVolume has the size that the node promised, as ordered") {
+  CHECK(did() == "POST volumecopies");
+  answer(CopyState::kReady);
+  CHECK(did() == "POST persistentvolumes");
+  CHECK(volume_there().capacity == "1Gi");
+  CHECK(parse_order_text(volume_there().order)->volume == order().volume);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a node has ten seconds, then its order is withdrawn in words") {
+  const auto given = work();
+  REQUIRE(given);
+  CHECK(*given == nanoseconds(kOrderTimeout));
+  pass(seconds(9));
+  const auto waited = work();
+  REQUIRE(waited);
+  CHECK(*waited == nanoseconds(seconds(1)));
+  server.journal.clear();
+  pass(seconds(1));
+  CHECK(did() == "PATCH volumecopies, " + kTakeBack);
+  CHECK(order().desired == DesiredState::kRemoved);
+  CHECK(is_handed_back());
+  CHECK(event_says("the node daemon of node node-a has not answered for 10 s; another node"));
+}
+
+TEST_CASE_FIXTURE(Fixture, "a refusal ends the order, and the claim goes back with its words") {
+  CHECK(did() == "POST volumecopies");
+  answer(CopyState::kRefused, "the pool is full");
+  CHECK(did() == "PATCH volumecopies, " + kTakeBack);
+  CHECK(order().desired == DesiredState::kRemoved);
+  CHECK(is_handed_back());
+  CHECK(event_says("node node-a cannot have the volume: the pool is full; another node"));
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a node gets no new order of anybody before it has ended a withdrawn one") {
+  CHECK(did() == "POST volumecopies");
+  answer(CopyState::kRefused, "the pool is full");
+  CHECK(did() == "PATCH volumecopies, " + kTakeBack);
+  Claim other = sample_claim();
+  other.name = "other";
+  other.uid = kOtherUid;
+  know_claim(other);
+  REQUIRE(wait_for(orders.work("shop/other")));
+  CHECK(server.done() == kTakeBack);
+  answer(CopyState::kRemoved);
+  know_claim(other);
+  REQUIRE(wait_for(orders.work("shop/other")));
+  CHECK(server.done() == "POST volumecopies");
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "when the scheduler chooses another node the order is withdrawn, silently") {
+  CHECK(did() == "POST volumecopies");
+  answer(CopyState::kUnsaid);
+  know_node(kOtherNode);
+  Claim moved = sample_claim();
+  moved.selected_node = kOtherNode;
+  know_claim(moved);
+  CHECK(did() == "PATCH volumecopies");
+  CHECK(did() == "POST volumecopies");
+  CHECK(copy_count() == 2);
+  CHECK(claim_there().selected_node == kOtherNode);
+  CHECK(events_text().empty());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a claim that is deleted meanwhile gets no PersistentVolume") {
+  CHECK(did() == "POST volumecopies");
+  answer(CopyState::kPromised);
+  put(claims,
+      server.patch(kClaimPath, R"({"metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z"}})"));
+  CHECK(did() == "");
+  CHECK_FALSE(has_volume());
+}
+
+TEST_CASE_FIXTURE(Fixture, "an API server that drops a part of an order gets nothing bound by it") {
+  server.unknown_field = "term";
+  const Error error = failure();
+  CHECK(error.code() == ErrorCode::kInvalid);
+  CHECK(error.message().find("the API server did not keep spec.term") != std::string::npos);
+  server.journal.clear();
+  // What it kept is not understood as a whole, and nothing is decided beside it.
+  CHECK(did() == "");
+  answer(CopyState::kPromised);
+  CHECK(did() == "");
+  CHECK_FALSE(has_volume());
+  CHECK(copy_count() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "an order that has changed meanwhile is not withdrawn over that") {
+  CHECK(did() == "POST volumecopies");
+  // The node's promise, which the watch has not brought yet.
+  const VolumeCopy known = copy();
+  CopyStatus promised = known.status;
+  promised.state = CopyState::kPromised;
+  promised.observed_generation = 1;
+  const std::string late = server.patch(copy_path(known.name), status_patch(known, promised));
+  pass(kOrderTimeout);
+  CHECK(failure().code() == ErrorCode::kConflict);
+  CHECK(order().desired == DesiredState::kServing);
+  CHECK_FALSE(is_handed_back());
+  server.journal.clear();
+  put(copies, late);
+  CHECK(did() == "POST persistentvolumes");
+}
+
+TEST_CASE_FIXTURE(Fixture, "a PersistentVolume whose making was not answered is taken for ours") {
+  CHECK(did() == "POST volumecopies");
+  answer(CopyState::kPromised);
+  server.loses_answer_of = "POST persistentvolumes";
+  CHECK_FALSE(work());
+  server.journal.clear();
+  CHECK(did() == "POST persistentvolumes, GET persistentvolumes");
+  CHECK(volumes.get(volume) != nullptr);
+  CHECK(did() == "");
+}
+
+TEST_CASE_FIXTURE(Fixture, "a PersistentVolume of another copy is not taken for ours") {
+  CHECK(did() == "POST volumecopies");
+  answer(CopyState::kPromised);
+  server.put(kVolumePath, volume_text(sample_spec(), "Available"));
+  const Error error = failure();
+  CHECK(error.code() == ErrorCode::kExists);
+  CHECK(volumes.get(volume) == nullptr);
+  CHECK(volume_there().copy == kCopy);
+  CHECK(event_says("exists already and is not of this claim's copy on node node-a"));
+}
+
+TEST_CASE_FIXTURE(Fixture, "an order whose making was not answered is not given twice") {
+  server.loses_answer_of = "POST volumecopies";
+  CHECK_FALSE(work());
+  put(copies, server.text(server.paths(copies_path()).front()));
+  server.journal.clear();
+  CHECK(did() == "");
+  CHECK(copy_count() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a lost copy is told, and nothing is done about it") {
+  CHECK(did() == "POST volumecopies");
+  answer(CopyState::kLost, "no record and no disk knows it");
+  pass(seconds(100));
+  CHECK(did() == "");
+  CHECK(event_says("node node-a promised the volume and does not have it: no record and no disk"));
+}
+
+TEST_CASE_FIXTURE(Fixture, "what is ordered and not counted by the node yet is not given again") {
+  know_node(kNode, Bytes(kGiB.count() * 3 / 2));
+  CHECK(did() == "POST volumecopies");
+  Claim other = sample_claim();
+  other.name = "other";
+  other.uid = kOtherUid;
+  know_claim(other);
+  REQUIRE(wait_for(orders.work("shop/other")));
+  CHECK(server.done() == kTakeBack);
+  CHECK(event_says("no room on node node-a: pool full"));
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a claim whose node is where another way of provisioning runs is handed back") {
+  put(beats, lease_text(1, kTenGiB));
+  CHECK(did() == kTakeBack);
+  CHECK(event_says("carries out no orders (--provisioning=distributed)"));
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a claim that no node can serve is refused in words, when it is marked") {
+  Claim claim = sample_claim();
+  claim.access_modes = {"ReadWriteMany"};
+  claim.marked = false;
+  know_claim(claim);
+  CHECK(did() == "");
+  claim.marked = true;
+  know_claim(claim);
+  CHECK(failure().code() == ErrorCode::kInvalid);
+  CHECK(copy_count() == 0);
+  CHECK(event_says("access mode ReadWriteMany is not possible"));
+}
+
+TEST_CASE_FIXTURE(Fixture, "a daemon that is not there is waited for, not passed over at once") {
+  manual.advance(seconds(41));
+  server.put(kLeasePath, beat_of(kNode, 1, kTenGiB));
+  const auto worked = work();
+  REQUIRE(worked);
+  CHECK(copy_count() == 0);
+}
+
+}  // namespace flexlocal::provisioner::test

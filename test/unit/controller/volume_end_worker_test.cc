@@ -1,0 +1,177 @@
+#include "provisioner/controller/volume_end_worker.h"
+
+#include "test/unit/controller/order_lab.h"
+
+namespace flexlocal::provisioner::test {
+namespace {
+
+const std::string kReleased = R"({"status":{"phase":"Released"}})";
+const std::string kRetain = R"({"spec":{"persistentVolumeReclaimPolicy":"Retain"}})";
+const std::string kDeleted = R"({"metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z"}})";
+
+// A bound volume.
+struct Fixture : OrderLab {
+  Fixture() { know_volume("Bound"); }
+  void know_ready_copy() {
+    know_copy(sample_order());
+    answer(CopyState::kReady);
+  }
+  Status work() { return wait_for(ends.work(volume)); }
+  std::string did() {
+    const Status worked = work();
+    REQUIRE_MESSAGE(worked, worked.error().message());
+    return server.done();
+  }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "a volume that lives, with its copy, is asked nothing about") {
+  know_ready_copy();
+  CHECK(did() == "");
+  CHECK(events_text().empty());
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a released volume goes in order: the object, its data, then our finalizer") {
+  know_ready_copy();
+  change_volume(kReleased);
+  CHECK(did() == "DELETE persistentvolumes");
+  CHECK(volume_there().deleting);
+  CHECK(did() == "PATCH volumecopies");
+  CHECK(order().desired == DesiredState::kRemoved);
+  CHECK(order().term == kTerm);
+  CHECK(did() == "");
+  answer(CopyState::kRemoving);
+  CHECK(did() == "");
+  answer(CopyState::kRemoved);
+  CHECK(did() == "PATCH persistentvolumes");
+  CHECK_FALSE(has_volume());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a volume that was bound again meanwhile is not deleted") {
+  know_ready_copy();
+  change_volume(kReleased);
+  server.patch(kVolumePath, R"({"status":{"phase":"Bound"}})");
+  CHECK(work().error().code() == ErrorCode::kConflict);
+  CHECK(server.done() == "DELETE persistentvolumes");
+  CHECK_FALSE(volume_there().deleting);
+  CHECK(order().desired == DesiredState::kServing);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a volume that was made anew under its name is not deleted in its place") {
+  know_ready_copy();
+  change_volume(kReleased);
+  server.put(kVolumePath, with(server.text(kVolumePath), "uid-of-pv", "uid-of-another"));
+  CHECK(work().error().code() == ErrorCode::kConflict);
+  CHECK_FALSE(volume_there().deleting);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a copy that changed meanwhile is not ordered away over that") {
+  know_ready_copy();
+  change_volume(kReleased);
+  CHECK(did() == "DELETE persistentvolumes");
+  server.patch(copy_path(copy().name), R"({"status":{"mounted":true}})");
+  CHECK(work().error().code() == ErrorCode::kConflict);
+  CHECK(order().desired == DesiredState::kServing);
+}
+
+TEST_CASE_FIXTURE(Fixture, "why data does not go is told on the volume") {
+  know_ready_copy();
+  change_volume(kReleased);
+  CHECK(did() == "DELETE persistentvolumes");
+  CHECK(did() == "PATCH volumecopies");
+  answer(CopyState::kReady, "somebody has the device open");
+  CHECK(did() == "");
+  CHECK(event_says("somebody has the device open"));
+  CHECK(has_volume());
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a retained volume is left alone until a person deletes it, and then kept") {
+  know_ready_copy();
+  change_volume(kRetain);
+  change_volume(kReleased);
+  CHECK(did() == "");
+  change_volume(kDeleted);
+  CHECK(did() == "PATCH volumecopies");
+  CHECK(order().desired == DesiredState::kRetained);
+  CHECK(did() == "");
+  answer(CopyState::kRetained);
+  CHECK(did() == "PATCH persistentvolumes");
+  CHECK_FALSE(has_volume());
+  CHECK(copy_count() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a lost order is given again for data that is there, and makes none") {
+  CHECK(did() == "POST volumecopies");
+  CHECK(order().origin == Origin::kExisting);
+  CHECK(order().desired == DesiredState::kServing);
+  CHECK(order().volume == sample_spec());
+  CHECK(order().term == kTerm);
+  CHECK(copy().name == copy_name(sample_order()));
+  CHECK(did() == "");
+}
+
+TEST_CASE_FIXTURE(Fixture, "a removal whose order was lost is ordered again, and waited for") {
+  change_volume(kReleased);
+  CHECK(did() == "DELETE persistentvolumes");
+  CHECK(did() == "POST volumecopies");
+  CHECK(order().origin == Origin::kExisting);
+  CHECK(order().desired == DesiredState::kRemoved);
+  CHECK(did() == "");
+  CHECK(has_volume());
+  answer(CopyState::kRemoved);
+  CHECK(did() == "PATCH persistentvolumes");
+}
+
+TEST_CASE_FIXTURE(Fixture, "an order that does not fit its PersistentVolume is not given again") {
+  change_volume(R"({"spec":{"flexVolume":{"options":{"flexlocal.io/copy":"fedcba9876543210"}}}})");
+  CHECK(work().error().code() == ErrorCode::kInvalid);
+  change_volume(R"({"metadata":{"annotations":{"flexlocal.io/order":"{}"}}})");
+  CHECK(work().error().code() == ErrorCode::kInvalid);
+  parts.cluster_id = kOtherUid;
+  know_volume("Bound");
+  CHECK(work().error().code() == ErrorCode::kDenied);
+  CHECK(copy_count() == 0);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a copy that is not understood is neither written over nor ordered beside") {
+  know_ready_copy();
+  put(copies, server.patch(copy_path(copy().name), R"({"spec":{"desiredState":"Sealed"}})"));
+  CHECK(did() == "");
+  change_volume(kReleased);
+  CHECK(did() == "DELETE persistentvolumes");
+  CHECK(did() == "");
+  CHECK(has_volume());
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a bound volume that a person deletes keeps its data, and that is said") {
+  know_ready_copy();
+  change_volume(kDeleted);
+  CHECK(did() == "");
+  CHECK(order().desired == DesiredState::kServing);
+  CHECK(event_says("the claim is still bound to this volume; its data stays"));
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a copy that was withdrawn and has a PersistentVolume is to serve again") {
+  know_ready_copy();
+  CopyOrder withdrawn = sample_order();
+  withdrawn.desired = DesiredState::kRemoved;
+  REQUIRE(wait_for(desk.change(copy(), withdrawn)));
+  server.journal.clear();
+  CHECK(did() == "PATCH volumecopies");
+  CHECK(order().desired == DesiredState::kServing);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a volume of another driver is left alone") {
+  change_volume(R"({"spec":{"flexVolume":{"driver":"other.io/other"}}})");
+  change_volume(kReleased);
+  CHECK(did() == "");
+}
+
+}  // namespace flexlocal::provisioner::test
