@@ -82,6 +82,11 @@ void CopyWorker::decide(Turn& turn) const {
   const engine::Inventory& seen = *ledger_.inventory();
   turn.host = order ? host_copy(seen, config_, *order, hand_.is_hopeless(turn.copy.name))
                     : HostCopy{.disk = DiskStage::kUnseen};
+  // Where node.conf names the pool no more, what was promised may be on disks that are not seen.
+  const bool was_here = turn.copy.status.promised || turn.copy.status.made;
+  if (order && was_here && turn.host.disk == DiskStage::kNone &&
+      !config_.pools.contains(order->volume.pool))
+    turn.host.disk = DiskStage::kUnseen;
   const bool in_doubt = order && is_in_doubt(*order, turn.host, seen);
   turn.plan = plan_copy({&turn.copy, turn.fresh, in_doubt}, self_.identity, turn.host);
 }
