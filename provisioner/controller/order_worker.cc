@@ -30,6 +30,7 @@ Task<OrderWorker::Again> OrderWorker::work(const std::string& key) {
   const Claim* const known = parts_.claims.get(key);
   if (known == nullptr) {
     refused_.erase(key);
+    pending_.forget(key);
     co_return std::nullopt;
   }
   const Claim claim = *known;  // the store may change while we wait
@@ -59,6 +60,8 @@ Task<OrderWorker::Again> OrderWorker::carry_out(const Claim& claim, const OrderP
   Status done;
   switch (plan.action) {
     case OrderAction::kNone:
+      // No scheduler chooses a node where none has room.
+      if (waits_for_choice(claim)) pending_.tell_of_room(claim);
       break;
     case OrderAction::kWait: {
       const auto asked = plan.copy == nullptr ? std::nullopt : index_.unanswered_for(*plan.copy);
@@ -303,6 +306,11 @@ std::string OrderWorker::choose(const Claim& claim, const Order& order) const {
     nodes.push_back({view, index_.uncounted(name, wanted.promise.pool)});
   });
   return choose_node(nodes, *storage_class, wanted);
+}
+
+bool OrderWorker::waits_for_choice(const Claim& claim) const {
+  return claim.selected_node.empty() && index_.of_volume(concat("pvc-", claim.uid)).empty() &&
+         parts_.volumes.get(concat("pvc-", claim.uid)) == nullptr;
 }
 
 bool OrderWorker::is_immediate(const Claim& claim) const {

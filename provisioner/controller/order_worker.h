@@ -39,6 +39,7 @@ class OrderWorker {
   std::optional<std::string> objection_to(const Claim& claim, const Order& order,
                                           const Node& node) const;
   std::string choose(const Claim& claim, const Order& order) const;
+  bool waits_for_choice(const Claim& claim) const;
   bool is_immediate(const Claim& claim) const;
   bool is_passed_over(const Claim& claim, const std::string& node) const;
   void say(const Claim& claim, kube::EventType type, std::string_view reason,

@@ -110,7 +110,7 @@ Task<Status> PendingClaimWorker::take_back(const Claim& claim, const std::string
 }
 
 void PendingClaimWorker::tell_of_room(const Claim& claim) {
-  const auto text = no_room(claim);
+  const auto text = is_for_us(claim) ? no_room(claim) : std::nullopt;
   if (!text) {
     told_.erase(claim.key());
     return;

@@ -24,8 +24,10 @@ class PendingClaimWorker {
   Task<Status> look_after_choice(const Claim& claim);
   // Takes the choice back, and says why on the claim.
   Task<Status> take_back(const Claim& claim, const std::string& why);
-  // Says on the claim that no node has room, where that is so for a while.
+  // Says on the claim that no node has room, where it is ours and that is so for a while.
   void tell_of_room(const Claim& claim);
+  // There is no such claim any more.
+  void forget(const std::string& key) { told_.erase(key); }
 
  private:
   // What was found and said of a claim for which there is no room.

@@ -77,6 +77,14 @@ std::vector<std::string> ObjectServer::paths(const std::string& collection) cons
   return found;
 }
 
+std::string ObjectServer::list(const std::string& resource) const {
+  std::vector<std::string> items;
+  for (const auto& [path, object] : objects_)
+    if (path.find(concat('/', resource, '/')) != std::string::npos) items.push_back(object);
+  return concat(R"({"metadata":{"resourceVersion":")", versions_, R"("},"items":[)",
+                join(items, ","), "]}");
+}
+
 HttpResponse ObjectServer::answer(const kube::HttpRequest& request) {
   const std::string entry = entry_of(request);
   if (entry.ends_with(" events")) return response(201, "{}");

@@ -20,6 +20,8 @@ class ObjectServer {
   void erase(const std::string& path) { objects_.erase(path); }
   bool has(const std::string& path) const { return objects_.contains(path); }
   std::string text(const std::string& path) const { return objects_.at(path); }
+  // All objects of a kind, as a list has them.
+  std::string list(const std::string& resource) const;
   // Of all objects below a collection's path.
   std::vector<std::string> paths(const std::string& collection) const;
 

@@ -226,6 +226,24 @@ TEST_CASE_FIXTURE(Fixture,
 }
 
 TEST_CASE_FIXTURE(Fixture,
+                  "a claim that no scheduler finds a node for is told why, if its class is ours") {
+  Claim claim = sample_claim();
+  claim.selected_node.clear();
+  claim.marked = false;
+  know_node(kNode, Bytes(0));
+  for (const char* storage_class : {"theirs", "local"}) {
+    claim.storage_class = storage_class;
+    know_claim(claim);
+    CHECK(did() == "");
+    pass(seconds(20));
+    CHECK(did() == "");
+  }
+  const std::string& told = events_text();
+  CHECK(std::count(told.begin(), told.end(), '\n') == 1);
+  CHECK(event_says("0 of 1 nodes have 1Gi"));
+}
+
+TEST_CASE_FIXTURE(Fixture,
                   "a claim that no node can serve is refused in words, when it is marked") {
   Claim claim = sample_claim();
   claim.access_modes = {"ReadWriteMany"};

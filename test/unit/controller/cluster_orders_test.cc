@@ -1,0 +1,176 @@
+#include <algorithm>
+
+#include "provisioner/controller/cluster_role.h"
+#include "test/unit/controller/object_server.h"
+#include "test/unit/controller/order_lab.h"
+#include "test/unit/kube/byte_sink.h"
+
+namespace flexlocal::provisioner::test {
+namespace {
+
+using kube::HttpRequest;
+using kube::HttpResponse;
+
+const std::string kSystemPath = "/api/v1/namespaces/kube-system";
+const std::string kSystem = R"({"metadata":{"name":"kube-system","uid":")" + kCluster + R"("}})";
+
+// Lists as they are at the beginning; watches bring nothing and never end.
+struct ListingServer final : kube::Http {
+  ObjectServer objects;
+  std::string denied;  // a list that is refused
+  kube::Condition never;
+
+  HttpResponse answer(const HttpRequest& request) {
+    const std::size_t query = request.target.find('?');
+    if (request.method != kube::Method::kGet || query == std::string::npos)
+      return objects.answer(request);
+    const std::string path = request.target.substr(0, query);
+    const std::string resource = path.substr(path.rfind('/') + 1);
+    if (resource == denied) return {.status = 403, .body = "{}", .retry_after = {}};
+    return {.status = 200, .body = objects.list(resource), .retry_after = {}};
+  }
+  kube::Task<Result<HttpResponse>> send(const HttpRequest& request) override {
+    co_return answer(request);
+  }
+  kube::Task<Result<HttpResponse>> stream(const HttpRequest& request,
+                                          kube::ByteSink& sink) override {
+    if (!request.trickles) co_return kube::test::deliver(answer(request), sink);
+    if (request.target.find("sendInitialEvents") != std::string::npos)
+      co_return HttpResponse{.status = 422, .body = "{}", .retry_after = {}};
+    Status waited;
+    while (waited) waited = co_await never.wait();
+    co_return waited.error();
+  }
+};
+
+// A claim whose node was chosen, and a leader that begins.
+struct Fixture : kube::test::Lab {
+  ListingServer server;
+  ObjectServer& objects = server.objects;
+  kube::ApiClient api{server, clock, kube::ApiOptions{.limit = {}}};
+  ClusterWork work;
+  ClusterRoleOptions options;
+  std::unique_ptr<ClusterRole> role;
+  kube::TaskGroup term{io};
+
+  Fixture() {
+    options.namespace_name = "ns";
+    options.gives_orders = true;
+    options.scan_interval = std::chrono::milliseconds(1);
+    options.retry = {std::chrono::milliseconds(1), std::chrono::milliseconds(5)};
+    objects.put(kSystemPath, kSystem);
+    objects.put(kNodePath, ready_node(kNode));
+    objects.put(kLeasePath, beat_of(kNode, 1, kTenGiB));
+    objects.put("/apis/storage.k8s.io/v1/storageclasses/local", class_text());
+    objects.put(kClaimPath, claim_text(sample_claim()));
+  }
+  ~Fixture() {
+    term.cancel();
+    run_until([this] { return term.running() == 0; });
+  }
+
+  void start() {
+    role = std::make_unique<ClusterRole>(io, api, clock, log, options, work);
+    term.spawn(role->run());
+  }
+  void end() {
+    role->stop();
+    REQUIRE(run_until([this] { return term.running() == 0; }));
+  }
+  bool has_ordered() const { return objects.count("POST volumecopies") > 0; }
+  // Of the claim.
+  CopyOrder given() {
+    REQUIRE(run_until([this] { return has_ordered(); }));
+    for (const std::string& path : objects.paths(copies_path()))
+      if (auto copy = decode_copy(parsed(objects.text(path)).root());
+          copy->order && copy->order->claim_uid == kUid)
+        return *copy->order;
+    FAIL("there is no order of the claim");
+    return sample_order();
+  }
+  // An order of some other volume, that needs nothing.
+  void know_order_of(std::int64_t leader) {
+    CopyOrder order = sample_order(sample_spec(kOtherUid));
+    order.desired = DesiredState::kRetained;
+    order.term = leader;
+    objects.put(copy_path(copy_name(order)), copy_json(order));
+  }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "a leader orders what waited for it, for the cluster that it is in") {
+  start();
+  CHECK(given().volume.cluster_id == kCluster);
+  CHECK(given().node == kNode);
+  CHECK(given().term == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "no order is given while one list is missing") {
+  for (const char* missing :
+       {"persistentvolumes", "storageclasses", "nodes", "leases", "volumecopies"}) {
+    INFO(std::string(missing));
+    log.lines.clear();
+    server.denied = missing;
+    // So that it is looked for a second time, when all other lists are complete.
+    objects.fails["GET namespaces"] = {403};
+    start();
+    REQUIRE(run_until([&] { return log.has("list failed"); }));
+    REQUIRE(run_until([&] { return objects.count("GET namespaces") == 2; }));
+    settle();
+    CHECK_FALSE(has_ordered());
+    end();
+    objects.journal.clear();
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "no order is given while the cluster's id is not known") {
+  objects.erase(kSystemPath);
+  start();
+  REQUIRE(run_until([&] { return objects.count("GET namespaces") > 1; }));
+  CHECK_FALSE(has_ordered());
+  objects.put(kSystemPath, kSystem);
+  CHECK(given().volume.cluster_id == kCluster);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a term is above that of every order, and is known before any is given") {
+  know_order_of(41);
+  objects.put(kLeasePath, beat_of(kNode, 1, kTenGiB, 12));
+  start();
+  CHECK(given().term == 42);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a term is above what any node has followed, also where orders are lost") {
+  know_order_of(41);
+  objects.put(kLeasePath, beat_of(kNode, 1, kTenGiB, 99));
+  start();
+  CHECK(given().term == 100);
+}
+
+TEST_CASE_FIXTURE(Fixture, "where the nodes decide, orders are neither read nor given") {
+  options.gives_orders = false;
+  know_order_of(41);
+  server.denied = "volumecopies";
+  start();
+  REQUIRE(run_until([&] { return objects.count("PATCH nodes") > 0; }));
+  settle();
+  CHECK_FALSE(log.has("list failed"));
+  CHECK_FALSE(has_ordered());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a claim that has its order gets no second one from the next leader") {
+  start();
+  const std::string id = given().volume.copy;
+  end();
+  objects.journal.clear();
+  start();
+  REQUIRE(run_until([&] { return log.has("term=2"); }));
+  settle();
+  CHECK_FALSE(has_ordered());
+  CHECK(objects.paths(copies_path()).size() == 1);
+  CHECK(objects.paths(copies_path()).front().ends_with(id));
+}
+
+}  // namespace flexlocal::provisioner::test
