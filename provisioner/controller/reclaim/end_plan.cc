@@ -31,10 +31,9 @@ bool is_withdrawn(const VolumeCopy* copy) {
 
 EndPlan plan_living(const Volume& volume, const VolumeCopy* copy) {
   // Its order was withdrawn while it was being made: nobody has mounted it, and another copy is to
-  // have its place. A claim that is bound to it already is a person's to look at.
-  if (is_withdrawn(copy))
-    return volume.phase == "Bound" ? EndPlan{EndAction::kWait, DesiredState::kRemoved}
-                                   : EndPlan{EndAction::kDelete, DesiredState::kRemoved};
+  // have its place. One that is bound already serves, or its node says that it is lost.
+  if (is_withdrawn(copy) && volume.phase != "Bound")
+    return {EndAction::kDelete, DesiredState::kRemoved};
   EndPlan plan = bring_to(DesiredState::kServing, copy, EndAction::kNone);
   const bool of_another_claim = copy != nullptr && copy->order && !volume.claim_uid.empty() &&
                                 copy->order->claim_uid != volume.claim_uid;

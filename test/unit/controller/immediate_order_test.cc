@@ -51,7 +51,7 @@ TEST_CASE_FIXTURE(Fixture, "an Immediate claim costs the same two writes, and no
 TEST_CASE_FIXTURE(Fixture, "an Immediate claim that one node refused gets its order on another") {
   CHECK(did() == "POST volumecopies");
   answer(CopyState::kRefused, "the pool is full");
-  CHECK(did() == "PATCH volumecopies");
+  CHECK(did() == "GET persistentvolumes, PATCH volumecopies");
   // The first node has not even ended its order: it may never.
   CHECK(did() == "POST volumecopies");
   CHECK(serving().order->node == kOtherNode);

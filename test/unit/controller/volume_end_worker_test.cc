@@ -89,14 +89,14 @@ TEST_CASE_FIXTURE(Fixture, "why data does not go is told on the volume") {
 }
 
 TEST_CASE_FIXTURE(Fixture,
-                  "a retained volume is left alone until a person deletes it, and then kept") {
+                  "a retained volume is mounted by nobody, and kept when a person deletes it") {
   know_ready_copy();
   change_volume(kRetain);
   change_volume(kReleased);
-  CHECK(did() == "");
-  change_volume(kDeleted);
   CHECK(did() == "PATCH volumecopies");
   CHECK(order().desired == DesiredState::kRetained);
+  CHECK(did() == "");
+  change_volume(kDeleted);
   CHECK(did() == "");
   answer(CopyState::kRetained);
   CHECK(did() == "PATCH persistentvolumes");

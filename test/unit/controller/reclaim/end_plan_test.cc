@@ -63,6 +63,12 @@ bool is_released(const Volume& volume) {
   return volume.phase == "Released" || volume.phase == "Failed";
 }
 
+// An order that was withdrawn, of a volume that nobody is bound to.
+bool is_withdrawn(const Volume& volume, const VolumeCopy* copy) {
+  return !is_released(volume) && volume.phase != "Bound" && copy != nullptr && copy->order &&
+         copy->order->desired == DesiredState::kRemoved;
+}
+
 bool has_answered(const VolumeCopy* copy, CopyState state) {
   return copy != nullptr && copy->order && copy->status.state == state &&
          copy->status.observed_generation == copy->generation;
@@ -87,10 +93,11 @@ TEST_CASE("a copy is removed only for a released volume of ours with the policy 
 
 TEST_CASE("a PersistentVolume is deleted before its copy is ordered away, and only then") {
   int deletions = 0;
-  for_each_end([&](const Volume& volume, const VolumeCopy*, const EndPlan& plan) {
+  for_each_end([&](const Volume& volume, const VolumeCopy* copy, const EndPlan& plan) {
     if (plan.action != EndAction::kDelete) return;
     ++deletions;
     CHECK_FALSE(volume.deleting);
+    if (is_withdrawn(volume, copy)) return;
     CHECK(is_released(volume));
     CHECK(volume.reclaim_policy == "Delete");
   });
@@ -107,7 +114,8 @@ TEST_CASE("a volume is let go only once its node says, to this very order, that 
     if (is_released(volume) && volume.reclaim_policy == "Delete")
       CHECK((has_answered(copy, CopyState::kRemoved) &&
              copy->order->desired == DesiredState::kRemoved));
-    else if (volume.reclaim_policy != "Delete")
+    else if (volume.reclaim_policy != "Delete" &&
+             !(copy != nullptr && copy->order && copy->order->desired == DesiredState::kRemoved))
       CHECK((has_answered(copy, CopyState::kRetained) &&
              copy->order->desired == DesiredState::kRetained));
   });
@@ -115,13 +123,32 @@ TEST_CASE("a volume is let go only once its node says, to this very order, that 
 }
 
 TEST_CASE("a policy that is not Delete never leads to a removal, and keeps the data first") {
-  for_each_end([](const Volume& volume, const VolumeCopy*, const EndPlan& plan) {
+  for_each_end([](const Volume& volume, const VolumeCopy* copy, const EndPlan& plan) {
     if (volume.reclaim_policy == "Delete") return;
-    CHECK(plan.action != EndAction::kDelete);
+    CHECK((plan.action != EndAction::kDelete || is_withdrawn(volume, copy)));
     if (plan.action == EndAction::kGiveOrder) CHECK(plan.desired != DesiredState::kRemoved);
     if (plan.action == EndAction::kGiveOrder && plan.desired == DesiredState::kRetained)
-      CHECK((volume.deleting && volume.phase != "Bound"));
+      CHECK(((volume.deleting && volume.phase != "Bound") || is_released(volume)));
   });
+}
+
+TEST_CASE("a volume that nobody is bound to goes when its order was withdrawn") {
+  const VolumeCopy withdrawn = answered_copy(DesiredState::kRemoved, CopyState::kPromised, true);
+  CHECK(plan_end(sample_volume("Available", "Delete", false), &withdrawn).action ==
+        EndAction::kDelete);
+  CHECK(plan_end(sample_volume("Available", "Delete", true), &withdrawn).action ==
+        EndAction::kLetGo);
+  CHECK(plan_end(sample_volume("Available", "Retain", true), &withdrawn).action ==
+        EndAction::kLetGo);
+}
+
+TEST_CASE("a volume that another claim has is ordered for that") {
+  const VolumeCopy copy = answered_copy(DesiredState::kServing, CopyState::kReady, true);
+  Volume volume = sample_volume("Bound", "Retain", false);
+  volume.claim_uid = kOtherUid;
+  CHECK(plan_end(volume, &copy) == EndPlan{EndAction::kGiveOrder, DesiredState::kServing});
+  volume.claim_uid.clear();
+  CHECK(plan_end(volume, &copy) == EndPlan{});
 }
 
 TEST_CASE("the copy of a volume that lives is to serve, whatever was ordered of it") {
@@ -129,7 +156,9 @@ TEST_CASE("the copy of a volume that lives is to serve, whatever was ordered of 
     const Volume volume = sample_volume(phase, "Delete", false);
     for_each_copy([&](const VolumeCopy* copy) {
       const EndPlan plan = plan_end(volume, copy);
-      if (copy != nullptr && !copy->order) {
+      if (is_withdrawn(volume, copy)) {
+        CHECK(plan.action == EndAction::kDelete);
+      } else if (copy != nullptr && !copy->order) {
         CHECK(plan.action == EndAction::kWait);
       } else if (copy != nullptr && copy->order->desired == DesiredState::kServing) {
         CHECK(plan.action == EndAction::kNone);
@@ -169,10 +198,13 @@ TEST_CASE("a volume that is not ours, or was let go, is left alone") {
   });
 }
 
-TEST_CASE("a released volume that is retained is left as it is until a person deletes it") {
+TEST_CASE("a released volume that is retained stays, and nobody mounts it") {
   for_each_end([](const Volume& volume, const VolumeCopy*, const EndPlan& plan) {
     const bool retained = is_released(volume) && volume.reclaim_policy != "Delete";
-    if (retained && !volume.deleting) CHECK(plan == EndPlan());
+    if (!retained || volume.deleting) return;
+    CHECK(plan.action != EndAction::kDelete);
+    CHECK(plan.action != EndAction::kLetGo);
+    if (plan.action == EndAction::kGiveOrder) CHECK(plan.desired == DesiredState::kRetained);
   });
 }
 
