@@ -116,7 +116,8 @@ bool CopyIndex::has_open_withdrawal(const std::string& node) const {
 }
 
 std::optional<std::chrono::nanoseconds> CopyIndex::unanswered_for(const VolumeCopy& copy) const {
-  if (copy.status.observed_generation >= copy.generation) return std::nullopt;
+  const bool answered = copy.status.observed_generation >= copy.generation;
+  if (answered && copy.status.state != CopyState::kUnsaid) return std::nullopt;
   const auto found = known_.find(copy.name);
   if (found == known_.end()) return std::chrono::nanoseconds(0);
   return clock_.now() - found->second.ordered;
