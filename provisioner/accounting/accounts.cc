@@ -31,9 +31,13 @@ Bytes held_in(const VolumeAccount& account, const std::string& space) {
 
 void raise(Bytes& known, Bytes size) { known = std::max(known, size); }
 
+// What a record alone speaks for: what was ready once counts by what the disks show of it, and a
+// record whose disk is gone takes no room for ever.
 std::optional<Promise> promise_by(const engine::Record& record) {
-  if (record.state == engine::RecordState::kRefused || record.state == engine::RecordState::kWiping)
-    return std::nullopt;
+  const bool to_be_made = record.state == engine::RecordState::kPromised ||
+                          record.state == engine::RecordState::kIntent ||
+                          record.state == engine::RecordState::kNew;
+  if (!to_be_made) return std::nullopt;
   const engine::VolumeSpec& spec = record.spec;
   return Promise{spec.name.text(), spec.backend, spec.pool, spec.size};
 }

@@ -32,8 +32,8 @@ class Accounts {
 
   // What the disks say, in place of what they said before.
   void see(const engine::Inventory& inventory);
-  // A record that was written since; and one that was taken away. What is being removed, or was
-  // given up, promises nothing.
+  // A record that was written since; and one that was taken away. Only what is still to be made is
+  // promised by its record.
   void see_record(const engine::Record& record);
   void forget_record(const std::string& volume);
   // By a volume's PersistentVolume, in place of what that said before; and when there is none.

@@ -48,6 +48,17 @@ Result<PoolPlace> find_place(const Promise& wanted, const engine::NodeConfig& co
   return place;
 }
 
+Bytes largest_that_fits(Bytes most, Bytes unit, const std::function<bool(Bytes size)>& fits) {
+  const std::uint64_t step = std::max<std::uint64_t>(unit.count(), 1);
+  std::uint64_t good = 0;
+  std::uint64_t bad = most.count() / step + 1;
+  while (bad - good > 1) {
+    const std::uint64_t middle = good + (bad - good) / 2;
+    (fits(Bytes(middle * step)) ? good : bad) = middle;
+  }
+  return Bytes(good * step);
+}
+
 Result<Bytes> size_that_fits(const Promise& wanted, const PoolRoom& room) {
   const engine::Layout& layout = room.pool.layout;
   const Bytes size = engine::size_in(wanted.backend, room.pool, wanted.size, room.unit);

@@ -2,6 +2,7 @@
 // in this file.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -59,6 +60,10 @@ struct PoolPlace {
 
 // kNotFound, in words, when the node has no such pool or the pool no volumes of that backend.
 Result<PoolPlace> find_place(const Promise& wanted, const engine::NodeConfig& config);
+
+// The largest whole multiple of `unit`, up to `most`, that fits; 0 when none does. Whatever is
+// smaller than one that fits must fit, too.
+Bytes largest_that_fits(Bytes most, Bytes unit, const std::function<bool(Bytes size)>& fits);
 
 // The size that a volume really gets for which `wanted` is asked and that offers nothing yet;
 // kNoSpace, with figures, where there is no room for it.

@@ -11,6 +11,9 @@ namespace {
 // could do nothing must not make a circle.
 constexpr auto kBetweenSlices = std::chrono::milliseconds(100);
 
+// A bound volume gets no other place yet, so that its promise is tried for as long as it takes.
+constexpr bool kGivesUp = false;
+
 ReconcileOptions reconcile_options(const AgentOptions& options, const std::string& node) {
   return {.source = {std::string(engine::kProvisioner), node},
           .workers = options.workers,
@@ -34,10 +37,10 @@ AgentRole::AgentRole(boost::asio::io_context& io, kube::ApiClient& api, Storage&
             [this](const std::string& name) { return work(name); }),
       ledger_(storage, config, clock),
       kubelet_init_(storage, loop_.events(), clock, log, membership.node),
-      worker_(
-          CopyClient(api, copies_),
-          CopyHand(storage, ledger_, CopyJudge(ledger_, budget_, membership.node.name), clock, log),
-          ledger_, config, self_, clock),
+      worker_(CopyClient(api, copies_),
+              CopyHand(storage, ledger_, CopyJudge(ledger_, budget_, membership.node.name),
+                       kGivesUp, clock, log),
+              ledger_, config, self_, clock),
       memory_(api, log, membership.node.name, budget_),
       disks_(storage, ledger_, log, options.disks, [this] { enqueue_all(); }) {
   copies_.on_change([this](const std::string& name) { enqueue(name); });
@@ -92,7 +95,13 @@ void AgentRole::heard(const Status& beaten) {
 
 // Before the disks were looked at and tidied, lost records are not yet made anew.
 void AgentRole::enqueue(const std::string& name) {
-  if (disks_.state().tidied && !held_) loop_.queue().add(name);
+  if (!disks_.state().tidied || held_) return;
+  const VolumeCopy* const copy = copies_.get(name);
+  const bool answered = copy != nullptr && copy->status.observed_generation >= copy->generation;
+  // What failed said so by its status: it comes by its own back-off, and not by its own words.
+  if (answered && loop_.queue().failures(name) != 0) return;
+  // Somebody waits for a new order; a wipe, or a volume that is made ahead, can wait.
+  loop_.queue().add(name, answered ? kube::Priority::kBackground : kube::Priority::kAwaited);
 }
 
 // One that failed comes by its own back-off.

@@ -22,15 +22,23 @@ struct CopyProgress {
 
 class CopyHand {
  public:
-  CopyHand(Storage& storage, Ledger& ledger, CopyJudge judge, const Clock& clock, Log& log)
-      : storage_(storage), ledger_(ledger), judge_(std::move(judge)), clock_(clock), log_(log) {}
+  // `gives_up`: whether a promise that cannot be kept is given up. The controller must give a
+  // volume another place then, also one whose PersistentVolume is bound.
+  CopyHand(Storage& storage, Ledger& ledger, CopyJudge judge, bool gives_up, const Clock& clock,
+           Log& log)
+      : storage_(storage),
+        ledger_(ledger),
+        judge_(std::move(judge)),
+        gives_up_(gives_up),
+        clock_(clock),
+        log_(log) {}
 
   // `copy` has an order. What the ledger knows is true again when it ends, or forgotten.
   Task<Result<CopyProgress>> carry_out(CopyAction action, const VolumeCopy& copy);
 
   // Whether making that copy failed in a way that another try does not mend. For as long as this
   // process runs: the next one tries once more.
-  bool is_hopeless(const std::string& copy) const { return hopeless_.contains(copy); }
+  bool is_hopeless(const std::string& copy) const { return gives_up_ && hopeless_.contains(copy); }
   void forget(const std::string& copy) {
     hopeless_.erase(copy);
     wipes_.erase(copy);
@@ -53,6 +61,7 @@ class CopyHand {
   Storage& storage_;
   Ledger& ledger_;
   CopyJudge judge_;
+  bool gives_up_;
   const Clock& clock_;
   Log& log_;
   std::map<std::string, ErrorCode> hopeless_;  // by copy

@@ -42,6 +42,8 @@ Task<Status> CopyJudge::judge(const CopyOrder& order) {
   if (!judged) co_return judged;
   for (const bool anew : {false, true}) {
     auto refreshed = co_await ledger_.refresh(anew);
+    // What was removed or grown during the look may not be seen by it.
+    if (refreshed && !ledger_.is_current()) refreshed = co_await ledger_.refresh(true);
     if (!refreshed) co_return refreshed.error().context("looking at this node's disks");
     judged = judge_now(order);
     if (!judged) continue;

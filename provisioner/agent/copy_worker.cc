@@ -5,7 +5,7 @@
 namespace flexlocal::provisioner {
 namespace {
 
-// From a new order to a volume that is ready takes eight; what takes more comes again.
+// From a new order to a volume that is ready takes eight. What takes more goes round in a circle.
 constexpr int kMostSteps = 16;
 
 const std::optional<CopyProblem> kNoProblem;
@@ -35,7 +35,7 @@ Task<Result<Pass>> CopyWorker::work(const std::string& name) {
     if (!end) co_return end.error();
     if (*end) co_return **end;
   }
-  co_return Pass::kAgain;
+  co_return Error(ErrorCode::kFailed, "the copy keeps changing while it is worked on");
 }
 
 Task<CopyWorker::StepEnd> CopyWorker::step(Turn& turn) {
@@ -59,10 +59,13 @@ Task<CopyWorker::StepEnd> CopyWorker::step(Turn& turn) {
   // Before a promise there is nothing to say: what comes of it is the first answer.
   if (turn.plan.action == CopyAction::kPromise) {
     auto promised = co_await act(turn);
+    turn.promised = true;
     co_return promised;
   }
   auto answered = co_await answer(turn, kNoProblem);
   if (!answered) co_return answered.error();
+  // It takes seconds, and other orders wait for an answer meanwhile.
+  if (turn.promised && turn.plan.action == CopyAction::kMake) co_return std::optional(Pass::kAgain);
   if (turn.plan.action != CopyAction::kNone) {
     auto acted = co_await act(turn);
     co_return acted;
@@ -79,6 +82,11 @@ void CopyWorker::decide(Turn& turn) const {
   const engine::Inventory& seen = *ledger_.inventory();
   turn.host = order ? host_copy(seen, config_, *order, hand_.is_hopeless(turn.copy.name))
                     : HostCopy{.disk = DiskStage::kUnseen};
+  // Where node.conf names the pool no more, what was promised may be on disks that are not seen.
+  const bool was_here = turn.copy.status.promised || turn.copy.status.made;
+  if (order && was_here && turn.host.disk == DiskStage::kNone &&
+      !config_.pools.contains(order->volume.pool))
+    turn.host.disk = DiskStage::kUnseen;
   const bool in_doubt = order && is_in_doubt(*order, turn.host, seen);
   turn.plan = plan_copy({&turn.copy, turn.fresh, in_doubt}, self_.identity, turn.host);
 }
@@ -120,7 +128,10 @@ Task<CopyWorker::StepEnd> CopyWorker::fail(Turn& turn, const Error& error) {
   const std::optional<CopyProblem> problem = problem_of(action, error);
   auto answered = co_await answer(turn, problem);
   if (!answered) co_return answered.error();
-  const bool given_up = action == CopyAction::kMake && hand_.is_hopeless(turn.copy.name);
+  // What was begun already is not given up, and tried again after a pause.
+  const bool unmade =
+      turn.host.record == RecordStage::kPromised && turn.host.disk == DiskStage::kNone;
+  const bool given_up = action == CopyAction::kMake && unmade && hand_.is_hopeless(turn.copy.name);
   if (given_up) co_return std::optional<Pass>();
   // What there is no room for waits for another look at the node, or for another order.
   if (refused && (action == CopyAction::kPromise || action == CopyAction::kGrow))

@@ -37,8 +37,9 @@ class CopyWorker {
   // One pass.
   struct Turn {
     VolumeCopy copy;
-    bool fresh = false;   // see CopyView
-    bool looked = false;  // the disks were looked at in this pass
+    bool fresh = false;     // see CopyView
+    bool looked = false;    // the disks were looked at in this pass
+    bool promised = false;  // by this pass
     HostCopy host{};
     CopyPlan plan{};
     std::optional<Bytes> wiped{};  // by this pass, if it is to be told

@@ -31,25 +31,34 @@ Ledger::Ledger(Storage& storage, const engine::NodeConfig& config, kube::Informe
   volumes.on_change([this](const std::string& volume) { count(volume); });
 }
 
+// A look that ends after a later one says nothing new, unless something was removed since: then
+// what that one saw is forgotten, and what this one saw is older still.
 Task<Status> Ledger::refresh(bool anew) {
   if (!anew && is_current() && clock_.now() - taken_ < kFresh) co_return Status();
-  const auto asked = clock_.now();
-  const std::uint64_t look = ++begun_;
-  auto inventory = co_await storage_.inventory();
-  if (!inventory) {
-    trouble_ = inventory.error();
-    co_return inventory.error();
+  for (;;) {
+    const auto asked = clock_.now();
+    const std::uint64_t look = ++begun_;
+    auto inventory = co_await storage_.inventory();
+    if (!inventory) {
+      trouble_ = inventory.error();
+      co_return inventory.error();
+    }
+    trouble_.reset();
+    if (shown_ > look && inventory_) co_return Status();
+    if (shown_ > look) continue;
+    take_in(std::move(*inventory), look, asked);
+    co_return Status();
   }
-  trouble_.reset();
-  if (inventory_ && shown_ > look) co_return Status();  // several looks may be under way
+}
+
+void Ledger::take_in(engine::Inventory inventory, std::uint64_t look, Clock::Instant asked) {
   outdated_.reset();
-  inventory_ = std::move(*inventory);
+  inventory_ = std::move(inventory);
   accounts_.see(*inventory_);
   taken_ = asked;
   shown_ = look;
   std::erase_if(patches_, [&](const Patch& patch) { return patch.looks < look; });
   for (const Patch& patch : patches_) apply(patch);
-  co_return Status();
 }
 
 void Ledger::see_record(const engine::Record& record) {

@@ -94,6 +94,7 @@ class Ledger {
   };
 
   void count(const std::string& volume);
+  void take_in(engine::Inventory inventory, std::uint64_t look, Clock::Instant asked);
   void patch(Patch patch);
   void apply(const Patch& patch);
 

@@ -22,6 +22,16 @@ std::string trouble_of(const NodeState& state, const std::string& hidden_pool) {
   return hidden_pool;
 }
 
+// Whatever is smaller than a volume that fits does, too.
+Bytes largest_of(const Ledger& ledger, const std::string& pool, Backend backend,
+                 const PoolRoom& empty) {
+  return largest_that_fits(empty.free, empty.unit, [&](Bytes size) {
+    const Promise wanted{.name = {}, .backend = backend, .pool = pool, .size = size};
+    const auto room = ledger.room(wanted, "");
+    return room && size_that_fits(wanted, *room);
+  });
+}
+
 }  // namespace
 
 NodeReport report_of(const NodeState& state, const engine::NodeConfig& config, const Ledger& ledger,
@@ -39,7 +49,7 @@ NodeReport report_of(const NodeState& state, const engine::NodeConfig& config, c
       const auto room = ledger.room({.name = {}, .backend = backend, .pool = name, .size = {}}, "");
       if (room)
         report.pools[name][std::string(engine::to_string(backend))] = {
-            size_of(*ledger.inventory(), id), room->free};
+            size_of(*ledger.inventory(), id), room->free, largest_of(ledger, name, backend, *room)};
       else
         why = room.error().message();
     }

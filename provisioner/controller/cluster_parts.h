@@ -32,6 +32,9 @@ struct ClusterRoleOptions {
   ImmediateBinding immediate = ImmediateBinding::kCentral;
   // Whether this daemon gives orders; else the node daemons decide for their own nodes.
   bool gives_orders = false;
+  // Then also: whether the scheduler is told of the room on all nodes, and what owns the objects.
+  bool tells_room = true;
+  std::string daemon_set{};
   // Whether the CSIDriver is made where there is none.
   bool register_driver = true;
   // How often that is looked after, and CSIStorageCapacities that nobody keeps are removed.

@@ -1,5 +1,7 @@
 #include "provisioner/controller/cluster_role.h"
 
+#include <algorithm>
+
 #include "flexvolume/base/text.h"
 #include "provisioner/objects/paths.h"
 #include "provisioner/work/lasting_trouble.h"
@@ -11,6 +13,7 @@ constexpr std::string_view kClaimKey = "claim:";
 constexpr std::string_view kVolumeKey = "volume:";
 constexpr std::string_view kNodeKey = "node:";
 constexpr std::string_view kCopyKey = "copy:";
+constexpr std::string_view kRoomKey = "room:";
 // An API server that does not answer must not hold up the next leader.
 constexpr auto kMostFinishing = std::chrono::seconds(5);
 
@@ -45,15 +48,38 @@ ClusterRole::ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, cons
       claim_worker_(parts_),
       volume_worker_(parts_),
       labeler_(parts_),
-      registry_(parts_),
       index_(copies_, clock),
+      teller_(parts_, index_, options.daemon_set),
+      registry_(parts_, options.gives_orders ? &teller_ : nullptr),
       desk_(api, copies_),
       order_worker_(parts_, desk_, index_, claim_worker_),
       growth_orderer_(parts_, desk_, index_),
       end_worker_(parts_, desk_, index_),
       copy_collector_(parts_, desk_) {
   watch_changes();
-  if (options.gives_orders) watch_orders();
+  if (!options.gives_orders) return;
+  watch_orders();
+  watch_rooms();
+}
+
+// What changes how much a node can be ordered.
+void ClusterRole::watch_rooms() {
+  nodes_.on_change([this](const std::string& name) { look_at_room(name); });
+  beats_.on_change([this](const std::string& key) {
+    if (const auto node = node_of_heartbeat(key.substr(key.find('/') + 1))) look_at_room(*node);
+  });
+  copies_.on_change([this](const std::string& name) {
+    const VolumeCopy* const copy = copies_.get(name);
+    if (copy != nullptr && copy->order) look_at_room(copy->order->node);
+  });
+  classes_.on_change([this](const std::string&) {
+    nodes_.for_each([this](const std::string& name, const Node&) { look_at_room(name); });
+  });
+}
+
+void ClusterRole::look_at_room(const std::string& node) {
+  const std::string key = concat(kRoomKey, node);
+  if (orders_begun_ && options_.tells_room && queue_.failures(key) == 0) queue_.add(key);
 }
 
 // Open claims of whichever class; where orders are given, bound ones of ours, too, as they grow.
@@ -149,6 +175,9 @@ Task<Status> ClusterRole::work_on(const std::string& key) {
   } else if (key.starts_with(kNodeKey)) {
     const std::string node = key.substr(kNodeKey.size());
     status = co_await labeler_.work(node);
+  } else if (key.starts_with(kRoomKey)) {
+    const std::string node = key.substr(kRoomKey.size());
+    status = co_await teller_.work(node);
   } else if (key.starts_with(kCopyKey)) {
     const std::string copy = key.substr(kCopyKey.size());
     status = co_await work_on_copy(copy);
@@ -212,7 +241,7 @@ Task<void> ClusterRole::begin_orders() {
     auto slept = co_await kube::sleep_for(std::chrono::milliseconds(100));
     if (!slept) co_return;
   }
-  std::int64_t term = index_.highest_term();
+  std::int64_t term = std::min(index_.highest_term(), kMostTerm);
   beats_.for_each([&](const std::string&, const NodeHeartbeat& beat) {
     if (beat.report.roll) term = std::max(term, beat.report.roll->term);
   });
@@ -272,7 +301,10 @@ void ClusterRole::scan() {
   });
   copies_.for_each(
       [&](const std::string& name, const VolumeCopy&) { add(concat(kCopyKey, name)); });
-  nodes_.for_each([&](const std::string& name, const Node&) { look_at_label(name); });
+  nodes_.for_each([&](const std::string& name, const Node&) {
+    look_at_label(name);
+    look_at_room(name);
+  });
 }
 
 // What failed is tried again soon, and what is not known yet is waited for.

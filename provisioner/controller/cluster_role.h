@@ -1,6 +1,7 @@
 // The cluster role: what one daemon does for all nodes. One term of its leader.
 #pragma once
 
+#include "provisioner/controller/capacity_teller.h"
 #include "provisioner/controller/cluster_parts.h"
 #include "provisioner/controller/copy_collector.h"
 #include "provisioner/controller/growth_orderer.h"
@@ -39,6 +40,8 @@ class ClusterRole {
   Task<void> begin_orders();
   Task<Status> learn_cluster();
   void watch_orders();
+  void watch_rooms();
+  void look_at_room(const std::string& node);
   Task<void> follow_claims();
   std::optional<Claim> decode(JsonView claim) const;
   Task<void> scan_loop();
@@ -66,8 +69,9 @@ class ClusterRole {
   PendingClaimWorker claim_worker_;
   LostVolumeWorker volume_worker_;
   NodeLabeler labeler_;
-  Registry registry_;
   CopyIndex index_;
+  CapacityTeller teller_;
+  Registry registry_;
   OrderDesk desk_;
   OrderWorker order_worker_;
   GrowthOrderer growth_orderer_;

@@ -34,9 +34,13 @@ Task<CopyCollector::Again> CopyCollector::work(const VolumeCopy& copy) {
   }
   removed_.erase(copy.name);
   // A retained copy is a person's to choose about; one with a PersistentVolume lives with that.
+  const Volume* const volume = parts_.volumes.get(order.volume.name.text());
   if (order.desired != DesiredState::kServing ||
-      parts_.volumes.get(order.volume.name.text()) != nullptr)
+      (volume != nullptr && volume->copy == order.volume.copy))
     co_return std::nullopt;
+  // What was told of lately needs no other look yet.
+  const auto told = told_.find(copy.name);
+  if (told != told_.end() && parts_.clock.now() - told->second < kTellAgain) co_return std::nullopt;
   auto needed = co_await is_needed(copy);
   if (!needed) co_return needed.error();
   if (*needed) co_return std::nullopt;
@@ -48,23 +52,33 @@ Task<CopyCollector::Again> CopyCollector::work(const VolumeCopy& copy) {
 Task<Result<bool>> CopyCollector::is_needed(const VolumeCopy& copy) {
   const CopyOrder& order = *copy.order;
   if (order.claim_name.empty()) co_return true;  // it was found on the node: a person chooses
+  // One that there is names another copy.
+  const bool had_volume = parts_.volumes.get(order.volume.name.text()) != nullptr;
+  if (!had_volume) {
+    auto claimed = co_await has_claim(order);
+    if (!claimed || *claimed) co_return claimed;
+  }
+  const std::string path = volume_path(order.volume.name.text());
+  const auto found = co_await parts_.api.get(path);
+  if (!found && found.error().code() != ErrorCode::kNotFound)
+    co_return found.error().context("looking whether the PersistentVolume is gone");
+  if (!found) co_return had_volume;  // the watch brings that it is gone
+  const auto volume = decode_volume(found->root());
+  co_return !volume || volume->copy == order.volume.copy;
+}
+
+Task<Result<bool>> CopyCollector::has_claim(const CopyOrder& order) {
   const Claim* const open =
       parts_.claims.get(concat(order.volume.claim_namespace, '/', order.claim_name));
   if (open != nullptr && open->uid == order.claim_uid) co_return true;
   Claim named;
   named.namespace_name = order.volume.claim_namespace;
   named.name = order.claim_name;
-  const std::string claim = claim_path(named);
-  const auto claimed = co_await parts_.api.get(claim);
-  if (claimed && uid_of(claimed->root()) == order.claim_uid) co_return true;
-  if (!claimed && claimed.error().code() != ErrorCode::kNotFound)
-    co_return claimed.error().context("looking whether the claim is gone");
-  const std::string volume = volume_path(order.volume.name.text());
-  const auto found = co_await parts_.api.get(volume);
-  if (found) co_return true;
-  if (found.error().code() != ErrorCode::kNotFound)
-    co_return found.error().context("looking whether the PersistentVolume is gone");
-  co_return false;
+  const std::string path = claim_path(named);
+  const auto claimed = co_await parts_.api.get(path);
+  if (claimed) co_return uid_of(claimed->root()) == order.claim_uid;
+  if (claimed.error().code() == ErrorCode::kNotFound) co_return false;
+  co_return claimed.error().context("looking whether the claim is gone");
 }
 
 // What was made may hold data, whose PersistentVolume somebody took away by force; and so may what

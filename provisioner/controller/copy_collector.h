@@ -32,6 +32,7 @@ class CopyCollector {
 
  private:
   Task<Result<bool>> is_needed(const VolumeCopy& copy);
+  Task<Result<bool>> has_claim(const CopyOrder& order);
   Task<Again> end(const VolumeCopy& copy);
   Task<Again> bury(const VolumeCopy& copy);
   void tell_of_orphan(const VolumeCopy& copy);

@@ -116,8 +116,9 @@ bool CopyIndex::has_open_withdrawal(const std::string& node) const {
 }
 
 std::optional<std::chrono::nanoseconds> CopyIndex::unanswered_for(const VolumeCopy& copy) const {
-  const bool answered = copy.status.observed_generation >= copy.generation;
-  if (answered && copy.status.state != CopyState::kUnsaid) return std::nullopt;
+  // An agent that says why it says nothing has not answered.
+  const bool said = copy.status.state != CopyState::kUnsaid;
+  if (said && copy.status.observed_generation >= copy.generation) return std::nullopt;
   const auto found = known_.find(copy.name);
   if (found == known_.end()) return std::chrono::nanoseconds(0);
   return clock_.now() - found->second.ordered;

@@ -211,6 +211,17 @@ Result<CopyOrder> OrderWorker::order_for(const Claim& claim, const Order& decide
 
 Task<Status> OrderWorker::withdraw(const Claim& claim, const VolumeCopy& copy,
                                    const std::string& why) {
+  // A PersistentVolume of it may be there that the watch has not brought yet.
+  if (copy.status.promised) {
+    const std::string path = volume_path(copy.order->volume.name.text());
+    const auto volume = co_await parts_.api.get(path);
+    if (!volume && volume.error().code() != ErrorCode::kNotFound)
+      co_return volume.error().context("looking whether there is a PersistentVolume");
+    if (volume) {
+      parts_.volumes.put(volume->root());
+      co_return Status();
+    }
+  }
   CopyOrder order = *copy.order;
   order.desired = DesiredState::kRemoved;
   const std::string node = order.node;

@@ -79,8 +79,10 @@ void Registry::judge_driver(JsonView driver) {
 // every volume that is made.
 Task<Status> Registry::sweep() {
   std::vector<PublishedCapacity> kept_by_nobody;
+  std::map<CapacityTeller::Key, Bytes> sizes;
   const Visit visit = [&](JsonView object) -> Status {
     auto published = decode_capacity(object);
+    if (teller_ != nullptr) sizes[{published.node, published.storage_class}] = published.size;
     if (!objection_to(published).empty()) kept_by_nobody.push_back(std::move(published));
     return {};
   };
@@ -89,6 +91,7 @@ Task<Status> Registry::sweep() {
   selectors.add("labelSelector", kNodeLabel);
   const Status listed = co_await visit_all(parts_.api, path, selectors, visit);
   if (!listed) co_return listed;
+  if (teller_ != nullptr) teller_->compare(sizes);
   for (const PublishedCapacity& published : kept_by_nobody) {
     const std::string why = objection_to(published);
     if (why.empty()) continue;

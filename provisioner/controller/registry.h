@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "provisioner/controller/capacity_teller.h"
 #include "provisioner/controller/cluster_parts.h"
 #include "provisioner/objects/capacity_object.h"
 
@@ -11,7 +12,8 @@ namespace flexlocal::provisioner {
 
 class Registry {
  public:
-  explicit Registry(ClusterParts& parts) : parts_(parts) {}
+  // `teller`: who tells of the room here; nullptr: the node daemons do.
+  Registry(ClusterParts& parts, CapacityTeller* teller) : parts_(parts), teller_(teller) {}
 
   // One pass, to be repeated now and then: makes the CSIDriver when there is none, unless that is
   // left to the administrator, and says so when there is another than ours; then removes the
@@ -29,6 +31,7 @@ class Registry {
   std::string objection_to(const PublishedCapacity& published) const;
 
   ClusterParts& parts_;
+  CapacityTeller* teller_;
   CapacityPlace place_;  // without a version: there is none
   bool told_of_none_ = false;
   std::string told_;  // how the CSIDriver differs

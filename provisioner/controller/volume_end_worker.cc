@@ -7,6 +7,18 @@
 #include "provisioner/objects/volume_object.h"
 
 namespace flexlocal::provisioner {
+namespace {
+
+// Whose pods may mount it from now on. Of another namespace's claim the node says that it cannot.
+void take_claim(const Volume& volume, CopyOrder& order) {
+  if (volume.claim_uid.empty()) return;
+  order.claim_uid = volume.claim_uid;
+  order.claim_name = volume.claim_name;
+  order.volume.claim_namespace = volume.claim_namespace;
+  order.volume.access_mode = access_mode_of(volume.access_modes);
+}
+
+}  // namespace
 
 Task<Status> VolumeEndWorker::work(const std::string& name) {
   const Volume* const known = parts_.volumes.get(name);
@@ -32,6 +44,7 @@ Task<Status> VolumeEndWorker::carry_out(const Volume& volume, const EndPlan& pla
   Status done;
   switch (plan.action) {
     case EndAction::kNone:
+      tell_of_loss(volume);
       break;
     case EndAction::kWait:
       tell_of_trouble(volume);
@@ -57,7 +70,7 @@ Task<Status> VolumeEndWorker::order(const Volume& volume, DesiredState desired) 
     const VolumeCopy copy = *known;
     CopyOrder order = *copy.order;
     order.desired = desired;
-    order.claim_uid = volume.claim_uid.empty() ? order.claim_uid : volume.claim_uid;
+    take_claim(volume, order);
     auto changed = co_await desk_.change(copy, order);
     co_return changed;
   }
@@ -69,7 +82,7 @@ Task<Status> VolumeEndWorker::order(const Volume& volume, DesiredState desired) 
     co_return Error(ErrorCode::kDenied, "the volume was made for another cluster");
   stated->origin = Origin::kExisting;
   stated->desired = desired;
-  if (!volume.claim_uid.empty()) stated->claim_uid = volume.claim_uid;
+  take_claim(volume, *stated);
   auto given = co_await desk_.give(*stated);
   if (given)
     parts_.log.warning("the order of a volume's copy was lost and is given again",
@@ -97,6 +110,22 @@ Task<Status> VolumeEndWorker::let_go(const Volume& volume) {
                                     {"claim", volume.claim_name},
                                     {"volume", volume.name}});
   co_return Status();
+}
+
+// Of a volume that is to serve and cannot: on the claim as well, whose pods wait.
+void VolumeEndWorker::tell_of_loss(const Volume& volume) {
+  const VolumeCopy* const copy = copy_of(volume);
+  if (copy == nullptr) return;
+  const CopyState state = copy->status.state;
+  if (state != CopyState::kLost && state != CopyState::kRefused) return;
+  for (const CopyCondition& condition : copy->status.conditions) {
+    if (condition.type != kAsOrdered || condition.holds) continue;
+    const std::string text =
+        concat("node ", volume.node, " cannot serve the volume: ", condition.message);
+    say(volume, kube::EventType::kWarning, "VolumeLost", text);
+    parts_.events.record(
+        {reference_to_claim_of(volume), kube::EventType::kWarning, "VolumeLost", text});
+  }
 }
 
 // What its node says of an end that does not come.

@@ -24,6 +24,7 @@ class VolumeEndWorker {
   Task<Status> order(const Volume& volume, DesiredState desired);
   Task<Status> remove_object(const Volume& volume);
   Task<Status> let_go(const Volume& volume);
+  void tell_of_loss(const Volume& volume);
   void tell_of_trouble(const Volume& volume);
   void say(const Volume& volume, kube::EventType type, std::string_view reason,
            const std::string& message);

@@ -118,6 +118,8 @@ class ClusterDaemon final : public kube::LeaderWork {
     role.retry = {options_.retry_interval_start, options_.retry_interval_max};
     role.label_nodes = options_.label_nodes;
     role.immediate = options_.immediate;
+    role.tells_room = options_.enable_capacity;
+    role.daemon_set = options_.daemon_set;
     role.gives_orders = options_.provisioning == Provisioning::kCentral;
     role.register_driver = options_.register_driver;
     role.registry_interval = options_.capacity_poll_interval;

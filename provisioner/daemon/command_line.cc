@@ -140,9 +140,9 @@ po::options_description work_flags(RawOptions& raw, DaemonOptions& options) {
       "need this flag; off (the default): it waits to be chosen");
   add("provisioning", flag(raw.provisioning, "WORD")->default_value("distributed"),
       "who decides about volumes: distributed: each node daemon, for its own node; central: the "
-      "cluster daemon, whose orders (VolumeCopies) the node daemons carry out. All daemons need "
-      "the "
-      "same. central is not complete: the scheduler is not told of room");
+      "cluster daemon, whose orders (VolumeCopies) the node daemons carry out; the same word for "
+      "all daemons. central is not complete: that etcd was put back to an earlier time is noticed "
+      "by the nodes alone");
   add("capacity-poll-interval", duration(raw, "capacity-poll-interval", "1m"),
       "how often what the scheduler is told of room is written anew, and what nobody keeps of it "
       "is "

@@ -33,6 +33,9 @@ struct CopyRoll {
   bool operator==(const CopyRoll&) const = default;
 };
 
+// No leader comes this far: whoever says so would stop all those after them.
+inline constexpr std::int64_t kMostTerm = std::int64_t{1} << 52U;
+
 // 32 hexadecimal digits, the same for the same ids in any order.
 std::string digest_of(std::vector<std::string> copies);
 

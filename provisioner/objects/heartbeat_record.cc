@@ -21,6 +21,10 @@ constexpr std::size_t kLongestReason = 500;
 // All annotations of an object may have 256 KiB together.
 constexpr std::size_t kLongestPools = 64U << 10U;
 
+void write_bytes(JsonWriter& json, std::string_view key, Bytes size) {
+  json.key(key).integer(static_cast<std::int64_t>(std::min(size, kMostBytes).count()));
+}
+
 std::string pools_text(const PoolReport& pools) {
   JsonWriter json;
   json.begin_object();
@@ -29,16 +33,14 @@ std::string pools_text(const PoolReport& pools) {
     for (const auto& [backend, figures] : backends) {
       json.key(backend).begin_object();
       json.key("size").integer(static_cast<std::int64_t>(figures.size.count()));
-      json.key("free").integer(static_cast<std::int64_t>(figures.free.count())).end_object();
+      json.key("free").integer(static_cast<std::int64_t>(figures.free.count()));
+      if (figures.largest) write_bytes(json, "largest", *figures.largest);
+      json.end_object();
     }
     json.end_object();
   }
   json.end_object();
   return json.take();
-}
-
-void write_bytes(JsonWriter& json, std::string_view key, Bytes size) {
-  json.key(key).integer(static_cast<std::int64_t>(std::min(size, kMostBytes).count()));
 }
 
 // By the node's own ratio: what people look at. Whoever decides for a class that has another works
@@ -75,8 +77,9 @@ PoolReport parse_pools(const std::string& text) {
   if (!document) return pools;
   document->root().for_each_member([&](std::string_view pool, JsonView backends) {
     backends.for_each_member([&](std::string_view backend, JsonView figures) {
-      pools[std::string(pool)][std::string(backend)] = {bytes_of(figures["size"]),
-                                                        bytes_of(figures["free"])};
+      PoolFigures& known = pools[std::string(pool)][std::string(backend)];
+      known = {bytes_of(figures["size"]), bytes_of(figures["free"])};
+      if (figures["largest"].exists()) known.largest = bytes_of(figures["largest"]);
     });
   });
   return pools;

@@ -21,6 +21,9 @@ inline constexpr std::chrono::seconds kHeartbeatDuration{40};
 struct PoolFigures {
   Bytes size;
   Bytes free;  // less what is promised and not made yet
+  // The largest volume that there is room for, by layout and disks; nullopt: the daemon is of a
+  // version that does not say.
+  std::optional<Bytes> largest{};
 };
 // By the pool's name and the backend's word, "lvm".
 using PoolReport = std::map<std::string, std::map<std::string, PoolFigures>>;

@@ -86,8 +86,9 @@ order() {
 # change PATCH [COPY]: the order is written anew.
 change() { kubectl patch volumecopy "${2:-$copy}" --type merge -p "{\"spec\": $1}"; }
 
-# says CONDITION [COPY]: jq, of the object.
-says() { kubectl get volumecopy "${2:-$copy}" -o json | jq -e "$1"; }
+# says CONDITION [COPY]: jq, of the object. (`input` fails where there is none; of no input at all
+# jq -e says yes.)
+says() { kubectl get volumecopy "${2:-$copy}" -o json | jq -en "input | $1"; }
 is_state() { says ".status.state == \"$1\" and .status.observedGeneration == .metadata.generation" "${2:-$copy}"; }
 # reasons REASON WORDS [COPY]: why the copy is not as ordered.
 reasons() {
@@ -116,5 +117,5 @@ make_ready() {
 
 lease_says() {
   kubectl -n flexlocal-system get lease node-worker -o json |
-    jq -e "(.metadata.annotations[\"flexlocal.io/copies\"] | fromjson) as \$roll | $1"
+    jq -en "input | (.metadata.annotations[\"flexlocal.io/copies\"] | fromjson) as \$roll | $1"
 }

@@ -30,7 +30,7 @@ leads() { grep -q 'orders are given' "$work/log/leader.log"; }
 start_agent_on() { daemon_kubeconfig=$work/agent.kubeconfig start_daemon "$1" --provisioning=central; }
 agent_is_ready() {
   kubectl -n flexlocal-system get lease "node-$1" -o json |
-    jq -e '.metadata.annotations | .["flexlocal.io/ready"] == "true" and has("flexlocal.io/copies")'
+    jq -en 'input | .metadata.annotations | .["flexlocal.io/ready"] == "true" and has("flexlocal.io/copies")'
 }
 
 # copies_of CLAIM CONDITION: jq, of the list of the copies of its volume.
@@ -38,9 +38,9 @@ copies_of() {
   local uid
   uid=$(kubectl get pvc "$1" -o 'jsonpath={.metadata.uid}')
   kubectl get volumecopies -o json |
-    jq -e --arg volume "pvc-$uid" "[.items[] | select(.spec.volume == \$volume)] | $2"
+    jq -en --arg volume "pvc-$uid" "input | [.items[] | select(.spec.volume == \$volume)] | $2"
 }
-copy_of_volume() { kubectl get volumecopies -o json | jq -er --arg volume "$1" '.items[] | select(.spec.volume == $volume) | .metadata.name'; }
+copy_of_volume() { kubectl get volumecopies -o json | jq -enr --arg volume "$1" 'input | .items[] | select(.spec.volume == $volume) | .metadata.name'; }
 no_copies() { [ -z "$(kubectl get volumecopies -o name)" ]; }
 # Of all nodes: what their records say.
 records() { cat "$work"/{one,two}/state/volumes/* 2>/dev/null; }

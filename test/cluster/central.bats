@@ -41,10 +41,10 @@ teardown() {
   volume=$(volume_of data)
   copies_of data 'length == 1 and .[0].status.promised and .[0].spec.term > 0'
   copy=$(copy_of_volume "$volume")
-  kubectl get pv "$volume" -o json | jq -e --arg copy "${copy##*-}" '
+  kubectl get pv "$volume" -o json | jq -en --arg copy "${copy##*-}" 'input |
     .spec.flexVolume.options == {"flexlocal.io/copy": $copy}
     and any(.metadata.finalizers[]; . == "flexlocal.io/reclaim")'
-  records | jq -e --arg copy "${copy##*-}" '.copy == $copy'
+  records | jq -en --arg copy "${copy##*-}" 'input | .copy == $copy'
   delete_claim data
   eventually 30 is_gone pv "$volume"
   eventually 30 no_records
@@ -66,7 +66,7 @@ teardown() {
   make_claim second 3Gi
   eventually 90 claim_is first Bound
   eventually 90 claim_is second Bound
-  kubectl get pv -o json | jq -e '[.items[].metadata.labels["flexlocal.io/node"]] | sort == ["one", "two"]'
+  kubectl get pv -o json | jq -en 'input | [.items[].metadata.labels["flexlocal.io/node"]] | sort == ["one", "two"]'
 }
 
 @test "a claim that waits for no pod gets a volume, where there is most room" {
@@ -87,7 +87,7 @@ END
   eventually 60 copies_of data 'any(.spec.desiredState == "Removed")'
   kubectl uncordon two
   eventually 90 claim_is data Bound
-  kubectl get pv "$(volume_of data)" -o json | jq -e '.metadata.labels["flexlocal.io/node"] == "two"'
+  kubectl get pv "$(volume_of data)" -o json | jq -en 'input | .metadata.labels["flexlocal.io/node"] == "two"'
   kill -CONT "$(process_id "$work" one)"
   eventually 60 copies_of data 'any(.spec.nodeName == "one" and .status.state == "Removed")'
   [ "$(records | jq -s length)" = 1 ]
@@ -112,7 +112,7 @@ END
   copy=$(copy_of_volume "$(volume_of data)")
   kubectl delete volumecopy "$copy"
   eventually 30 says '.spec.origin == "Existing" and .status.state == "Promised"' "$copy"
-  records | jq -e ".order.uid == $(says .metadata.uid "$copy")"
+  records | jq -en "input | .order.uid == $(says .metadata.uid "$copy")"
 }
 
 @test "a retained volume is kept, served again when its PersistentVolume is made again" {
@@ -128,10 +128,10 @@ END
   kubectl delete pv "$volume" --wait=false
   eventually 30 is_gone pv "$volume"
   is_state Retained "$copy"
-  records | jq -e '.retained'
+  records | jq -en 'input | .retained'
   jq '.spec.persistentVolumeReclaimPolicy = "Delete"' "$work/kept" | kubectl create -f -
   eventually 30 is_state Promised "$copy"
-  records | jq -e '.retained | not'
+  records | jq -en 'input | .retained | not'
   make_claim again 512Mi flexlocal "{accessModes: [ReadWriteOnce], volumeName: $volume}" || true
   kubectl delete pv "$volume" --wait=false
   kubectl delete volumecopy "$copy"

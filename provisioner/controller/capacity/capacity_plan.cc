@@ -22,17 +22,6 @@ struct Limits {
 
 }  // namespace
 
-Bytes largest_that_fits(Bytes most, Bytes unit, const std::function<bool(Bytes size)>& fits) {
-  const std::uint64_t step = std::max<std::uint64_t>(unit.count(), 1);
-  std::uint64_t good = 0;
-  std::uint64_t bad = most.count() / step + 1;
-  while (bad - good > 1) {
-    const std::uint64_t middle = good + (bad - good) / 2;
-    (fits(Bytes(middle * step)) ? good : bad) = middle;
-  }
-  return Bytes(good * step);
-}
-
 Bytes largest_volume(const ClassParameters& parameters, const NodeBudget& budget, Bytes given,
                      const RoomForSize& room) {
   const auto empty = room(Bytes(0));

@@ -10,10 +10,6 @@
 
 namespace flexlocal::provisioner {
 
-// The largest whole multiple of `unit`, up to `most`, that fits; 0 when none does. Whatever is
-// smaller than one that fits must fit, too.
-Bytes largest_that_fits(Bytes most, Bytes unit, const std::function<bool(Bytes size)>& fits);
-
 // The largest volume that a claim of the class could get now: what ClaimWorker would accept, and
 // not a byte more. `room`: Accounts::room() of a volume of this size in the class's pool, nameless
 // and not there yet; an Error says that there is none.

@@ -61,6 +61,12 @@ std::optional<NoRoom> no_room_on(const NodeView& node, const WantedVolume& volum
   return std::nullopt;
 }
 
+Bytes largest_on(const NodeView& node, const WantedVolume& wanted) {
+  if (no_room_on(node, wanted).value_or(NoRoom::kCordoned) != NoRoom::kCordoned) return {};
+  const PoolFigures* const figures = figures_of(*node.beat, wanted.promise);
+  return std::min(figures->largest.value_or(figures->free), free_on(node, wanted));
+}
+
 Bytes free_on(const NodeView& node, const WantedVolume& wanted) {
   if (node.beat == nullptr) return {};
   const PoolFigures* const figures = figures_of(*node.beat, wanted.promise);

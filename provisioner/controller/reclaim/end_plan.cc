@@ -25,6 +25,23 @@ EndPlan bring_to(DesiredState desired, const VolumeCopy* copy, EndAction then) {
   return {has_come_to(*copy, desired) ? then : EndAction::kWait, desired};
 }
 
+bool is_withdrawn(const VolumeCopy* copy) {
+  return copy != nullptr && copy->order && copy->order->desired == DesiredState::kRemoved;
+}
+
+EndPlan plan_living(const Volume& volume, const VolumeCopy* copy) {
+  // Its order was withdrawn while it was being made: nobody has mounted it, and another copy is to
+  // have its place. A claim that is bound to it already is a person's to look at.
+  if (is_withdrawn(copy))
+    return volume.phase == "Bound" ? EndPlan{EndAction::kWait, DesiredState::kRemoved}
+                                   : EndPlan{EndAction::kDelete, DesiredState::kRemoved};
+  EndPlan plan = bring_to(DesiredState::kServing, copy, EndAction::kNone);
+  const bool of_another_claim = copy != nullptr && copy->order && !volume.claim_uid.empty() &&
+                                copy->order->claim_uid != volume.claim_uid;
+  if (plan.action == EndAction::kNone && of_another_claim) plan.action = EndAction::kGiveOrder;
+  return plan;
+}
+
 }  // namespace
 
 EndPlan plan_end(const Volume& volume, const VolumeCopy* copy) {
@@ -34,6 +51,7 @@ EndPlan plan_end(const Volume& volume, const VolumeCopy* copy) {
       if (!volume.deleting) return {EndAction::kDelete, DesiredState::kRemoved};
       return bring_to(DesiredState::kRemoved, copy, EndAction::kLetGo);
     case ReclaimPlan::kRetain:
+      if (is_withdrawn(copy)) return {EndAction::kLetGo};
       return bring_to(DesiredState::kRetained, copy, EndAction::kLetGo);
     case ReclaimPlan::kLetGo:
       return {EndAction::kLetGo};
@@ -45,10 +63,11 @@ EndPlan plan_end(const Volume& volume, const VolumeCopy* copy) {
     case ReclaimPlan::kLeaveAlone:
       break;
   }
-  const bool lives =
-      is_ours(volume) && !volume.deleting && volume.phase != "Released" && volume.phase != "Failed";
-  if (lives) return bring_to(DesiredState::kServing, copy, EndAction::kNone);
-  return {};
+  if (!is_ours(volume) || volume.deleting) return {};
+  const bool released = volume.phase == "Released" || volume.phase == "Failed";
+  // Kept by its policy: nobody mounts it before a claim has it again.
+  if (released) return bring_to(DesiredState::kRetained, copy, EndAction::kNone);
+  return plan_living(volume, copy);
 }
 
 }  // namespace flexlocal::provisioner

@@ -163,6 +163,10 @@ TEST_CASE_FIXTURE(Fixture, "a removal that the disks refuse is said once, and tr
   (void)failed_pass();
   CHECK(done() == "GET, remove");
   storage.remove_status = Status();
+  storage.slices = {{.done = false, .wiped = kMiB, .size = kGiB}};
+  REQUIRE(*pass() == Pass::kAgain);
+  CHECK(status().state == CopyState::kRemoving);
+  CHECK(condition()->holds);
   finish();
   CHECK(status().state == CopyState::kRemoved);
   CHECK(condition()->holds);

@@ -1,5 +1,7 @@
 #include "provisioner/agent/copy_worker.h"
 
+#include <algorithm>
+
 #include "flexvolume/base/text.h"
 #include "test/unit/agent/copy_lab.h"
 
@@ -138,6 +140,34 @@ TEST_CASE_FIXTURE(CopyLab, "a promise that cannot be kept for want of space is g
   watch(name);
   finish();
   CHECK(journal.empty());
+}
+
+TEST_CASE_FIXTURE(
+    CopyLab,
+    "what was begun is not given up, whatever keeps it from its end, but tried after a pause") {
+  storage.make_status = Error(ErrorCode::kDeadline, "lvcreate did not end");
+  give();
+  (void)failed_pass();
+  storage.make_status = Error(ErrorCode::kInvalid, "the pool is another group now");
+  SUBCASE("its record says so") { record()->state = engine::RecordState::kIntent; }
+  SUBCASE("its tags say so") {
+    storage.add_volume(order.volume);
+    lv().ownership->ready = false;
+  }
+  ledger().forget();
+  journal.clear();
+  for (int i = 0; i < 2; ++i) CHECK(failed_pass().code() == ErrorCode::kInvalid);
+  CHECK(std::count(journal.begin(), journal.end(), "make " + volume) == 2);
+  CHECK_FALSE(did("refuse " + volume));
+  CHECK(condition()->message == "the pool is another group now");
+}
+
+TEST_CASE_FIXTURE(CopyLab, "an action that changes nothing ends in an error, and not in a circle") {
+  make_ready();
+  storage.retains = false;
+  give(DesiredState::kRetained);
+  CHECK(failed_pass().code() == ErrorCode::kFailed);
+  CHECK(std::count(journal.begin(), journal.end(), "retain " + volume) <= 16);
 }
 
 TEST_CASE_FIXTURE(CopyLab, "making that may work later is tried again, and said to work then") {

@@ -35,6 +35,7 @@ class FakeStorage : public Storage {
   Status after_growth;  // what a growth says that has been carried out
   Status remove_status;
   Status retain_status;
+  bool retains = true;  // or says so alone
   Status claim_status;
   Status settle_status;
   bool completes_growths = false;
@@ -125,6 +126,7 @@ class FakeStorage : public Storage {
     const bool kept = retained == engine::Retained::kYes;
     journal_.push_back(concat(kept ? "retain " : "take up ", spec.name.text()));
     if (!alive()) co_return ended();
+    if (!retains) co_return Status();
     const auto record = present.records.find(spec.name.text());
     if (retain_status && record != present.records.end()) record->second.retained = kept;
     engine::LogicalVolume* const made = find_volume(spec.name.text());

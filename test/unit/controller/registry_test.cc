@@ -24,7 +24,7 @@ std::string removal(const std::string& name) { return concat("DELETE ", kFolder,
 
 // A node whose daemon runs, a class, and a CSIDriver as it should be.
 struct Fixture : ClusterLab {
-  Registry registry{parts};
+  Registry registry{parts, nullptr};
 
   Fixture() {
     put(classes, class_text());

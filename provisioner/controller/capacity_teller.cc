@@ -1,0 +1,109 @@
+#include "provisioner/controller/capacity_teller.h"
+
+#include "flexvolume/base/text.h"
+#include "provisioner/controller/capacity/capacity_plan.h"
+#include "provisioner/objects/paths.h"
+
+namespace flexlocal::provisioner {
+
+Task<Status> CapacityTeller::work(const std::string& name) {
+  const auto placed = co_await find_place();
+  if (!placed || place_->version.empty()) co_return placed;
+  std::vector<std::string> classes;
+  parts_.classes.for_each(
+      [&](const std::string& of, const StorageClass&) { classes.push_back(of); });
+  Status outcome;
+  for (const std::string& of : classes) {
+    // The stores may have changed while the API server was waited for.
+    const Node* const node = parts_.nodes.get(name);
+    const StorageClass* const known = parts_.classes.get(of);
+    if (node == nullptr || known == nullptr) continue;
+    const Bytes size = room_of(*node, *known);
+    const auto told = told_.find({name, of});
+    if (told != told_.end() && !must_tell(told->second, size, [&] { return waiting_for(of); }))
+      continue;
+    const auto hostname = node->labels.find(std::string(kHostnameLabel));
+    if (hostname == node->labels.end()) continue;
+    const NodeIdentity identity{name, hostname->second, node->uid};
+    const StorageClass storage_class = *known;
+    const auto done = co_await tell(identity, storage_class, size);
+    if (!done && outcome) outcome = done;
+  }
+  co_return outcome;
+}
+
+Bytes CapacityTeller::room_of(const Node& node, const StorageClass& storage_class) {
+  const auto parameters = parse_class(storage_class);
+  const NodeView view = parts_.view_of(node);
+  const bool carries_out = view.beat != nullptr && view.beat->report.roll;
+  if (!parameters || !carries_out || index_.has_open_withdrawal(node.name) ||
+      !is_allowed(storage_class, node))
+    return {};
+  const WantedVolume wanted{
+      {.name = {}, .backend = parameters->backend, .pool = parameters->pool, .size = {}},
+      parameters->disk_per_ram};
+  return largest_on(view, wanted) - index_.uncounted(node.name, parameters->pool);
+}
+
+// Once; an API server that has no such objects is asked again, for it may be a newer one then.
+Task<Status> CapacityTeller::find_place() {
+  if (place_ && !place_->version.empty()) co_return Status();
+  const auto version = co_await find_capacity_version(parts_.api);
+  if (!version) co_return version.error();
+  place_ = CapacityPlace{};
+  if (version->empty()) co_return Status();
+  auto owner = co_await find_owner();
+  if (!owner) co_return owner.error();
+  place_ = CapacityPlace{*version, parts_.options.namespace_name, std::move(*owner)};
+  co_return Status();
+}
+
+// A daemon that is not run by a DaemonSet has objects without an owner.
+Task<Result<CapacityOwner>> CapacityTeller::find_owner() {
+  const std::string path = daemon_set_path(parts_.options.namespace_name, daemon_set_);
+  const auto object = co_await parts_.api.get(path);
+  if (object) co_return CapacityOwner{daemon_set_, uid_of(object->root())};
+  if (object.error().code() != ErrorCode::kNotFound)
+    co_return object.error().context("looking for the DaemonSet");
+  co_return CapacityOwner{};
+}
+
+Task<Status> CapacityTeller::tell(const NodeIdentity& node, const StorageClass& storage_class,
+                                  Bytes size) {
+  const std::string path = capacity_path(*place_, capacity_name(node, storage_class.name));
+  const std::string body = capacity_patch(*place_, storage_class, size);
+  const auto patched = co_await parts_.api.merge_patch(path, body);
+  Status done = patched ? Status() : Status(patched.error());
+  const bool absent = !done && done.error().code() == ErrorCode::kNotFound;
+  // Where nothing is told there is no room.
+  if (absent && size == Bytes(0)) {
+    done = Status();
+  } else if (absent) {
+    const std::string all = capacity_path(*place_, "");
+    const std::string object = capacity_json(*place_, node, storage_class, size);
+    done = co_await parts_.api.post(all, object);
+  }
+  if (!done)
+    co_return done.error().context(
+        concat("telling the room of node ", node.name, " for class ", storage_class.name));
+  told_.insert_or_assign(Key{node.name, storage_class.name}, size);
+  co_return Status();
+}
+
+std::vector<Bytes> CapacityTeller::waiting_for(const std::string& storage_class) const {
+  std::vector<Bytes> sizes;
+  parts_.claims.for_each([&](const std::string&, const Claim& claim) {
+    if (claim.storage_class != storage_class || !claim.volume_name.empty()) return;
+    if (const auto size = parse_quantity(claim.requested)) sizes.push_back(*size);
+  });
+  return sizes;
+}
+
+void CapacityTeller::compare(const std::map<Key, Bytes>& published) {
+  std::erase_if(told_, [&](const auto& told) {
+    const auto found = published.find(told.first);
+    return (found == published.end() ? Bytes() : found->second) != told.second;
+  });
+}
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,48 @@
+// Keeps the scheduler told of the room on all nodes: one CSIStorageCapacity for each node and
+// class, by what their agents say on their Leases and what was ordered since.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "provisioner/controller/cluster_parts.h"
+#include "provisioner/controller/copy_index.h"
+#include "provisioner/objects/capacity_object.h"
+
+namespace flexlocal::provisioner {
+
+class CapacityTeller {
+ public:
+  // `daemon_set`: the DaemonSet that owns the objects.
+  CapacityTeller(ClusterParts& parts, CopyIndex& index, std::string daemon_set)
+      : parts_(parts), index_(index), daemon_set_(std::move(daemon_set)) {}
+
+  // One pass over what is told of that node.
+  Task<Status> work(const std::string& node);
+
+  // What would be told: the largest volume of the class that can be ordered there.
+  Bytes room_of(const Node& node, const StorageClass& storage_class);
+
+  // By node and class.
+  using Key = std::pair<std::string, std::string>;
+  // What the API server has now, all of it: what somebody changed or removed is told again at the
+  // next pass.
+  void compare(const std::map<Key, Bytes>& published);
+
+ private:
+  Task<Status> find_place();
+  Task<Result<CapacityOwner>> find_owner();
+  Task<Status> tell(const NodeIdentity& node, const StorageClass& storage_class, Bytes size);
+  std::vector<Bytes> waiting_for(const std::string& storage_class) const;
+
+  ClusterParts& parts_;
+  CopyIndex& index_;
+  std::string daemon_set_;
+  std::optional<CapacityPlace> place_;
+  std::map<Key, Bytes> told_;
+};
+
+}  // namespace flexlocal::provisioner
