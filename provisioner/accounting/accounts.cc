@@ -10,13 +10,6 @@ namespace {
 constexpr std::array kBackends{engine::Backend::kLvm, engine::Backend::kThin,
                                engine::Backend::kQuota};
 
-template <typename Visit>
-void for_each_promise(const VolumeAccount& account, Visit visit) {
-  if (account.promised) visit(*account.promised);
-  if (account.recorded) visit(*account.recorded);
-  for (const auto& [claim, promise] : account.reserved) visit(promise);
-}
-
 // The pool that has said it is its own; nullptr: a volume of which no more than the disks is known.
 const std::string* pool_of(const VolumeAccount& account) {
   if (account.promised) return &account.promised->pool;
@@ -31,15 +24,27 @@ Bytes held_in(const VolumeAccount& account, const std::string& space) {
 
 void raise(Bytes& known, Bytes size) { known = std::max(known, size); }
 
-// What a record alone speaks for: what was ready once counts by what the disks show of it, and a
-// record whose disk is gone takes no room for ever.
-std::optional<Promise> promise_by(const engine::Record& record) {
-  const bool to_be_made = record.state == engine::RecordState::kPromised ||
-                          record.state == engine::RecordState::kIntent ||
-                          record.state == engine::RecordState::kNew;
-  if (!to_be_made) return std::nullopt;
+void record_in(VolumeAccount& account, const engine::Record& record) {
+  const engine::RecordState state = record.state;
+  account.recorded.reset();
+  account.to_be_made = state == engine::RecordState::kPromised ||
+                       state == engine::RecordState::kIntent || state == engine::RecordState::kNew;
   const engine::VolumeSpec& spec = record.spec;
-  return Promise{spec.name.text(), spec.backend, spec.pool, spec.size};
+  if (account.to_be_made || state == engine::RecordState::kReady)
+    account.recorded = Promise{spec.name.text(), spec.backend, spec.pool, spec.size};
+}
+
+// What was ready once counts where the disks show it: a record whose disk is gone takes no room for
+// ever.
+bool counts_record(const VolumeAccount& account) {
+  return account.recorded && (account.to_be_made || !account.held.empty());
+}
+
+template <typename Visit>
+void for_each_promise(const VolumeAccount& account, Visit visit) {
+  if (account.promised) visit(*account.promised);
+  if (counts_record(account)) visit(*account.recorded);
+  for (const auto& [claim, promise] : account.reserved) visit(promise);
 }
 
 template <typename Sum>
@@ -61,8 +66,7 @@ void Accounts::see(const engine::Inventory& inventory) {
     account.held.clear();
     account.recorded.reset();
   }
-  for (const auto& [name, record] : inventory.records)
-    if (auto promise = promise_by(record)) volumes_[name].recorded = std::move(promise);
+  for (const auto& [name, record] : inventory.records) record_in(volumes_[name], record);
   for (const engine::Holding& holding : inventory.holdings)
     raise(volumes_[holding.volume].held[holding.space], holding.size);
   std::erase_if(volumes_, [](const auto& entry) { return entry.second.is_empty(); });
@@ -74,8 +78,7 @@ void Accounts::see(const engine::Inventory& inventory) {
 }
 
 void Accounts::see_record(const engine::Record& record) {
-  change(record.spec.name.text(),
-         [&](VolumeAccount& account) { account.recorded = promise_by(record); });
+  change(record.spec.name.text(), [&](VolumeAccount& account) { record_in(account, record); });
 }
 
 void Accounts::forget_record(const std::string& volume) {

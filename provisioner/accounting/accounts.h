@@ -17,6 +17,7 @@ namespace flexlocal::provisioner {
 struct VolumeAccount {
   std::optional<Promise> promised{};          // by its PersistentVolume
   std::optional<Promise> recorded{};          // by this host's record
+  bool to_be_made = false;                    // as the record says
   std::map<std::string, Promise> reserved{};  // by claim: what is being created, or grown
   std::map<std::string, Bytes> held{};        // by space: what it offers now
 

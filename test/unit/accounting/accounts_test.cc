@@ -210,7 +210,9 @@ TEST_CASE("a volume counts once, at the largest of promise, record, reservation 
     if (held != 0) seen.holdings.push_back({name, "group:vg", extents(held)});
     Accounts accounts(config);
     accounts.see(seen);
-    accounts.see_record(sample_record(recorded, engine::RecordState::kReady));
+    // What is ready counts where the disks show it.
+    accounts.see_record(sample_record(
+        recorded, held != 0 ? engine::RecordState::kReady : engine::RecordState::kPromised));
     if (promised != 0) accounts.promise({name, Backend::kLvm, "linear", extents(promised)});
     if (reserved != 0) accounts.reserve("c", {name, Backend::kLvm, "linear", extents(reserved)});
     CAPTURE(recorded);
@@ -233,13 +235,14 @@ TEST_CASE("a record says of which pool the volume on the disk is") {
   CHECK(accounts.given("linear", "", "") == extents(4));
 }
 
-TEST_CASE("what was refused or is being removed is promised nothing by its record") {
+TEST_CASE("a record alone promises what is still to be made, and nothing else") {
   const auto config = two_pools();
   for (const engine::RecordState state :
        {engine::RecordState::kRefused, engine::RecordState::kPromised, engine::RecordState::kIntent,
         engine::RecordState::kNew, engine::RecordState::kReady, engine::RecordState::kWiping}) {
-    const bool promises =
-        state != engine::RecordState::kRefused && state != engine::RecordState::kWiping;
+    const bool promises = state == engine::RecordState::kPromised ||
+                          state == engine::RecordState::kIntent ||
+                          state == engine::RecordState::kNew;
     const engine::Record record = sample_record(4, state);
     Accounts accounts(config);
     engine::Inventory seen = hundred_extents();

@@ -53,6 +53,8 @@ struct CopyLab : kube::test::Lab {
   // One pass.
   Result<Pass> pass() { return pass_of(name); }
   Result<Pass> pass_of(const std::string& copy);
+  // Until one says that it is done, or failed.
+  Result<Pass> passes_of(const std::string& copy);
   // Passes until there is nothing more to do; the test fails where one fails or there is no end.
   void finish();
   // The error of a pass that must fail.

@@ -200,7 +200,7 @@ TEST_CASE_FIXTURE(Fixture, "another copy's order waits for the place, and gets i
   CHECK(server.copy(copy_name(next)).status.state == CopyState::kUnsaid);
   give(DesiredState::kRemoved);
   finish();
-  const auto passed = pass_of(copy_name(next));
+  const auto passed = passes_of(copy_name(next));
   REQUIRE(passed);
   CHECK(server.copy(copy_name(next)).status.state == CopyState::kReady);
   CHECK(record()->spec.copy == next.volume.copy);

@@ -42,7 +42,7 @@ TEST_CASE_FIXTURE(Fixture, "what was promised and is not here is lost, and never
 TEST_CASE_FIXTURE(Fixture, "what is lost is said by one look at records and disks alone") {
   storage.make_status = Error(ErrorCode::kDeadline, "lvcreate did not end");
   give(second);
-  REQUIRE_FALSE(pass_of(copy_name(second)));
+  REQUIRE_FALSE(passes_of(copy_name(second)));
   REQUIRE(wait_for(ledger().refresh(true)));
   second.desired = DesiredState::kRetained;
   give(second);
