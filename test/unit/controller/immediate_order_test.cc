@@ -79,7 +79,7 @@ TEST_CASE_FIXTURE(Fixture,
   known = copy();
   known.status.state = CopyState::kRefused;
   OrderLab::answer(known, known.status);
-  CHECK(did() == "PATCH volumecopies");
+  CHECK(did() == "GET persistentvolumes, PATCH volumecopies");
   put(nodes, server.patch(node_path(kOtherNode), R"({"spec":{"unschedulable":true}})"));
   pass(seconds(31));
   CHECK(did() == "");

@@ -88,15 +88,15 @@ TEST_CASE_FIXTURE(Fixture, "why data does not go is told on the volume") {
   CHECK(has_volume());
 }
 
-TEST_CASE_FIXTURE(Fixture,
-                  "a retained volume is left alone until a person deletes it, and then kept") {
+TEST_CASE_FIXTURE(
+    Fixture, "a retained volume is closed, and goes once a person deletes it; its data stays") {
   know_ready_copy();
   change_volume(kRetain);
   change_volume(kReleased);
-  CHECK(did() == "");
-  change_volume(kDeleted);
   CHECK(did() == "PATCH volumecopies");
   CHECK(order().desired == DesiredState::kRetained);
+  answer(CopyState::kReady);
+  change_volume(kDeleted);
   CHECK(did() == "");
   answer(CopyState::kRetained);
   CHECK(did() == "PATCH persistentvolumes");
@@ -158,14 +158,16 @@ TEST_CASE_FIXTURE(Fixture,
 }
 
 TEST_CASE_FIXTURE(Fixture,
-                  "a copy that was withdrawn and has a PersistentVolume is to serve again") {
+                  "a PersistentVolume of a withdrawn copy goes, if no claim is bound to it") {
   know_ready_copy();
   CopyOrder withdrawn = sample_order();
   withdrawn.desired = DesiredState::kRemoved;
   REQUIRE(wait_for(desk.change(copy(), withdrawn)));
   server.journal.clear();
-  CHECK(did() == "PATCH volumecopies");
-  CHECK(order().desired == DesiredState::kServing);
+  CHECK(did() == "");
+  change_volume(R"({"status":{"phase":"Available"}})");
+  CHECK(did() == "DELETE persistentvolumes");
+  CHECK(order().desired == DesiredState::kRemoved);
 }
 
 TEST_CASE_FIXTURE(Fixture, "a volume of another driver is left alone") {

@@ -68,6 +68,10 @@ bool has_answered(const VolumeCopy* copy, CopyState state) {
          copy->status.observed_generation == copy->generation;
 }
 
+bool is_withdrawn(const VolumeCopy* copy) {
+  return copy != nullptr && copy->order && copy->order->desired == DesiredState::kRemoved;
+}
+
 }  // namespace
 
 TEST_CASE("a copy is removed only for a released volume of ours with the policy Delete") {
@@ -85,14 +89,16 @@ TEST_CASE("a copy is removed only for a released volume of ours with the policy 
   CHECK(orders > 0);
 }
 
-TEST_CASE("a PersistentVolume is deleted before its copy is ordered away, and only then") {
+TEST_CASE("a PersistentVolume is deleted before its copy is removed, and that of a withdrawn one") {
   int deletions = 0;
-  for_each_end([&](const Volume& volume, const VolumeCopy*, const EndPlan& plan) {
+  for_each_end([&](const Volume& volume, const VolumeCopy* copy, const EndPlan& plan) {
     if (plan.action != EndAction::kDelete) return;
     ++deletions;
     CHECK_FALSE(volume.deleting);
-    CHECK(is_released(volume));
-    CHECK(volume.reclaim_policy == "Delete");
+    if (is_released(volume))
+      CHECK(volume.reclaim_policy == "Delete");
+    else
+      CHECK((is_withdrawn(copy) && volume.phase != "Bound"));
   });
   CHECK(deletions > 0);
 }
@@ -107,24 +113,25 @@ TEST_CASE("a volume is let go only once its node says, to this very order, that 
     if (is_released(volume) && volume.reclaim_policy == "Delete")
       CHECK((has_answered(copy, CopyState::kRemoved) &&
              copy->order->desired == DesiredState::kRemoved));
-    else if (volume.reclaim_policy != "Delete")
+    else if (volume.reclaim_policy != "Delete" && !is_withdrawn(copy))
       CHECK((has_answered(copy, CopyState::kRetained) &&
              copy->order->desired == DesiredState::kRetained));
   });
   CHECK(ends > 0);
 }
 
-TEST_CASE("a policy that is not Delete never leads to a removal, and keeps the data first") {
-  for_each_end([](const Volume& volume, const VolumeCopy*, const EndPlan& plan) {
+TEST_CASE("a policy that is not Delete never leads to a removal, and keeps the data") {
+  for_each_end([](const Volume& volume, const VolumeCopy* copy, const EndPlan& plan) {
     if (volume.reclaim_policy == "Delete") return;
-    CHECK(plan.action != EndAction::kDelete);
+    if (plan.action == EndAction::kDelete) CHECK((is_withdrawn(copy) && !is_released(volume)));
     if (plan.action == EndAction::kGiveOrder) CHECK(plan.desired != DesiredState::kRemoved);
     if (plan.action == EndAction::kGiveOrder && plan.desired == DesiredState::kRetained)
-      CHECK((volume.deleting && volume.phase != "Bound"));
+      CHECK((is_released(volume) || volume.deleting));
+    if (volume.phase == "Bound") CHECK(plan.desired != DesiredState::kRetained);
   });
 }
 
-TEST_CASE("the copy of a volume that lives is to serve, whatever was ordered of it") {
+TEST_CASE("the copy of a volume that lives is to serve, and one that was withdrawn never again") {
   for (const char* phase : {"", "Pending", "Available", "Bound"}) {
     const Volume volume = sample_volume(phase, "Delete", false);
     for_each_copy([&](const VolumeCopy* copy) {
@@ -133,6 +140,8 @@ TEST_CASE("the copy of a volume that lives is to serve, whatever was ordered of 
         CHECK(plan.action == EndAction::kWait);
       } else if (copy != nullptr && copy->order->desired == DesiredState::kServing) {
         CHECK(plan.action == EndAction::kNone);
+      } else if (is_withdrawn(copy)) {
+        CHECK(plan.action == (volume.phase == "Bound" ? EndAction::kWait : EndAction::kDelete));
       } else {
         CHECK(plan.action == EndAction::kGiveOrder);
         CHECK(plan.desired == DesiredState::kServing);
@@ -169,11 +178,26 @@ TEST_CASE("a volume that is not ours, or was let go, is left alone") {
   });
 }
 
-TEST_CASE("a released volume that is retained is left as it is until a person deletes it") {
-  for_each_end([](const Volume& volume, const VolumeCopy*, const EndPlan& plan) {
+TEST_CASE("a released volume that is retained is closed, and stays until a person deletes it") {
+  for_each_end([](const Volume& volume, const VolumeCopy* copy, const EndPlan& plan) {
     const bool retained = is_released(volume) && volume.reclaim_policy != "Delete";
-    if (retained && !volume.deleting) CHECK(plan == EndPlan());
+    if (!retained || volume.deleting || !is_ours(volume)) return;
+    CHECK(plan.desired == DesiredState::kRetained);
+    CHECK(plan.action != EndAction::kLetGo);
+    CHECK(plan.action != EndAction::kDelete);
+    if (has_answered(copy, CopyState::kRetained) && copy->order->desired == DesiredState::kRetained)
+      CHECK(plan.action == EndAction::kNone);
   });
+}
+
+TEST_CASE("a copy follows the claim that its volume is for now") {
+  Volume volume = sample_volume("Bound", "Retain", false);
+  const VolumeCopy copy = answered_copy(DesiredState::kServing, CopyState::kReady);
+  CHECK(plan_end(volume, &copy) == EndPlan());
+  volume.claim_uid = kOtherUid;
+  CHECK(plan_end(volume, &copy) == EndPlan{EndAction::kGiveOrder, DesiredState::kServing});
+  volume.claim_uid.clear();
+  CHECK(plan_end(volume, &copy) == EndPlan());
 }
 
 }  // namespace flexlocal::provisioner::test
