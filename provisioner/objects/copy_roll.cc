@@ -119,7 +119,8 @@ Result<CopyRoll> parse_roll(std::string_view text) {
                 .digest = std::string(root["digest"].text()),
                 .cut = root["cut"].boolean().value_or(true)};
   const std::int64_t count = root["count"].integer().value_or(-1);
-  if (!is_hex(roll.host, 16) || !is_hex(roll.digest, kDigestBytes) || roll.term < 0 || roll.term > kMostTerm || count < 0)
+  if (!is_hex(roll.host, 16) || !is_hex(roll.digest, kDigestBytes) || roll.term < 0 ||
+      roll.term > kMostTerm || count < 0)
     return no_roll("host, digest, term or count makes no sense");
   roll.count = static_cast<std::uint64_t>(count);
   const JsonView told = root["told"];

@@ -36,6 +36,16 @@ std::string reason_of(const VolumeCopy& copy) {
   return "it gave no reason";
 }
 
+// Of a node that has not said within the time-out whether it can have the volume.
+std::string words_of_silence(const VolumeCopy& copy) {
+  const std::string& node = copy.order->node;
+  if (copy.status.conditions.empty())
+    return concat("the node daemon of node ", node, " has not answered for ", kOrderTimeout.count(),
+                  " s");
+  return concat("node ", node, " has not taken the volume for ", kOrderTimeout.count(),
+                " s: ", reason_of(copy));
+}
+
 OrderPlan withdraw(const VolumeCopy& copy, std::string why) {
   return {.action = OrderAction::kWithdraw, .why = std::move(why), .copy = &copy};
 }
@@ -66,8 +76,7 @@ OrderPlan plan_serving(const ClaimSituation& now, const VolumeCopy& copy) {
       return {.action = OrderAction::kWait, .copy = &copy};
   }
   if (now.unanswered_for && *now.unanswered_for >= kOrderTimeout)
-    return withdraw(copy, concat("the node daemon of node ", order.node, " has not answered for ",
-                                 kOrderTimeout.count(), " s"));
+    return withdraw(copy, words_of_silence(copy));
   return {.action = OrderAction::kWait, .copy = &copy};
 }
 

@@ -110,6 +110,12 @@ TEST_CASE_FIXTURE(Fixture, "an order is unanswered since its generation was seen
   CHECK(index.unanswered_for(copy()) == nanoseconds(seconds(1)));
 }
 
+TEST_CASE_FIXTURE(Fixture, "an answer that only says what is in the way is none yet") {
+  answer(CopyState::kUnsaid, "the record is damaged");
+  manual.advance(seconds(3));
+  CHECK(index.unanswered_for(copy()) == nanoseconds(seconds(3)));
+}
+
 TEST_CASE_FIXTURE(Fixture, "the answer to an earlier order is none to this one") {
   const VolumeCopy earlier = copy();
   order(DesiredState::kRetained);

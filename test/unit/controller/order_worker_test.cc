@@ -86,6 +86,16 @@ TEST_CASE_FIXTURE(Fixture, "a node has ten seconds, then its order is withdrawn 
   CHECK(event_says("the node daemon of node node-a has not answered for 10 s; another node"));
 }
 
+TEST_CASE_FIXTURE(Fixture,
+                  "an order that its node neither takes nor refuses is withdrawn as well") {
+  CHECK(did() == "POST volumecopies");
+  answer(CopyState::kUnsaid, "the order is for another Node of this name");
+  CHECK(did() == "");
+  pass(kOrderTimeout);
+  CHECK(did() == "PATCH volumecopies, " + kTakeBack);
+  CHECK(event_says("has not taken the volume for 10 s: the order is for another Node"));
+}
+
 TEST_CASE_FIXTURE(Fixture, "a refusal ends the order, and the claim goes back with its words") {
   CHECK(did() == "POST volumecopies");
   answer(CopyState::kRefused, "the pool is full");

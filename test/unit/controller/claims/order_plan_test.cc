@@ -300,6 +300,7 @@ TEST_CASE("a claim without orders gets one on the node that was chosen, marked o
 TEST_CASE("a node has ten seconds to answer, and then the claim is told for how long it did not") {
   Case one;
   one.copies = {copy_on(kNode, DesiredState::kServing, {CopyState::kUnsaid, false, false})};
+  one.copies.front().status.conditions.clear();
   one.unanswered_for = kOrderTimeout - std::chrono::nanoseconds(1);
   CHECK(one.plan().action == OrderAction::kWait);
   one.unanswered_for = kOrderTimeout;
