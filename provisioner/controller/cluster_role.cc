@@ -14,6 +14,7 @@ constexpr std::string_view kVolumeKey = "volume:";
 constexpr std::string_view kNodeKey = "node:";
 constexpr std::string_view kCopyKey = "copy:";
 constexpr std::string_view kRoomKey = "room:";
+constexpr std::int64_t kMostLeadersLost = std::int64_t{1} << 20U;
 // An API server that does not answer must not hold up the next leader.
 constexpr auto kMostFinishing = std::chrono::seconds(5);
 
@@ -241,14 +242,28 @@ Task<void> ClusterRole::begin_orders() {
     auto slept = co_await kube::sleep_for(std::chrono::milliseconds(100));
     if (!slept) co_return;
   }
-  std::int64_t term = std::min(index_.highest_term(), kMostTerm);
-  beats_.for_each([&](const std::string&, const NodeHeartbeat& beat) {
-    if (beat.report.roll) term = std::max(term, beat.report.roll->term);
-  });
+  const std::int64_t term = highest_term();
   desk_.begin_term(term + 1);
   orders_begun_ = true;
   log_.info("orders are given", {{"term", concat(term + 1)}});
   scan();
+}
+
+// Of orders, and of what hosts have followed, which may be more than etcd knows since it was put
+// back: but not by more than there may have been leaders in that time. A node that lies about it
+// must not stop all those after us.
+std::int64_t ClusterRole::highest_term() const {
+  const std::int64_t ordered = std::min(index_.highest_term(), kMostTerm);
+  std::int64_t highest = ordered;
+  beats_.for_each([&](const std::string&, const NodeHeartbeat& beat) {
+    if (!beat.report.roll) return;
+    if (beat.report.roll->term <= ordered + kMostLeadersLost)
+      highest = std::max(highest, beat.report.roll->term);
+    else
+      log_.warning("a node says that it followed the order of a leader that there cannot have been",
+                   {{"node", beat.node}, {"term", concat(beat.report.roll->term)}});
+  });
+  return highest;
 }
 
 Task<Status> ClusterRole::learn_cluster() {

@@ -39,6 +39,7 @@ class ClusterRole {
   Task<Status> work_on_copy(const std::string& name);
   Task<void> begin_orders();
   Task<Status> learn_cluster();
+  std::int64_t highest_term() const;
   void watch_orders();
   void watch_rooms();
   void look_at_room(const std::string& node);

@@ -12,14 +12,20 @@ const CopyCondition* find_condition(const CopyStatus& status, std::string_view t
   return found == status.conditions.end() ? nullptr : &*found;
 }
 
+// What is to be ordered: what is asked, and never less than what is there, which is not taken back.
+// An order that is fulfilled stays, though the volume has whole extents.
+Bytes size_to_order(Bytes ordered, Bytes asked, Bytes held) {
+  return ordered < asked || ordered > std::max(asked, held) ? std::max(asked, held) : ordered;
+}
+
 }  // namespace
 
-// An order never shrinks below what is there: what an earlier try extended is not taken back.
 GrowthOrder plan_growth_order(const Growth& growth, const VolumeCopy* copy) {
   if (copy == nullptr || !copy->order || copy->order->desired != DesiredState::kServing) return {};
   const CopyStatus& status = copy->status;
-  const Bytes ordered = std::max(growth.asked, status.size);
-  if (copy->order->volume.size != ordered) return {.step = GrowthStep::kRaise, .size = ordered};
+  const Bytes ordered = copy->order->volume.size;
+  const Bytes wanted = size_to_order(ordered, growth.asked, status.size);
+  if (ordered != wanted) return {.step = GrowthStep::kRaise, .size = wanted};
   const bool answered = status.observed_generation >= copy->generation;
   if (!answered || status.state != CopyState::kReady) return {};
   if (status.size >= growth.asked) {
