@@ -74,10 +74,6 @@ bool has_answered(const VolumeCopy* copy, CopyState state) {
          copy->status.observed_generation == copy->generation;
 }
 
-bool is_withdrawn(const VolumeCopy* copy) {
-  return copy != nullptr && copy->order && copy->order->desired == DesiredState::kRemoved;
-}
-
 }  // namespace
 
 TEST_CASE("a copy is removed only for a released volume of ours with the policy Delete") {
@@ -95,7 +91,7 @@ TEST_CASE("a copy is removed only for a released volume of ours with the policy 
   CHECK(orders > 0);
 }
 
-TEST_CASE("a PersistentVolume is deleted before its copy is removed, and that of a withdrawn one") {
+TEST_CASE("a PersistentVolume is deleted before its copy is ordered away, and only then") {
   int deletions = 0;
   for_each_end([&](const Volume& volume, const VolumeCopy* copy, const EndPlan& plan) {
     if (plan.action != EndAction::kDelete) return;
@@ -166,8 +162,6 @@ TEST_CASE("the copy of a volume that lives is to serve, whatever was ordered of 
         CHECK(plan.action == EndAction::kWait);
       } else if (copy != nullptr && copy->order->desired == DesiredState::kServing) {
         CHECK(plan.action == EndAction::kNone);
-      } else if (is_withdrawn(copy)) {
-        CHECK(plan.action == (volume.phase == "Bound" ? EndAction::kWait : EndAction::kDelete));
       } else {
         CHECK(plan.action == EndAction::kGiveOrder);
         CHECK(plan.desired == DesiredState::kServing);
@@ -212,16 +206,6 @@ TEST_CASE("a released volume that is retained stays, and nobody mounts it") {
     CHECK(plan.action != EndAction::kLetGo);
     if (plan.action == EndAction::kGiveOrder) CHECK(plan.desired == DesiredState::kRetained);
   });
-}
-
-TEST_CASE("a copy follows the claim that its volume is for now") {
-  Volume volume = sample_volume("Bound", "Retain", false);
-  const VolumeCopy copy = answered_copy(DesiredState::kServing, CopyState::kReady);
-  CHECK(plan_end(volume, &copy) == EndPlan());
-  volume.claim_uid = kOtherUid;
-  CHECK(plan_end(volume, &copy) == EndPlan{EndAction::kGiveOrder, DesiredState::kServing});
-  volume.claim_uid.clear();
-  CHECK(plan_end(volume, &copy) == EndPlan());
 }
 
 }  // namespace flexlocal::provisioner::test
