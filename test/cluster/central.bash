@@ -20,12 +20,25 @@ kind: ClusterRoleBinding
 metadata: {name: flexlocal-controller}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: flexlocal-controller}
 subjects: [{kind: ServiceAccount, name: flexlocal-cluster, namespace: flexlocal-system}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: flexlocal-controller, namespace: flexlocal-system}
+rules:
+  - {apiGroups: [storage.k8s.io], resources: [csistoragecapacities], verbs: [create, patch]}
+  - {apiGroups: [apps], resources: [daemonsets], resourceNames: [flexlocal-node], verbs: [get]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: flexlocal-controller, namespace: flexlocal-system}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: flexlocal-controller}
+subjects: [{kind: ServiceAccount, name: flexlocal-cluster, namespace: flexlocal-system}]
 END
   eventually 30 account_kubeconfig flexlocal-cluster leader
 }
 
-# Without its CSIDriver the scheduler does not ask for room: that is not told here yet.
-start_leader() { start_cluster_daemon leader --provisioning=central --register=false; }
+# Without its CSIDriver the scheduler does not ask for room, so that what a node refuses is seen.
+start_leader() { start_cluster_daemon leader --provisioning=central --register=false --capacity-poll-interval=5s; }
 leads() { grep -q 'orders are given' "$work/log/leader.log"; }
 start_agent_on() { daemon_kubeconfig=$work/agent.kubeconfig start_daemon "$1" --provisioning=central; }
 agent_is_ready() {
@@ -45,3 +58,9 @@ no_copies() { [ -z "$(kubectl get volumecopies -o name)" ]; }
 # Of all nodes: what their records say.
 records() { cat "$work"/{one,two}/state/volumes/* 2>/dev/null; }
 no_records() { [ -z "$(records)" ]; }
+
+# told NODE CONDITION: jq, of the room that the scheduler is told of there, a quantity.
+told() {
+  kubectl -n flexlocal-system get csistoragecapacities -l "flexlocal.io/node=$1" -o json |
+    jq -en "input | .items[] | select(.storageClassName == \"flexlocal\") | .capacity | $2"
+}
