@@ -29,7 +29,7 @@ Task<Status> Heartbeat::beat(const NodeReport& report) {
     if (!read && read.error().code() != ErrorCode::kNotFound) co_return read.error();
     known_ = read ? *read : kube::Lease{};
     next_ = read ? Next::kUpdate : Next::kCreate;
-    if (auto alone = check_rival(); !alone) {
+    if (auto alone = options_.gives_way ? check_rival() : Status(); !alone) {
       next_ = Next::kRead;
       co_return alone;
     }

@@ -15,6 +15,7 @@ using kube::Task;
 struct HeartbeatOptions {
   std::string namespace_name;
   HeartbeatOwner owner;
+  bool gives_way = false;  // while another holder beats for the same Node
   std::chrono::nanoseconds interval = kHeartbeatInterval;
   // Not yet ready, or after a failure: the first pause, which doubles up to the interval.
   std::chrono::nanoseconds shortest = std::chrono::seconds(1);

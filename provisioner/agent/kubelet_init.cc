@@ -35,7 +35,9 @@ InitVerdict judge_init(const Result<engine::InitMark>& mark, std::string_view ow
   InitVerdict verdict{.mark = check(mark, own_version)};
   if (verdict.mark) return verdict;
   verdict.is_late = waited >= kInitExpected;
-  verdict.is_ready = waited < kInitPatience;
+  verdict.is_lasting = waited >= kInitPatience;
+  const bool called = mark.ok() && mark->has_value();
+  verdict.is_ready = called || !verdict.is_lasting;
   return verdict;
 }
 
@@ -45,12 +47,11 @@ Status KubeletInit::look() {
   if (verdict.mark) right_at_ = now;
   late_.look(verdict.is_late ? verdict.mark : Status(), log_,
              "kubelet does not use this daemon's plugin");
-  const bool was_ready = std::exchange(was_ready_, verdict.is_ready);
-  if (verdict.is_ready) return {};
-  if (was_ready)
+  const bool lasted = std::exchange(lasted_, verdict.is_lasting);
+  if (verdict.is_lasting && !lasted)
     events_.record({reference_to(node_), kube::EventType::kWarning, "PluginNotUsed",
                     verdict.mark.error().message()});
-  return verdict.mark;
+  return verdict.is_ready ? Status() : verdict.mark;
 }
 
 }  // namespace flexlocal::provisioner

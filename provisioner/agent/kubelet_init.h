@@ -1,6 +1,6 @@
 // Whether kubelet uses the plugin that belongs to this daemon, by the mark that the plugin's `init`
-// leaves. A node whose kubelet looks in another folder, or runs another version, is no place for
-// new volumes: their pods would wait for a mount that never comes.
+// leaves. A node whose kubelet looks in another folder is no place for new volumes: their pods
+// would wait for a mount that never comes.
 #pragma once
 
 #include <chrono>
@@ -24,9 +24,12 @@ inline constexpr std::chrono::seconds kInitExpected{30};
 inline constexpr std::chrono::minutes kInitPatience{5};
 
 struct InitVerdict {
-  Status mark;           // what is wrong with it, and what to do
-  bool is_late = false;  // it has been so for kInitExpected
-  bool is_ready = true;  // it has been so for less than kInitPatience
+  Status mark;              // what is wrong with it, and what to do
+  bool is_late = false;     // it has been so for kInitExpected
+  bool is_lasting = false;  // it has been so for kInitPatience
+  // A mark of another version lets a node work: kubelet runs the program by its path, and may not
+  // have noticed that it was replaced, where inotify's watches are used up say.
+  bool is_ready = true;
 };
 
 // `waited`: since the mark was right, or since the daemon's start.
@@ -45,9 +48,9 @@ class KubeletInit {
         node_(std::move(node)),
         right_at_(clock.now()) {}
 
-  // Reads the mark. kUnavailable, in words, when it has been missing or wrong for kInitPatience.
-  // A warning is logged when the mark is late, and an event on the Node recorded when that makes
-  // the node not ready: each once for as long as it lasts.
+  // Reads the mark. kUnavailable, in words, when there has been none for kInitPatience. A warning
+  // is logged when the right one is late, and an event on the Node recorded after kInitPatience:
+  // each once for as long as it lasts.
   Status look();
 
  private:
@@ -58,7 +61,7 @@ class KubeletInit {
   NodeIdentity node_;
   Clock::Instant right_at_;
   LastingTrouble late_;
-  bool was_ready_ = true;
+  bool lasted_ = false;
 };
 
 }  // namespace flexlocal::provisioner

@@ -54,6 +54,8 @@ Task<Status> Ledger::refresh(bool anew) {
 void Ledger::take_in(engine::Inventory inventory, std::uint64_t look, Clock::Instant asked) {
   outdated_.reset();
   inventory_ = std::move(inventory);
+  // PersistentVolumes say what is promised here; a record outlives its own.
+  if (volumes_ != nullptr) inventory_->records.clear();
   accounts_.see(*inventory_);
   taken_ = asked;
   shown_ = look;

@@ -158,13 +158,16 @@ void NodeRole::stop() {
   loop_.stop();
 }
 
-NodeState NodeRole::state() {
+NodeState NodeRole::state() const {
   NodeState state = disks_.state();
-  state.kubelet = kubelet_init_.look();
+  state.kubelet = kubelet_;
   return state;
 }
 
-NodeReport NodeRole::report() { return report_of(state(), config_, ledger_, parts_.budget); }
+NodeReport NodeRole::report() {
+  kubelet_ = kubelet_init_.look();
+  return report_of(state(), config_, ledger_, parts_.budget);
+}
 
 Task<void> NodeRole::work(const std::string& key) {
   auto pass = co_await work_on(key);

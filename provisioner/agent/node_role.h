@@ -57,7 +57,7 @@ class NodeRole {
 
   // For the heartbeat.
   NodeReport report();
-  NodeState state();
+  NodeState state() const;
   // For those who show what the role does.
   const NodeParts& parts() const { return parts_; }
   const kube::WorkQueue& queue() const { return loop_.queue(); }
@@ -98,6 +98,7 @@ class NodeRole {
   kube::WorkQueue& queue_;
   Ledger ledger_;
   KubeletInit kubelet_init_;
+  Status kubelet_;  // as it was at the last report
   NodeParts parts_;
   ClaimWorker claim_worker_;
   GrowthWorker growth_worker_;

@@ -177,6 +177,8 @@ class NodeDaemon {
     HeartbeatOptions beat;
     beat.namespace_name = own_namespace(options_);
     beat.owner = owner;
+    // Who decides for the Node itself has nobody who could be told to hold still.
+    beat.gives_way = options_.provisioning == Provisioning::kCentral;
     return beat;
   }
 

@@ -45,6 +45,7 @@ struct Fixture : kube::test::Lab {
     HeartbeatOptions options;
     options.namespace_name = "ns";
     options.owner = {kNode, "u-1", kNode};
+    options.gives_way = true;
     options.interval = milliseconds(1);
     options.shortest = milliseconds(1);
     return options;
