@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "flexvolume/base/text.h"
+#include "provisioner/controller/claims/claim_order.h"
 #include "provisioner/controller/claims/selected_node_plan.h"
 #include "provisioner/objects/claim_patch.h"
 #include "provisioner/objects/paths.h"
@@ -31,40 +32,6 @@ std::string copy_of(const Claim& claim) {
   std::string digits = claim.uid;
   std::erase(digits, '-');
   return digits.substr(0, kDigits);
-}
-
-engine::VolumeSpec spec_for(const Order& order, const Claim& claim, const std::string& cluster_id,
-                            Bytes size) {
-  const ClassParameters& parameters = order.parameters;
-  return {.name = order.name,
-          .copy = copy_of(claim),
-          .cluster_id = cluster_id,
-          .claim_namespace = claim.namespace_name,
-          .pool = parameters.pool,
-          .backend = parameters.backend,
-          .fs_type = parameters.fs_type,
-          .size = size,
-          .on_delete = parameters.on_delete,
-          .limits = parameters.limits,
-          .mount_options = parameters.mount_options,
-          .access_mode = access_mode_of(claim.access_modes)};
-}
-
-CopyOrder order_for(const Order& decided, const Claim& claim, const StorageClass& storage_class,
-                    const NodeParts& parts, Bytes size) {
-  CopyOrder order(decided.name);
-  order.volume = spec_for(decided, claim, parts.cluster_id, size);
-  order.node = parts.node.name;
-  order.node_uid = parts.node.uid;
-  order.hostname = parts.node.hostname;
-  order.claim_name = claim.name;
-  order.claim_uid = claim.uid;
-  order.storage_class = storage_class.name;
-  // The API server fills in Delete when a class names no policy.
-  order.reclaim_policy =
-      storage_class.reclaim_policy.empty() ? "Delete" : storage_class.reclaim_policy;
-  order.disk_per_ram = decided.parameters.disk_per_ram;
-  return order;
 }
 
 // A volume whose order cannot be read would never be removed.
@@ -118,14 +85,11 @@ Task<Status> ClaimWorker::work(const std::string& key) {
 Task<Status> ClaimWorker::take_size(const Claim& claim, Order& order) {
   const ClassParameters& parameters = order.parameters;
   if (parameters.size_from != SizeFrom::kPodMemory) co_return Status();
-  const auto memory = co_await memory_of_first_pod(parts_.api, claim.namespace_name, claim.name);
-  if (!memory && memory.error().code() == ErrorCode::kDenied)
-    co_return Error(ErrorCode::kDenied,
-                    "sizeFrom podMemory needs leave to read pods, which this daemon does not have: "
-                    "kubectl apply -f examples/install/read-pods.yaml");
-  if (!memory) co_return memory.error().context("sizeFrom podMemory");
   const Ratio ratio = parameters.disk_per_ram.value_or(parts_.budget.disk_per_ram);
-  order.requested = std::max(order.requested, disk_for(*memory, ratio));
+  const auto size =
+      co_await disk_for_first_pod(parts_.api, claim.namespace_name, claim.name, ratio);
+  if (!size) co_return size.error();
+  order.requested = std::max(order.requested, *size);
   co_return Status();
 }
 
@@ -211,7 +175,10 @@ Task<Status> ClaimWorker::provision(const Claim& claim, const StorageClass& stor
     co_return Status();
   }
   // Nothing may be awaited between the look at the room and this: see Ledger.
-  const CopyOrder copy = order_for(order, claim, storage_class, parts_, *size);
+  Order sized = order;
+  sized.requested = *size;
+  const CopyOrder copy =
+      order_for_claim(sized, claim, storage_class, parts_.node, parts_.cluster_id, copy_of(claim));
   if (auto readable = check_readable(copy); !readable)
     co_return fail_if_marked(claim, readable.error());
   parts_.ledger.reserve(claim.key(), copy.volume);

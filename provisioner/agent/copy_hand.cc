@@ -13,11 +13,6 @@ bool is_hopeless_error(const Error& error) {
   return is_refusal(error) || error.code() == ErrorCode::kDenied;
 }
 
-template <typename T>
-Result<CopyProgress> outcome(const T& carried) {
-  return carried ? Result<CopyProgress>(CopyProgress{}) : carried.error();
-}
-
 }  // namespace
 
 Task<Result<CopyProgress>> CopyHand::carry_out(CopyAction action, const VolumeCopy& copy) {
@@ -64,7 +59,8 @@ Task<Result<CopyProgress>> CopyHand::carry_out(CopyAction action, const VolumeCo
       carried = co_await give_up(order);
       break;
   }
-  co_return outcome(carried);
+  if (!carried) co_return carried.error();
+  co_return CopyProgress{};
 }
 
 Task<Status> CopyHand::promise(const VolumeCopy& copy) {

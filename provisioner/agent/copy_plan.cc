@@ -5,10 +5,6 @@
 namespace flexlocal::provisioner {
 namespace {
 
-bool is_ours(DiskStage disk) {
-  return disk == DiskStage::kMaking || disk == DiskStage::kReady || disk == DiskStage::kWiping;
-}
-
 CopyPlan todo(CopyAction action, CopyState state) { return {action, state, CopyTrouble::kNone}; }
 CopyPlan stands(CopyState state) { return todo(CopyAction::kNone, state); }
 CopyPlan trouble(CopyTrouble why, CopyState state) { return {CopyAction::kNone, state, why}; }

@@ -30,6 +30,11 @@ enum class DiskStage {
   kWiping
 };
 
+// Whether it is a volume of this cluster's, by its tags.
+constexpr bool is_ours(DiskStage disk) {
+  return disk == DiskStage::kMaking || disk == DiskStage::kReady || disk == DiskStage::kWiping;
+}
+
 // What a host has of one volume.
 struct HostCopy {
   RecordStage record = RecordStage::kNone;

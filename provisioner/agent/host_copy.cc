@@ -22,10 +22,6 @@ RecordStage stage_of(engine::RecordState state) {
   return RecordStage::kDamaged;
 }
 
-bool is_ours(DiskStage disk) {
-  return disk == DiskStage::kMaking || disk == DiskStage::kReady || disk == DiskStage::kWiping;
-}
-
 DiskStage stage_of(const engine::Ownership& tags) {
   if (tags.wiping) return DiskStage::kWiping;
   return tags.ready ? DiskStage::kReady : DiskStage::kMaking;

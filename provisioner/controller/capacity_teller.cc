@@ -35,8 +35,7 @@ Task<Status> CapacityTeller::work(const std::string& name) {
 Bytes CapacityTeller::room_of(const Node& node, const StorageClass& storage_class) {
   const auto parameters = parse_class(storage_class);
   const NodeView view = parts_.view_of(node);
-  const bool carries_out = view.beat != nullptr && view.beat->report.roll;
-  if (!parameters || !carries_out || index_.has_open_withdrawal(node.name) ||
+  if (!parameters || !view.carries_out() || index_.has_open_withdrawal(node.name) ||
       !is_allowed(storage_class, node))
     return {};
   const WantedVolume wanted{

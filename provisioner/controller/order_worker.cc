@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "flexvolume/base/text.h"
+#include "provisioner/controller/claims/claim_order.h"
 #include "provisioner/objects/paths.h"
 #include "provisioner/objects/pod_memory.h"
 #include "provisioner/objects/volume_object.h"
@@ -142,14 +143,11 @@ Task<OrderWorker::Again> OrderWorker::give(const Claim& claim, const Order& deci
 Task<Status> OrderWorker::take_size(const Claim& claim, Order& order) const {
   const ClassParameters& parameters = order.parameters;
   if (parameters.size_from != SizeFrom::kPodMemory) co_return Status();
-  const auto memory = co_await memory_of_first_pod(parts_.api, claim.namespace_name, claim.name);
-  if (!memory && memory.error().code() == ErrorCode::kDenied)
-    co_return Error(ErrorCode::kDenied,
-                    "sizeFrom podMemory needs leave to read pods, which this daemon does not have: "
-                    "kubectl apply -f examples/install/read-pods.yaml");
-  if (!memory) co_return memory.error().context("sizeFrom podMemory");
   const Ratio ratio = parameters.disk_per_ram.value_or(NodeBudget().disk_per_ram);
-  order.requested = std::max(order.requested, disk_for(*memory, ratio));
+  const auto size =
+      co_await disk_for_first_pod(parts_.api, claim.namespace_name, claim.name, ratio);
+  if (!size) co_return size.error();
+  order.requested = std::max(order.requested, *size);
   co_return Status();
 }
 
@@ -163,7 +161,7 @@ std::optional<std::string> OrderWorker::objection_to(const Claim& claim, const O
   if (index_.has_open_withdrawal(node.name))
     return concat("node ", node.name, " has not said yet that an order that was withdrawn is gone");
   const NodeView view = parts_.view_of(node);
-  if (view.beat != nullptr && !view.beat->report.roll)
+  if (view.beat != nullptr && !view.carries_out())
     return concat("the node daemon of node ", node.name,
                   " carries out no orders (--provisioning=distributed)");
   WantedVolume wanted{promise_of(order), order.parameters.disk_per_ram};
@@ -182,31 +180,8 @@ Result<CopyOrder> OrderWorker::order_for(const Claim& claim, const Order& decide
                  concat("Node ", node.name, " has no uid or no label ", kHostnameLabel));
   auto id = draw_copy_id();
   if (!id) return id.error();
-  const ClassParameters& parameters = decided.parameters;
-  CopyOrder order(decided.name);
-  order.volume = engine::VolumeSpec{.name = decided.name,
-                                    .copy = std::move(*id),
-                                    .cluster_id = parts_.cluster_id,
-                                    .claim_namespace = claim.namespace_name,
-                                    .pool = parameters.pool,
-                                    .backend = parameters.backend,
-                                    .fs_type = parameters.fs_type,
-                                    .size = decided.requested,
-                                    .on_delete = parameters.on_delete,
-                                    .limits = parameters.limits,
-                                    .mount_options = parameters.mount_options,
-                                    .access_mode = access_mode_of(claim.access_modes)};
-  order.node = node.name;
-  order.node_uid = node.uid;
-  order.hostname = hostname->second;
-  order.claim_name = claim.name;
-  order.claim_uid = claim.uid;
-  order.storage_class = storage_class->name;
-  // The API server fills in Delete when a class names no policy.
-  order.reclaim_policy =
-      storage_class->reclaim_policy.empty() ? "Delete" : storage_class->reclaim_policy;
-  order.disk_per_ram = parameters.disk_per_ram;
-  return order;
+  return order_for_claim(decided, claim, *storage_class, {node.name, hostname->second, node.uid},
+                         parts_.cluster_id, std::move(*id));
 }
 
 Task<Status> OrderWorker::withdraw(const Claim& claim, const VolumeCopy& copy,
@@ -300,8 +275,8 @@ std::string OrderWorker::choose(const Claim& claim, const Order& order) const {
   std::vector<NodeChoice> nodes;
   parts_.nodes.for_each([&](const std::string& name, const Node& node) {
     const NodeView view = parts_.view_of(node);
-    const bool carries_out = view.beat != nullptr && view.beat->report.roll;
-    if (!carries_out || is_passed_over(claim, name) || index_.has_open_withdrawal(name)) return;
+    if (!view.carries_out() || is_passed_over(claim, name) || index_.has_open_withdrawal(name))
+      return;
     if (index_.has_left_of(order.name.text(), name)) return;
     nodes.push_back({view, index_.uncounted(name, wanted.promise.pool)});
   });

@@ -83,4 +83,15 @@ Task<Result<Bytes>> memory_of_first_pod(kube::ApiClient& api, const std::string&
   co_return *memory;
 }
 
+Task<Result<Bytes>> disk_for_first_pod(kube::ApiClient& api, const std::string& namespace_name,
+                                       const std::string& claim, Ratio disk_per_ram) {
+  const auto memory = co_await memory_of_first_pod(api, namespace_name, claim);
+  if (!memory && memory.error().code() == ErrorCode::kDenied)
+    co_return Error(ErrorCode::kDenied,
+                    "sizeFrom podMemory needs leave to read pods, which this daemon does not have: "
+                    "kubectl apply -f examples/install/read-pods.yaml");
+  if (!memory) co_return memory.error().context("sizeFrom podMemory");
+  co_return disk_for(*memory, disk_per_ram);
+}
+
 }  // namespace flexlocal::provisioner

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "flexvolume/base/json.h"
+#include "provisioner/accounting/budget.h"
 #include "provisioner/kube/complete_list.h"
 
 namespace flexlocal::provisioner {
@@ -24,5 +25,9 @@ bool uses_claim(JsonView pod, std::string_view claim);
 // daemon may not read pods.
 Task<Result<Bytes>> memory_of_first_pod(kube::ApiClient& api, const std::string& namespace_name,
                                         const std::string& claim);
+
+// How much disk goes with that memory, for `sizeFrom: podMemory`. Its errors say what to do.
+Task<Result<Bytes>> disk_for_first_pod(kube::ApiClient& api, const std::string& namespace_name,
+                                       const std::string& claim, Ratio disk_per_ram);
 
 }  // namespace flexlocal::provisioner

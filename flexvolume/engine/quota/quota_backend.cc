@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "flexvolume/base/text.h"
+#include "flexvolume/engine/quota/quota_room.h"
 #include "flexvolume/engine/quota/shared_volume.h"
 #include "flexvolume/engine/volume/volume_lock.h"
 
@@ -23,12 +24,13 @@ std::optional<VolumeName> volume_of(const std::string& folder) {
   return name ? std::optional(std::move(*name)) : std::nullopt;
 }
 
-bool is_mounted(const std::vector<MountEntry>& table, const SharedMount& shared,
-                const std::string& volume) {
-  const std::string root = SharedFileSystem::path_in(Area::kVolumes, volume);
-  return std::any_of(table.begin(), table.end(), [&](const MountEntry& entry) {
-    return entry.source == shared.source && entry.root == root;
-  });
+// A volume's folder, to be bound.
+MountSource source_of(const SharedFileSystem& shared, const std::string& volume) {
+  return {.device = shared.mount().source,
+          .fs_type = {},
+          .data = {},
+          .folder = shared.host_path(Area::kVolumes, volume),
+          .root = SharedFileSystem::path_in(Area::kVolumes, volume)};
 }
 
 // What claims are promised of the group at the most. A promise does not say which pool it is of:
@@ -44,26 +46,6 @@ Bytes promised_at_most(const VolumeGroup& group, const Inventory& inventory,
     all += most;
   }
   return all;
-}
-
-// Of a shared file system that the pool's first volume will make. What a killed call has of it
-// needs no more room.
-Space space_to_make(const Inventory& inventory, const std::string& id, const std::string& name,
-                    const Pool& pool) {
-  const VolumeName own = VolumeName::of_pool(name);
-  const auto begun = std::find_if(
-      inventory.shared.begin(), inventory.shared.end(), [&](const LogicalVolume& volume) {
-        return volume.name == own.text() && volume.group == pool.volume_group;
-      });
-  const auto group = std::find_if(inventory.groups.begin(), inventory.groups.end(),
-                                  [&](const auto& g) { return g.name == pool.volume_group; });
-  const bool fits = group != inventory.groups.end() &&
-                    cost(pool.layout, pool.quota_size, group->extent) <= group->free;
-  const Bytes offered = begun != inventory.shared.end() ? surely_offered(begun->size)
-                        : fits                          ? surely_offered(pool.quota_size)
-                                                        : Bytes();
-  const QuotaRoom room = quota_room({offered, offered, {}}, {}, pool.overcommit_percent);
-  return {id, room.size, room.free(), Bytes(4096), {}};
 }
 
 Error being_removed(const VolumeSpec& spec) {
@@ -145,13 +127,9 @@ Result<MountSource> QuotaBackend::make(const VolumeSpec& spec, const Pool& pool,
     auto saved = parts_.records.save(record_of(spec, id, RecordState::kReady, *record));
     if (!saved) return saved.error();
   }
-  const SharedFileSystem& shared = (*opened)->shared();
-  return MountSource{.device = shared.mount().source,
-                     .fs_type = {},
-                     .data = {},
-                     .folder = shared.host_path(Area::kVolumes, spec.name.text()),
-                     .root = SharedFileSystem::path_in(Area::kVolumes, spec.name.text()),
-                     .for_one_pod = spec.access_mode == AccessMode::kReadWriteOncePod};
+  MountSource source = source_of((*opened)->shared(), spec.name.text());
+  source.for_one_pod = spec.access_mode == AccessMode::kReadWriteOncePod;
+  return source;
 }
 
 Result<QuotaFolder> QuotaBackend::find_or_make(QuotaPool& pool, const VolumeSpec& spec,
@@ -394,7 +372,9 @@ Status QuotaBackend::add_pool(Inventory& inventory, const std::string& name, con
   for (const QuotaVolume& volume : *volumes) {
     inventory.holdings.push_back({volume.name, id, volume.limit});
     if (volume.area != Area::kVolumes || !volume.owner) continue;
-    const bool open = is_mounted(*table, (*opened)->shared().mount(), volume.name);
+    const MountSource source = source_of((*opened)->shared(), volume.name);
+    const bool open = std::ranges::any_of(
+        *table, [&](const MountEntry& entry) { return source.is_shown_by(entry); });
     inventory.folders.push_back({volume.name, name, *volume.owner, volume.limit, open});
   }
   inventory.spaces.push_back({id, room->room.size, room->room.free(), room->block, {}});

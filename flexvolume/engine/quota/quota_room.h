@@ -1,8 +1,10 @@
 // How much of a shared file system is promised, and how much can still be.
 #pragma once
 
+#include <string>
 #include <vector>
 
+#include "flexvolume/engine/lvm/lvm_report.h"
 #include "flexvolume/engine/quota/project_folders.h"
 
 namespace flexlocal::engine {
@@ -26,5 +28,10 @@ Bytes block_limit(Bytes size, Bytes block);
 // empty files could fill the file system that others share. One for every 16 KiB, as mke2fs does
 // it (man mke2fs, -i), takes at most 3 % more; small volumes get what a few packages need.
 std::uint64_t inode_limit(Bytes size);
+
+// Of a shared file system that the pool's first volume will make. What a killed call has of it
+// needs no more room.
+Space space_to_make(const Inventory& inventory, const std::string& id, const std::string& name,
+                    const Pool& pool);
 
 }  // namespace flexlocal::engine

@@ -30,6 +30,9 @@ struct NodeView {
   const Node& node;
   NodeHealth health;
   const NodeHeartbeat* beat;  // nullptr: none
+
+  // Whether its daemon carries out orders, and has told which copies it has.
+  bool carries_out() const { return beat != nullptr && beat->report.roll.has_value(); }
 };
 
 // `of_class`: its diskPerRam, nullopt where it leaves that to the nodes.
