@@ -19,6 +19,10 @@ Promise promise_of(const engine::VolumeSpec& spec, const Volume& volume) {
   return promise;
 }
 
+Error disks_not_seen() {
+  return {ErrorCode::kUnavailable, "the disks have not been looked at yet"};
+}
+
 }  // namespace
 
 Ledger::Ledger(Storage& storage, const engine::NodeConfig& config, kube::Informer<Volume>& volumes,
@@ -92,8 +96,13 @@ const engine::Inventory* Ledger::last_seen() const {
 }
 
 Result<PoolRoom> Ledger::room(const Promise& wanted, const std::string& claim) const {
-  if (!inventory_) return Error(ErrorCode::kUnavailable, "the disks have not been looked at yet");
+  if (!inventory_) return disks_not_seen();
   return accounts_.room(wanted, claim);
+}
+
+Result<PoolRoom> Ledger::last_room(const Promise& wanted) const {
+  if (last_seen() == nullptr) return disks_not_seen();
+  return accounts_.room(wanted, "");
 }
 
 void Ledger::reserve(const std::string& claim, const engine::VolumeSpec& spec) {

@@ -52,6 +52,10 @@ class Ledger {
   // After a refresh(): room for what the claim asks for, as Accounts::room() has it.
   Result<PoolRoom> room(const Promise& wanted, const std::string& claim) const;
 
+  // The same by the last look, forgotten or not, for what is told and not decided: what was removed
+  // since still takes room in it, and what was promised since does, too.
+  Result<PoolRoom> last_room(const Promise& wanted) const;
+
   // As Accounts::given() has it, by the last look at the disks.
   Bytes given(const std::string& pool, const std::string& volume, const std::string& claim) const {
     return accounts_.given(pool, volume, claim);

@@ -27,7 +27,7 @@ Bytes largest_of(const Ledger& ledger, const std::string& pool, Backend backend,
                  const PoolRoom& empty) {
   return largest_that_fits(empty.free, empty.unit, [&](Bytes size) {
     const Promise wanted{.name = {}, .backend = backend, .pool = pool, .size = size};
-    const auto room = ledger.room(wanted, "");
+    const auto room = ledger.last_room(wanted);
     return room && size_that_fits(wanted, *room);
   });
 }
@@ -40,16 +40,17 @@ NodeReport report_of(const NodeState& state, const engine::NodeConfig& config, c
   report.budget = budget;
   std::string hidden;
   for (const auto& [name, pool] : config.pools) {
-    if (!ledger.inventory()) break;
+    if (ledger.last_seen() == nullptr) break;
     std::string why;
     for (const Backend backend : {Backend::kLvm, Backend::kThin, Backend::kQuota}) {
       const std::string id = engine::space_id(backend, name, pool);
       if (id.empty()) continue;
       // By a volume of no size: what is free beside all that is promised.
-      const auto room = ledger.room({.name = {}, .backend = backend, .pool = name, .size = {}}, "");
+      const auto room =
+          ledger.last_room({.name = {}, .backend = backend, .pool = name, .size = {}});
       if (room)
         report.pools[name][std::string(engine::to_string(backend))] = {
-            size_of(*ledger.inventory(), id), room->free, largest_of(ledger, name, backend, *room)};
+            size_of(*ledger.last_seen(), id), room->free, largest_of(ledger, name, backend, *room)};
       else
         why = room.error().message();
     }

@@ -195,4 +195,17 @@ TEST_CASE("the report has each pool's room less what is promised, and the first 
         std::string::npos);
 }
 
+TEST_CASE("a beat between a removal and the next look tells the room of the last one") {
+  NodeLab lab;
+  NodeState state;
+  state.tidied = Status();
+  REQUIRE(lab.wait_for(lab.ledger.refresh(true)).ok());
+  lab.ledger.forget();
+  lab.ledger.reserve("shop/data", sample_spec());
+  const NodeReport report = report_of(state, lab.config, lab.ledger, lab.parts.budget);
+  CHECK(report.trouble.empty());
+  REQUIRE(report.pools.contains("default"));
+  CHECK(report.pools.at("default").at("lvm").free == kGiB + kGiB - sample_spec().size);
+}
+
 }  // namespace flexlocal::provisioner::test
