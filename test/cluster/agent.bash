@@ -2,53 +2,41 @@
 # Orders written by hand, and what the agent of a node makes of them.
 # shellcheck source-path=SCRIPTDIR
 . "$BATS_TEST_DIRNAME/daemon.bash"
+. "$BATS_TEST_DIRNAME/../lab/api.bash"
 
 bats_require_minimum_version 1.5.0
 
-# The rights of a daemon that carries out orders, and nothing else.
-give_agent_rights() {
-  kubectl apply -f - <<'END'
-apiVersion: v1
-kind: ServiceAccount
-metadata: {name: flexlocal-agent, namespace: flexlocal-system}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: flexlocal-agent}
-rules:
-  - {apiGroups: [flexlocal.io], resources: [volumecopies], verbs: [get, list, watch]}
-  - {apiGroups: [flexlocal.io], resources: [volumecopies/status], verbs: [patch]}
-  - {apiGroups: [""], resources: [nodes], verbs: [get]}
-  - {apiGroups: [""], resources: [events], verbs: [create, patch]}
-  - {apiGroups: [""], resources: [namespaces], resourceNames: [kube-system], verbs: [get]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: flexlocal-agent}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: flexlocal-agent}
-subjects: [{kind: ServiceAccount, name: flexlocal-agent, namespace: flexlocal-system}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {name: flexlocal-agent, namespace: flexlocal-system}
-rules:
-  - {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, create, update]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: flexlocal-agent, namespace: flexlocal-system}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: flexlocal-agent}
-subjects: [{kind: ServiceAccount, name: flexlocal-agent, namespace: flexlocal-system}]
-END
-  eventually 30 account_kubeconfig flexlocal-agent agent
+# The rights of examples/central, in place of those that start_cluster gave.
+give_central_rights() {
+  kubectl apply -f "$examples/central/rbac.yaml"
+  ! has_policies || kubectl apply -f "$examples/central/admission-policy.yaml"
+  export rights_of=central
 }
 
+# node_kubeconfig NODE: $work/NODE.kubeconfig, for a pod of the DaemonSet on that Node.
+node_kubeconfig() {
+  kubectl apply -f - <<END
+apiVersion: v1
+kind: Pod
+metadata: {name: agent-$1, namespace: flexlocal-system}
+spec: {nodeName: $1, serviceAccountName: flexlocal-node, containers: [{name: c, image: none}]}
+END
+  account_kubeconfig flexlocal-node "$1" "agent-$1"
+}
+
+has_policies() { [ "$(printf '%s\n' 1.30 "$(cluster_version "$work/cluster")" | sort -V | head -n 1)" = 1.30 ]; }
+
 apply_definition() {
-  kubectl apply --validate=false -f "$examples/install/volumecopy.yaml"
+  kubectl apply --validate=false -f "$examples/central/volumecopy.yaml"
   eventually 60 kubectl get volumecopies
 }
 
-start_agent() { daemon_kubeconfig=$work/agent.kubeconfig start_daemon worker --provisioning=central; }
+# start_agent [NODE]: with a token that names the Node, as the policies want it.
+start_agent() {
+  local node=${1:-worker}
+  [ -e "$work/$node.kubeconfig" ] || eventually 30 node_kubeconfig "$node"
+  daemon_kubeconfig=$work/$node.kubeconfig start_daemon "$node" --provisioning=central
+}
 
 # make_nothing [NODE]: its lvcreate fails, so that what is promised stays so.
 make_nothing() {
@@ -66,16 +54,17 @@ new_volume() {
   record=$work/worker/state/volumes/$volume
 }
 
-# order [CHANGE]: the order of that volume on `worker`, changed by jq.
+# order [CHANGE]: the order of that volume on `node`, or `worker`, changed by jq.
 order() {
+  local node=${node:-worker}
   kubectl create -f - < <(
     jq -n --arg uid "$uid" --arg id "$id" \
-      --arg node "$(kubectl get node worker -o 'jsonpath={.metadata.uid}')" \
+      --arg node "$node" --arg node_uid "$(kubectl get node "$node" -o 'jsonpath={.metadata.uid}')" \
       --arg cluster "$(kubectl get namespace kube-system -o 'jsonpath={.metadata.uid}')" '
       {apiVersion: "flexlocal.io/v1alpha1", kind: "VolumeCopy",
-       metadata: {name: "pvc-\($uid)-\($id)", labels: {"flexlocal.io/node": "worker"}},
-       spec: {volume: "pvc-\($uid)", copy: $id, origin: "New", nodeName: "worker", nodeUID: $node,
-              hostname: "worker", clusterID: $cluster,
+       metadata: {name: "pvc-\($uid)-\($id)", labels: {"flexlocal.io/node": $node}},
+       spec: {volume: "pvc-\($uid)", copy: $id, origin: "New", nodeName: $node, nodeUID: $node_uid,
+              hostname: $node, clusterID: $cluster,
               claim: {namespace: "default", name: "data", uid: $uid}, storageClassName: "flexlocal",
               reclaimPolicy: "Delete", backend: "lvm", pool: "default", fsType: "xfs", size: "512Mi",
               onDelete: "none", accessMode: "ReadWriteOnce", desiredState: "Serving", term: 7}}
@@ -97,22 +86,23 @@ reasons() {
 }
 record_is() { jq -en "input | $1" "$record"; }
 
-# What a pod's mount, or the agent, would have made: the logical volume, and the record of it.
+# make_ready [NODE]: what a pod's mount, or the agent, would have made: the logical volume, and the
+# record of it.
 make_ready() {
-  local cluster size=536870912 lv group
-  stop_processes "$work" worker
+  local node=${1:-worker} cluster size=536870912 lv group
+  stop_processes "$work" "$node"
   cluster=$(kubectl get namespace kube-system -o 'jsonpath={.metadata.uid}')
-  "$work/worker/lvcreate" -qq -an -Zn -Wn -n "$volume" -L "${size}b" \
+  "$work/$node/lvcreate" -qq -an -Zn -Wn -n "$volume" -L "${size}b" \
     --addtag "flexlocal.io/size=$size" --addtag flexlocal.io/owner=flexlocal \
     --addtag "flexlocal.io/claim-uid=$uid" --addtag "flexlocal.io/copy=$id" \
     --addtag "flexlocal.io/cluster=$cluster" --addtag flexlocal.io/claim-namespace=default \
     --addtag flexlocal.io/pool=default --addtag flexlocal.io/on-delete=none --addtag flexlocal.io/fs=xfs \
-    --addtag flexlocal.io/state=ready worker
-  read -r lv group < <("$work/worker/lvs" --noheadings -o lv_uuid,vg_uuid "worker/$volume")
-  jq -c --arg uuid "LVM-${group//-/}${lv//-/}" \
-    '.state = "ready" | .volumeGroup = "worker" | .deviceUUID = $uuid' "$record" >"$work/ready"
+    --addtag flexlocal.io/state=ready "$node"
+  read -r lv group < <("$work/$node/lvs" --noheadings -o lv_uuid,vg_uuid "$node/$volume")
+  jq -c --arg uuid "LVM-${group//-/}${lv//-/}" --arg group "$node" \
+    '.state = "ready" | .volumeGroup = $group | .deviceUUID = $uuid' "$record" >"$work/ready"
   mv "$work/ready" "$record"
-  start_agent
+  start_agent "$node"
 }
 
 lease_says() {

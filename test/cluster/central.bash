@@ -3,47 +3,39 @@
 # shellcheck source-path=SCRIPTDIR
 . "$BATS_TEST_DIRNAME/agent.bash"
 
-# What the leader needs beside what the cluster daemon has already.
-give_controller_rights() {
-  kubectl apply -f - <<'END'
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: flexlocal-controller}
-rules:
-  - {apiGroups: [flexlocal.io], resources: [volumecopies], verbs: [get, list, watch, create, patch, delete]}
-  - {apiGroups: [""], resources: [persistentvolumes], verbs: [create]}
-  - {apiGroups: [""], resources: [persistentvolumeclaims], verbs: [get]}
-  - {apiGroups: [""], resources: [namespaces], resourceNames: [kube-system], verbs: [get]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: flexlocal-controller}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: flexlocal-controller}
-subjects: [{kind: ServiceAccount, name: flexlocal-cluster, namespace: flexlocal-system}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {name: flexlocal-controller, namespace: flexlocal-system}
-rules:
-  - {apiGroups: [storage.k8s.io], resources: [csistoragecapacities], verbs: [create, patch]}
-  - {apiGroups: [apps], resources: [daemonsets], resourceNames: [flexlocal-node], verbs: [get]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: flexlocal-controller, namespace: flexlocal-system}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: flexlocal-controller}
-subjects: [{kind: ServiceAccount, name: flexlocal-cluster, namespace: flexlocal-system}]
-END
-  eventually 30 account_kubeconfig flexlocal-cluster leader
-}
-
 # Without its CSIDriver the scheduler does not ask for room, so that what a node refuses is seen.
 start_leader() { start_cluster_daemon leader --provisioning=central --register=false --capacity-poll-interval=5s; }
 leads() { grep -q 'orders are given' "$work/log/leader.log"; }
-start_agent_on() { daemon_kubeconfig=$work/agent.kubeconfig start_daemon "$1" --provisioning=central; }
-agent_is_ready() {
-  kubectl -n flexlocal-system get lease "node-$1" -o json |
-    jq -en 'input | .metadata.annotations | .["flexlocal.io/ready"] == "true" and has("flexlocal.io/copies")'
+# lease_of NODE WHAT: jq.
+lease_of() { kubectl -n flexlocal-system get lease "node-$1" -o json | jq -enr "input | $2"; }
+agent_is_ready() { lease_of "$1" '.metadata.annotations | .["flexlocal.io/ready"] == "true" and has("flexlocal.io/copies")'; }
+
+# An agent that answers nothing, and beats no more: what a test does meanwhile has the time that a
+# Lease is believed for, so that no scheduler is waited for.
+pause() { kill -STOP "$(process_id "$work" "$1")"; }
+go_on() { kill -CONT "$(process_id "$work" "$1")"; }
+
+# make_claim_for NODE NAME: as a scheduler would have chosen, with no pod.
+make_claim_for() {
+  kubectl apply -f - <<END
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: $2, annotations: {volume.kubernetes.io/selected-node: $1}}
+spec: {storageClassName: flexlocal, resources: {requests: {storage: 512Mi}}, accessModes: [ReadWriteOnce]}
+END
+}
+
+# Enough that what they said in the whole of a test is there.
+show_state() { tail -n 40 "$work"/log/*.log; }
+
+# find_volume CLAIM: of one that is bound, sets volume, uid, copy, id, node and record.
+find_volume() {
+  volume=$(volume_of "$1")
+  uid=${volume#pvc-}
+  copy=$(copy_of_volume "$volume")
+  id=${copy##*-}
+  node=$(kubectl get volumecopy "$copy" -o 'jsonpath={.spec.nodeName}')
+  record=$work/$node/state/volumes/$volume
 }
 
 # copies_of CLAIM CONDITION: jq, of the list of the copies of its volume.
@@ -63,4 +55,27 @@ no_records() { [ -z "$(records)" ]; }
 told() {
   kubectl -n flexlocal-system get csistoragecapacities -l "flexlocal.io/node=$1" -o json |
     jq -en "input | .items[] | select(.storageClassName == \"flexlocal\") | .capacity | $2"
+}
+
+# How many objects tell of room for the class.
+rooms_of_class() { kubectl -n flexlocal-system get csistoragecapacities -o json | jq --arg class "$1" '[.items[] | select(.storageClassName == $class)] | length'; }
+room_of_class() { [ "$(rooms_of_class "$1")" -gt 0 ]; }
+no_room_of_class() { [ "$(rooms_of_class "$1")" = 0 ]; }
+
+# make_sized_claim NAME CLASS SIZE MEMORY: its pod asks for that memory.
+make_sized_claim() {
+  kubectl apply -f - <<END
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: $1}
+spec: {storageClassName: $2, resources: {requests: {storage: $3}}, accessModes: [ReadWriteOnce]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: $1}
+spec:
+  terminationGracePeriodSeconds: 0
+  containers: [{name: c, image: none, resources: {requests: {memory: $4}}}]
+  volumes: [{name: v, persistentVolumeClaim: {claimName: $1}}]
+END
 }

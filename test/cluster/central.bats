@@ -6,14 +6,22 @@ setup_file() {
   . "$BATS_TEST_DIRNAME/central.bash"
   start_cluster
   apply_definition
-  give_agent_rights
-  give_controller_rights
+  give_central_rights
+  eventually 30 account_kubeconfig flexlocal-cluster leader
   make_class now 'onDelete: none' -- 'volumeBindingMode: Immediate'
+  make_class growing 'onDelete: none' -- 'allowVolumeExpansion: true'
+  make_class by-memory 'onDelete: none' 'diskPerRam: "1"' 'sizeFrom: podMemory'
+  kubectl apply -f "$examples/central/read-pods.yaml"
   for node in one two; do
     make_node "$node" 4G
     make_nothing "$node"
-    start_agent_on "$node"
+    start_agent "$node"
   done
+  # One whose kubelet never calls the plugin: what comes of it is seen at the end.
+  make_node three 1G
+  kubectl cordon three
+  start_agent three
+  rm "$work/three/locks/kubelet-init"
   start_leader
   eventually 60 leads
   eventually 60 agent_is_ready one
@@ -27,12 +35,16 @@ teardown_file() {
 
 setup() { . "$BATS_TEST_DIRNAME/central.bash"; }
 
+# Whatever a test that failed had stopped or cordoned, the next one finds as it was at first.
 teardown() {
+  go_on one
+  kubectl uncordon one two
   kubectl delete pods --all --grace-period=0 --force
   kubectl delete pvc --all --wait=false
   eventually 60 no_volumes
   eventually 60 no_records
-  kubectl delete events --all
+  # What is said of Nodes stays for the test that looks for it.
+  kubectl delete events --field-selector involvedObject.kind!=Node
 }
 
 @test "a claim is ordered, promised, bound and given back" {
@@ -91,30 +103,28 @@ END
 }
 
 @test "a node that does not answer loses the claim, and has to answer that it has nothing" {
-  kill -STOP "$(process_id "$work" one)"
-  kubectl cordon two
-  make_claim data
+  pause one
+  make_claim_for one data
   eventually 30 copies_of data 'length == 1 and .[0].spec.nodeName == "one"'
   eventually 60 copies_of data 'any(.spec.desiredState == "Removed")'
-  kubectl uncordon two
+  kubectl cordon one
+  make_pod data
   eventually 90 claim_is data Bound
   kubectl get pv "$(volume_of data)" -o json | jq -en 'input | .metadata.labels["flexlocal.io/node"] == "two"'
-  kill -CONT "$(process_id "$work" one)"
+  go_on one
   eventually 60 copies_of data 'any(.spec.nodeName == "one" and .status.state == "Removed")'
   [ "$(records | jq -s length)" = 1 ]
 }
 
 @test "a leader that was killed between order and answer is followed without a second copy" {
-  kubectl cordon two
-  kill -STOP "$(process_id "$work" one)"
-  make_claim data
+  pause one
+  make_claim_for one data
   eventually 30 copies_of data 'length == 1'
   kill_daemon leader
   start_leader
-  kill -CONT "$(process_id "$work" one)"
+  go_on one
   eventually 60 claim_is data Bound
   copies_of data 'length == 1'
-  kubectl uncordon two
 }
 
 @test "an order whose object somebody deleted is given again for what is there" {
@@ -149,16 +159,86 @@ END
 }
 
 @test "a claim that is deleted before its node answered leaves nothing" {
-  kill -STOP "$(process_id "$work" one)"
-  kubectl cordon two
-  make_claim data
-  eventually 30 copies_of data 'length == 1'
-  copy=$(kubectl get volumecopies -o json | jq -r '.items[] | select(.spec.nodeName == "one" and .spec.desiredState == "Serving") | .metadata.name')
-  delete_claim data
+  pause one
+  make_claim_for one data
+  eventually 30 copies_of data 'length == 1 and .[0].spec.nodeName == "one"'
+  copy=$(copy_of_volume "pvc-$(kubectl get pvc data -o 'jsonpath={.metadata.uid}')")
+  kubectl delete pvc data --wait=false
   eventually 60 says '.spec.desiredState == "Removed"' "$copy"
-  kill -CONT "$(process_id "$work" one)"
+  go_on one
   eventually 60 is_state Removed "$copy"
-  kubectl uncordon two
+}
+
+@test "what was promised for a claim that goes elsewhere is withdrawn" {
+  stop_processes "$work" leader
+  make_claim_for two data
+  uid=$(kubectl get pvc data -o 'jsonpath={.metadata.uid}')
+  volume=pvc-$uid id=0123456789abcdef copy=pvc-$uid-0123456789abcdef
+  node=one order
+  eventually 30 is_state Promised
+  start_leader
+  eventually 60 is_state Removed
+  eventually 60 claim_is data Bound
+  [ "$(kubectl get pv "$volume" -o 'jsonpath={.metadata.labels.flexlocal\.io/node}')" = two ]
+}
+
+@test "a claim for a node that there is not is handed back" {
+  make_claim_for nowhere data
+  eventually 60 event_says pvc/data ProvisioningFailed 'node nowhere is gone'
+  [ -z "$(kubectl get pvc data -o 'jsonpath={.metadata.annotations.volume\.kubernetes\.io/selected-node}')" ]
+}
+
+@test "a volume grows as its claim asks, and keeps what it has where there is no room" {
+  make_claim data 512Mi growing
+  eventually 30 claim_is data Bound
+  find_volume data
+  make_ready "$node"
+  eventually 30 is_state Ready
+  kubectl patch pvc data -p '{"spec": {"resources": {"requests": {"storage": "100Gi"}}}}'
+  eventually 60 event_says pvc/data VolumeResizeFailed "does not grow from 512 MiB"
+  [ "$(lv_size)" = 536870912 ]
+  kubectl patch pvc data -p '{"spec": {"resources": {"requests": {"storage": "1Gi"}}}}'
+  eventually 60 event_says pvc/data FileSystemResizeRequired 'offers 1 GiB'
+  [ "$(lv_size)" = 1073741824 ]
+  delete_claim data
+  eventually 60 lv_is_gone "$node" "$volume"
+}
+lv_size() { "$work/$node/lvs" --noheadings --units b --nosuffix -o lv_size "$node/$volume" | tr -d ' '; }
+
+@test "a class can leave the size to the memory of the pod" {
+  make_sized_claim data by-memory 300Mi 700Mi
+  eventually 30 claim_is data Bound
+  [ "$(kubectl get pvc data -o 'jsonpath={.status.capacity.storage}')" = 700Mi ]
+}
+
+@test "of a class that is gone no room is told" {
+  eventually 60 room_of_class now
+  kubectl delete storageclass now
+  eventually 60 no_room_of_class now
+}
+
+@test "the leader registers the driver, so that the scheduler asks for room" {
+  ! kubectl get csidriver flexlocal.io || false
+  stop_processes "$work" leader
+  start_cluster_daemon leader --provisioning=central
+  eventually 60 kubectl get csidriver flexlocal.io
+}
+
+@test "an agent whose kubelet does not call the plugin says so, and is not ready" {
+  eventually 330 event_says node/three PluginNotUsed 'has not called'
+  eventually 60 is_not_ready three
+}
+is_not_ready() { [ "$(lease_of "$1" '.metadata.annotations["flexlocal.io/ready"]')" = false ]; }
+
+# The API server stays so.
+@test "leader and agents work on an API server without streaming lists" {
+  "$BATS_TEST_DIRNAME/../lab/control-plane" restart-api "$work/cluster" --feature-gates=WatchList=false
+  stop_processes "$work" leader
+  stop_processes "$work" one
+  start_agent one
+  start_leader
+  make_claim_for one data
+  eventually 90 claim_is data Bound
 }
 
 @test "leader and agents need no other rights than they have" {

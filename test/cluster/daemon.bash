@@ -51,12 +51,15 @@ END
 # The daemon runs with the ServiceAccount that is shipped, so a missing right fails a test.
 service_account_token() { account_kubeconfig flexlocal-node daemon; }
 
-# account_kubeconfig ACCOUNT NAME: makes $work/NAME.kubeconfig, for that ServiceAccount, with a token
-# of a day. (kubectl 1.20 has no command for it.)
+# account_kubeconfig ACCOUNT NAME [POD]: makes $work/NAME.kubeconfig, for that ServiceAccount, with a
+# token of a day, as that pod of it has one. (kubectl 1.20 has no command for it.)
 account_kubeconfig() {
-  local token config=$work/$2.kubeconfig
+  local token config=$work/$2.kubeconfig pod=null
+  [ -z "${3:-}" ] || pod=$(kubectl -n flexlocal-system get pod "$3" -o json |
+    jq -c '{apiVersion: "v1", kind: "Pod", name: .metadata.name, uid: .metadata.uid}')
   token=$(kubectl create -f - --raw "/api/v1/namespaces/flexlocal-system/serviceaccounts/$1/token" \
-    <<<'{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 86400}}' |
+    <<<'{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+         "spec": {"expirationSeconds": 86400, "boundObjectRef": '"$pod"'}}' |
     jq -re .status.token) || return 1
   cp "$KUBECONFIG" "$config"
   kubectl --kubeconfig "$config" config set-credentials daemon --token "$token"
@@ -72,7 +75,7 @@ stop_cluster() {
   for name in "$work"/*.loop; do
     [ ! -e "$name" ] || xargs -n 1 losetup -d <"$name"
   done
-  [ -z "${RIGHTS_USED:-}" ] || "$BATS_TEST_DIRNAME/rights" note "$work/cluster" "$RIGHTS_USED"
+  [ -z "${RIGHTS_USED:-}" ] || "$BATS_TEST_DIRNAME/rights" note "$work/cluster" "$RIGHTS_USED" "${rights_of:-install}"
   "$BATS_TEST_DIRNAME/../lab/control-plane" down "$work/cluster"
 }
 
@@ -202,7 +205,13 @@ spec:
   storageClassName: ${3:-flexlocal}
   resources: {requests: {storage: ${2:-512Mi}}}
   ${4:-accessModes: [ReadWriteOnce]}
----
+END
+  make_pod "$1"
+}
+
+# make_pod NAME: one that uses the claim of that name.
+make_pod() {
+  kubectl apply -f - <<END
 apiVersion: v1
 kind: Pod
 metadata: {name: $1}

@@ -1,0 +1,68 @@
+# shellcheck shell=bash disable=SC2154 # shared with policies.bats
+# Requests with the daemons' own tokens.
+# shellcheck source-path=SCRIPTDIR
+. "$BATS_TEST_DIRNAME/central.bash"
+
+as_node() { kubectl --kubeconfig "$work/one.kubeconfig" "$@"; }
+as_leader() { kubectl --kubeconfig "$work/leader.kubeconfig" "$@"; }
+
+# answer_as_node COPY: says something of it. (kubectl would read the status first, which no node may.)
+answer_as_node() {
+  local token
+  token=$(kubectl --kubeconfig "$work/one.kubeconfig" config view --raw -o 'jsonpath={.users[?(@.name=="daemon")].user.token}')
+  curl -sS --fail-with-body --max-time 10 --cacert "$work/cluster/pki/ca.crt" -H @/dev/fd/3 -X PATCH \
+    -H 'Content-Type: application/merge-patch+json' -d '{"status": {"host": "00000000000000000000000000000001"}}' \
+    "https://127.0.0.1:$(api_port "$work/cluster")/apis/flexlocal.io/v1alpha1/volumecopies/$1/status" 3<<<"Authorization: Bearer $token"
+}
+
+# refuses TEXT COMMAND...: fails, and says so.
+refuses() {
+  local text=$1 said
+  shift
+  ! said=$("$@" 2>&1) || {
+    echo "was not refused: $*" >&2
+    return 1
+  }
+  [[ $said == *"$text"* ]] || {
+    echo "$said" >&2
+    return 1
+  }
+}
+
+# The API server has compiled the policy, and has no doubt about a type in it.
+is_checked() {
+  kubectl get validatingadmissionpolicy "$1" -o json | jq -en 'input |
+    .status.observedGeneration == .metadata.generation and (.status.typeChecking.expressionWarnings // [] | length) == 0'
+}
+
+# lease NAME
+lease() {
+  jq -n --arg name "$1" '{apiVersion: "coordination.k8s.io/v1", kind: "Lease",
+    metadata: {name: $name, namespace: "flexlocal-system"}, spec: {holderIdentity: "me"}}'
+}
+
+# event KIND NAME: on that object.
+event() {
+  jq -n --arg kind "$1" --arg name "$2" '{apiVersion: "v1", kind: "Event",
+    metadata: {generateName: "e-", namespace: "default"}, type: "Normal", reason: "Said", message: "so",
+    involvedObject: {apiVersion: "v1", kind: $kind, name: $name, namespace: (if $kind == "Node" then null else "default" end)}}'
+}
+
+# volume_of_shape CHANGE: as the leader makes it, changed by jq.
+volume_of_shape() {
+  jq -n '{apiVersion: "v1", kind: "PersistentVolume",
+    metadata: {name: "pvc-a", annotations: {"pv.kubernetes.io/provisioned-by": "flexlocal.io"}},
+    spec: {capacity: {storage: "1Gi"}, accessModes: ["ReadWriteOnce"], storageClassName: "none",
+           flexVolume: {driver: "flexlocal.io/flexlocal", fsType: "xfs"}}} | '"$1"
+}
+
+inline_pod() {
+  cat <<END
+apiVersion: v1
+kind: Pod
+metadata: {name: inline}
+spec:
+  containers: [{name: c, image: none}]
+  volumes: [{name: v, flexVolume: {driver: flexlocal.io/flexlocal}}]
+END
+}
