@@ -1,7 +1,7 @@
 // What the cluster role counts.
 #pragma once
 
-#include "provisioner/kube/metrics.h"
+#include "provisioner/work/work_metrics.h"
 
 namespace flexlocal::provisioner {
 
@@ -25,7 +25,10 @@ struct ClusterWork {
   Family<Counter> lost_volumes_removed{{"flexlocal_lost_volumes_removed_total",
                                         "PersistentVolumes of deleted nodes that were let go."}};
 
-  // It must outlive `metrics`.
+  // Of a leader that gives all orders: from the order, or its last change, to what came of it.
+  VolumeMetrics volumes;
+
+  // All but `volumes`. It must outlive `metrics`.
   void show_in(kube::Metrics& metrics) const;
 };
 

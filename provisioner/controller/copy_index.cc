@@ -115,13 +115,16 @@ bool CopyIndex::has_open_withdrawal(const std::string& node) const {
   return withdrawals_.contains(node);
 }
 
+std::chrono::nanoseconds CopyIndex::ordered_for(const VolumeCopy& copy) const {
+  const auto found = known_.find(copy.name);
+  return found == known_.end() ? std::chrono::nanoseconds(0) : clock_.now() - found->second.ordered;
+}
+
 std::optional<std::chrono::nanoseconds> CopyIndex::unanswered_for(const VolumeCopy& copy) const {
   // An agent that says why it says nothing has not answered.
   const bool said = copy.status.state != CopyState::kUnsaid;
   if (said && copy.status.observed_generation >= copy.generation) return std::nullopt;
-  const auto found = known_.find(copy.name);
-  if (found == known_.end()) return std::chrono::nanoseconds(0);
-  return clock_.now() - found->second.ordered;
+  return ordered_for(copy);
 }
 
 std::int64_t CopyIndex::highest_term() const {

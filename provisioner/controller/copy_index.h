@@ -38,6 +38,8 @@ class CopyIndex {
   // made the volume nobody knows.
   bool has_open_withdrawal(const std::string& node) const;
 
+  // For how long an order has been as it is, since this leader first saw it so.
+  std::chrono::nanoseconds ordered_for(const VolumeCopy& copy) const;
   // For how long an order has been as it is without its node's answer; nullopt: it is answered. An
   // answer that says only what is in the way, and no state, is none yet.
   std::optional<std::chrono::nanoseconds> unanswered_for(const VolumeCopy& copy) const;

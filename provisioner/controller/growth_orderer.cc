@@ -72,6 +72,7 @@ Task<Status> GrowthOrderer::conclude(const Claim& claim, const Volume& volume,
   auto written = co_await write_status(claim, body);
   if (!written) co_return written;
   const std::string what = concat("volume ", volume.name);
+  if (!order.awaits_mount) count_grown(claim, volume);
   if (order.awaits_mount)
     say(claim, kube::EventType::kNormal, "FileSystemResizeRequired",
         concat(what, " offers ", to_string(order.size),
@@ -86,6 +87,7 @@ Task<Status> GrowthOrderer::conclude(const Claim& claim, const Volume& volume,
 // The order stays: the volume grows once there is room.
 Task<Status> GrowthOrderer::fail(const Claim& claim, const Volume& volume,
                                  const GrowthOrder& order) {
+  parts_.work.volumes.grow.failed({claim.storage_class});
   say(claim, kube::EventType::kWarning, "VolumeResizeFailed",
       concat("volume ", volume.name, " does not grow from ", to_string(order.size), ": ", order.why,
              "; it stays as it is, and grows once there is room"));
@@ -133,6 +135,11 @@ Task<Status> GrowthOrderer::write_status(const Claim& claim, const std::string& 
   if (!answer) co_return answer.error().context("writing the claim's status");
   parts_.claims.put(answer->root());
   co_return Status();
+}
+
+void GrowthOrderer::count_grown(const Claim& claim, const Volume& volume) {
+  if (const VolumeCopy* const copy = index_.find(volume.name, volume.copy))
+    parts_.work.volumes.grow.succeeded({claim.storage_class}, index_.ordered_for(*copy));
 }
 
 void GrowthOrderer::say(const Claim& claim, kube::EventType type, std::string_view reason,

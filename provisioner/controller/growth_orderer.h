@@ -27,6 +27,7 @@ class GrowthOrderer {
   Task<Status> settle(const Claim& claim, const Volume& volume, const Settle& settle);
   Task<Status> patch_capacity(const Volume& volume, Bytes size);
   Task<Status> write_status(const Claim& claim, const std::string& body);
+  void count_grown(const Claim& claim, const Volume& volume);
   void say(const Claim& claim, kube::EventType type, std::string_view reason,
            const std::string& message);
 

@@ -70,7 +70,7 @@ Task<OrderWorker::Again> OrderWorker::carry_out(const Claim& claim, const OrderP
       break;
     }
     case OrderAction::kRefuse:
-      say(claim, kube::EventType::kWarning, "ProvisioningFailed", plan.why);
+      fail(claim, plan.why);
       done = Error(ErrorCode::kInvalid, plan.why);
       break;
     case OrderAction::kHandBack:
@@ -103,7 +103,7 @@ Task<OrderWorker::Again> OrderWorker::give(const Claim& claim, const Order& deci
   Order order = decided;
   auto sized = co_await take_size(claim, order);
   if (!sized) {
-    say(claim, kube::EventType::kWarning, "ProvisioningFailed", sized.error().message());
+    fail(claim, sized.error().message());
     co_return sized.error();
   }
   const bool immediate = claim.selected_node.empty();
@@ -131,7 +131,7 @@ Task<OrderWorker::Again> OrderWorker::give(const Claim& claim, const Order& deci
   if (!copy) co_return copy.error();
   auto given = co_await desk_.give(*copy);
   if (!given) co_return given.error();
-  parts_.work.claims_placed.with({}).add();
+  if (immediate) parts_.work.claims_placed.with({}).add();
   parts_.log.info("copy ordered", {{"namespace", claim.namespace_name},
                                    {"claim", claim.name},
                                    {"volume", order.name.text()},
@@ -216,6 +216,7 @@ Task<Status> OrderWorker::withdraw(const Claim& claim, const VolumeCopy& copy,
 Task<Status> OrderWorker::refuse_node(const Claim& claim, const std::string& node,
                                       const std::string& why) {
   refused_[claim.key()][node] = parts_.clock.now();
+  parts_.work.volumes.provision.failed({claim.storage_class, ""});
   if (claim.selected_node == node) {
     auto taken = co_await pending_.take_back(claim, why);
     co_return taken;
@@ -231,15 +232,16 @@ Task<Status> OrderWorker::bind(const Claim& claim, const VolumeCopy& copy) {
   const std::string body = volume_json(order, claim.access_modes);
   auto answer = co_await parts_.api.create(path, body);
   if (!answer && answer.error().code() == ErrorCode::kExists) {
-    auto adopted = co_await adopt(claim, order);
+    auto adopted = co_await adopt(claim, copy);
     co_return adopted;
   }
   if (!answer) {
     const Error error = answer.error().context("creating the PersistentVolume");
-    say(claim, kube::EventType::kWarning, "ProvisioningFailed", error.message());
+    fail(claim, error.message());
     co_return error;
   }
   parts_.volumes.put(answer->root());
+  count_bound(claim, copy);
   parts_.log.info("volume provisioned", {{"namespace", claim.namespace_name},
                                          {"claim", claim.name},
                                          {"volume", order.volume.name.text()},
@@ -252,19 +254,21 @@ Task<Status> OrderWorker::bind(const Claim& claim, const VolumeCopy& copy) {
 }
 
 // There already: most often an earlier try of ours whose answer was lost.
-Task<Status> OrderWorker::adopt(const Claim& claim, const CopyOrder& order) {
+Task<Status> OrderWorker::adopt(const Claim& claim, const VolumeCopy& copy) {
+  const CopyOrder& order = *copy.order;
   const std::string path = volume_path(order.volume.name.text());
   auto answer = co_await parts_.api.get(path);
   if (!answer) co_return answer.error().context("reading the PersistentVolume that exists already");
   const auto volume = decode_volume(answer->root());
   if (volume && volume->claim_uid == claim.uid && volume->copy == order.volume.copy) {
     parts_.volumes.put(answer->root());
+    count_bound(claim, copy);
     co_return Status();
   }
   const Error error(ErrorCode::kExists,
                     concat("PersistentVolume ", order.volume.name.text(),
                            " exists already and is not of this claim's copy on node ", order.node));
-  say(claim, kube::EventType::kWarning, "ProvisioningFailed", error.message());
+  fail(claim, error.message());
   co_return error;
 }
 
@@ -299,6 +303,15 @@ bool OrderWorker::is_passed_over(const Claim& claim, const std::string& node) co
   if (refusals == refused_.end()) return false;
   const auto refused = refusals->second.find(node);
   return refused != refusals->second.end() && parts_.clock.now() - refused->second < kPassedOver;
+}
+
+void OrderWorker::count_bound(const Claim& claim, const VolumeCopy& copy) {
+  parts_.work.volumes.provision.succeeded({claim.storage_class, ""}, index_.ordered_for(copy));
+}
+
+void OrderWorker::fail(const Claim& claim, const std::string& why) {
+  parts_.work.volumes.provision.failed({claim.storage_class, ""});
+  say(claim, kube::EventType::kWarning, "ProvisioningFailed", why);
 }
 
 void OrderWorker::say(const Claim& claim, kube::EventType type, std::string_view reason,

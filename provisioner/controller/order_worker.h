@@ -34,7 +34,7 @@ class OrderWorker {
   Result<CopyOrder> order_for(const Claim& claim, const Order& order, const Node& node) const;
   Task<Status> withdraw(const Claim& claim, const VolumeCopy& copy, const std::string& why);
   Task<Status> bind(const Claim& claim, const VolumeCopy& copy);
-  Task<Status> adopt(const Claim& claim, const CopyOrder& order);
+  Task<Status> adopt(const Claim& claim, const VolumeCopy& copy);
   Task<Status> refuse_node(const Claim& claim, const std::string& node, const std::string& why);
   std::optional<std::string> objection_to(const Claim& claim, const Order& order,
                                           const Node& node) const;
@@ -42,6 +42,9 @@ class OrderWorker {
   bool waits_for_choice(const Claim& claim) const;
   bool is_immediate(const Claim& claim) const;
   bool is_passed_over(const Claim& claim, const std::string& node) const;
+  void count_bound(const Claim& claim, const VolumeCopy& copy);
+  // A try that came to nothing, in words.
+  void fail(const Claim& claim, const std::string& why);
   void say(const Claim& claim, kube::EventType type, std::string_view reason,
            const std::string& message);
 

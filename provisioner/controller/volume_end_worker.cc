@@ -106,6 +106,7 @@ Task<Status> VolumeEndWorker::let_go(const Volume& volume) {
   auto answer = co_await parts_.api.merge_patch(path, body);
   if (!answer && answer.error().code() == ErrorCode::kNotFound) co_return Status();
   if (!answer) co_return answer.error().context("letting the PersistentVolume go");
+  count_removed(volume);
   parts_.log.info("volume let go", {{"namespace", volume.claim_namespace},
                                     {"claim", volume.claim_name},
                                     {"volume", volume.name}});
@@ -132,9 +133,18 @@ void VolumeEndWorker::tell_of_loss(const Volume& volume) {
 void VolumeEndWorker::tell_of_trouble(const Volume& volume) {
   const VolumeCopy* const copy = copy_of(volume);
   if (copy == nullptr) return;
-  for (const CopyCondition& condition : copy->status.conditions)
-    if (!condition.holds && !condition.message.empty())
-      say(volume, kube::EventType::kWarning, "VolumeFailedDelete", condition.message);
+  for (const CopyCondition& condition : copy->status.conditions) {
+    if (condition.holds || condition.message.empty()) continue;
+    parts_.work.volumes.remove.failed({volume.storage_class});
+    say(volume, kube::EventType::kWarning, "VolumeFailedDelete", condition.message);
+  }
+}
+
+// What is kept is let go, too, and is not removed.
+void VolumeEndWorker::count_removed(const Volume& volume) {
+  const VolumeCopy* const copy = copy_of(volume);
+  if (copy == nullptr || copy->status.state != CopyState::kRemoved) return;
+  parts_.work.volumes.remove.succeeded({volume.storage_class}, index_.ordered_for(*copy));
 }
 
 void VolumeEndWorker::say(const Volume& volume, kube::EventType type, std::string_view reason,

@@ -26,6 +26,7 @@ class VolumeEndWorker {
   Task<Status> let_go(const Volume& volume);
   void tell_of_loss(const Volume& volume);
   void tell_of_trouble(const Volume& volume);
+  void count_removed(const Volume& volume);
   void say(const Volume& volume, kube::EventType type, std::string_view reason,
            const std::string& message);
 

@@ -49,6 +49,7 @@ class ClusterDaemon final : public kube::LeaderWork {
     kube::show_requests(metrics, leaders);
     show_leader(metrics, [this] { return role_ != nullptr; });
     work_.show_in(metrics);
+    if (role_options().gives_orders) work_.volumes.show_in(metrics);
     const ShownPages shown(server->get(), {.ready = [] { return Status(); },
                                            .metrics = [&] { return text_of(metrics); }});
     if (options_.leader_election)

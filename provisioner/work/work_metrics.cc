@@ -23,10 +23,14 @@ void WorkCounters::show_in(kube::Metrics& metrics) const {
   metrics.show(seconds_);
 }
 
-void WorkMetrics::show_in(kube::Metrics& metrics) const {
+void VolumeMetrics::show_in(kube::Metrics& metrics) const {
   provision.show_in(metrics);
   remove.show_in(metrics);
   grow.show_in(metrics);
+}
+
+void WorkMetrics::show_in(kube::Metrics& metrics) const {
+  VolumeMetrics::show_in(metrics);
   metrics.show(claims_taken);
   metrics.show(immediate_conflicts);
   metrics.show(orphans);

@@ -30,7 +30,7 @@ class WorkCounters {
 
 // The names are those of the library that most external provisioners stand on, so that dashboards
 // fit. Source: sig-storage-lib-external-provisioner/controller/metrics
-struct WorkMetrics {
+struct VolumeMetrics {
   // Labels: class and source, which is the kind of a claim's data source and therefore empty here.
   WorkCounters provision{"controller_persistentvolumeclaim_provision",
                          "PersistentVolumes that were made for claims",
@@ -41,6 +41,13 @@ struct WorkMetrics {
       "controller_persistentvolume_delete", "PersistentVolumes that were deleted", {"class"}};
   // Labels: class.
   WorkCounters grow{"flexlocal_volume_grow", "Volumes that were grown", {"class"}};
+
+  // It must outlive `metrics`.
+  void show_in(kube::Metrics& metrics) const;
+};
+
+// Of a node daemon that decides by itself.
+struct WorkMetrics : VolumeMetrics {
   // With --immediate=rank.
   kube::Family<kube::Counter> claims_taken{
       {"flexlocal_immediate_claims_taken_total",

@@ -53,6 +53,7 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(claim_there().capacity == "2Gi");
   CHECK(did() == "");
   CHECK(event_says("and its file system have 2 GiB on node node-a"));
+  CHECK(counts(R"(flexlocal_volume_grow_total{class="local"} 1)"));
 }
 
 TEST_CASE_FIXTURE(Fixture, "a growth that was left half done is completed from where it is") {
@@ -70,6 +71,7 @@ TEST_CASE_FIXTURE(Fixture, "a file system that grows at the next mount is said t
   answer_size(kTwo, {at_mount()});
   CHECK(did() == "PATCH persistentvolumes, " + kTell);
   CHECK(claim_there().file_system_pending);
+  CHECK_FALSE(counts(R"(flexlocal_volume_grow_total{class="local"} 1)"));
   CHECK(claim_there().capacity == "1Gi");
   CHECK(did() == "");
   answer_size(kTwo);
@@ -87,6 +89,7 @@ TEST_CASE_FIXTURE(Fixture, "a refused growth is told in the node's words, and it
   CHECK(volume_there().capacity == "1Gi");
   CHECK(order().volume.size == kTwo);
   CHECK(event_says("does not grow from 1 GiB: the pool is full; it stays as it is"));
+  CHECK(counts(R"(flexlocal_volume_grow_failed_total{class="local"} 1)"));
 }
 
 TEST_CASE_FIXTURE(Fixture, "a refused growth is done once there is room") {

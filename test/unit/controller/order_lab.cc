@@ -79,6 +79,12 @@ Claim OrderLab::claim_there() const {
   return *decode_open_claim(parsed(server.text(kClaimPath)).root());
 }
 
+bool OrderLab::counts(const std::string& line) const {
+  kube::Metrics metrics;
+  work.volumes.show_in(metrics);
+  return metrics.text().find(concat('\n', line, '\n')) != std::string::npos;
+}
+
 const std::string& OrderLab::events_text() {
   if (!events_) events_ = events_written();
   return *events_;

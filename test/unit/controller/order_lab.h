@@ -61,6 +61,8 @@ struct OrderLab : ClusterLab {
   // The claim as the server has it.
   Claim claim_there() const;
   bool event_says(const std::string& text) { return events_text().find(text) != std::string::npos; }
+  // Whether the leader's counters show that line.
+  bool counts(const std::string& line) const;
   const std::string& events_text();
 
  private:

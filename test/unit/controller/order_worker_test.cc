@@ -40,6 +40,7 @@ TEST_CASE_FIXTURE(Fixture, "a late-bound claim costs one order and one Persisten
   CHECK(volume_there().copy == order().volume.copy);
   CHECK(volume_there().node == kNode);
   CHECK(event_says("volume pvc-" + kUid + " of 1 GiB"));
+  CHECK(counts(R"(controller_persistentvolumeclaim_provision_total{class="local",source=""} 1)"));
 }
 
 TEST_CASE_FIXTURE(Fixture,
@@ -103,6 +104,8 @@ TEST_CASE_FIXTURE(Fixture, "a refusal ends the order, and the claim goes back wi
   CHECK(order().desired == DesiredState::kRemoved);
   CHECK(is_handed_back());
   CHECK(event_says("node node-a cannot have the volume: the pool is full; another node"));
+  CHECK(counts(
+      R"(controller_persistentvolumeclaim_provision_failed_total{class="local",source=""} 1)"));
 }
 
 TEST_CASE_FIXTURE(Fixture,

@@ -44,9 +44,11 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(did() == "");
   answer(CopyState::kRemoving);
   CHECK(did() == "");
+  CHECK_FALSE(counts(R"(controller_persistentvolume_delete_total{class="local"} 1)"));
   answer(CopyState::kRemoved);
   CHECK(did() == "PATCH persistentvolumes");
   CHECK_FALSE(has_volume());
+  CHECK(counts(R"(controller_persistentvolume_delete_total{class="local"} 1)"));
 }
 
 TEST_CASE_FIXTURE(Fixture, "a volume that was bound again meanwhile is not deleted") {
@@ -85,6 +87,7 @@ TEST_CASE_FIXTURE(Fixture, "why data does not go is told on the volume") {
   answer(CopyState::kReady, "somebody has the device open");
   CHECK(did() == "");
   CHECK(event_says("somebody has the device open"));
+  CHECK(counts(R"(controller_persistentvolume_delete_failed_total{class="local"} 1)"));
   CHECK(has_volume());
 }
 
