@@ -1,7 +1,7 @@
 # The agent of a node on a real API server and real LVM metadata: what it makes of orders, and how it
 # answers. Without a device-mapper nothing can be made here: a made volume is put there by the test.
 
-# shellcheck disable=SC2016 # jq's variables
+# shellcheck disable=SC2016,SC2119 # jq's variables, and functions whose arguments may be left out
 setup_file() {
   . "$BATS_TEST_DIRNAME/agent.bash"
   start_cluster

@@ -1,7 +1,7 @@
 # A leader that decides and agents that carry out, on a real API server with its controllers and
 # scheduler. Without a device-mapper no volume is made here, so that copies stay promised.
 
-# shellcheck disable=SC2016 # jq's variables
+# shellcheck disable=SC2016,SC2119 # jq's variables, and functions whose arguments may be left out
 setup_file() {
   . "$BATS_TEST_DIRNAME/central.bash"
   start_cluster

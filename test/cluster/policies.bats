@@ -1,6 +1,7 @@
 # What the API server lets the daemons of examples/central write: for each rule a request that must be
 # refused, and one that must pass.
 
+# shellcheck disable=SC2119 # functions whose arguments may be left out
 setup_file() {
   . "$BATS_TEST_DIRNAME/policies.bash"
   start_cluster

@@ -44,9 +44,7 @@ lv_bytes() { on_node lvs --noheadings --units b --nosuffix -o lv_size "data/$1" 
   wait_until claim_is_bound early
   wait_until is_state Ready "$(copy_of early)"
   lv_exists "$(volume_of early)"
-  wait_until is_tagged early flexlocal.io/state=ready
 }
-is_tagged() { [[ $(on_node lvs --noheadings -o lv_tags "data/$(volume_of "$1")") == *"$2"* ]]; }
 
 @test "pods of each backend get their volumes" {
   kubectl apply -f "$root/examples/pvc.yaml" -f "$root/examples/pod.yaml"
