@@ -8,7 +8,7 @@ namespace flexlocal::provisioner {
 
 Task<Status> CapacityTeller::work(const std::string& name) {
   const auto placed = co_await find_place();
-  if (!placed || place_->version.empty()) co_return placed;
+  if (!placed || !has_place()) co_return placed;
   std::vector<std::string> classes;
   parts_.classes.for_each(
       [&](const std::string& of, const StorageClass&) { classes.push_back(of); });
@@ -45,15 +45,18 @@ Bytes CapacityTeller::room_of(const Node& node, const StorageClass& storage_clas
 }
 
 // Once; an API server that has no such objects is asked again, for it may be a newer one then.
+// Several workers may look at once: what one has found the others leave as it is.
 Task<Status> CapacityTeller::find_place() {
-  if (place_ && !place_->version.empty()) co_return Status();
+  if (has_place()) co_return Status();
   const auto version = co_await find_capacity_version(parts_.api);
   if (!version) co_return version.error();
-  place_ = CapacityPlace{};
-  if (version->empty()) co_return Status();
-  auto owner = co_await find_owner();
-  if (!owner) co_return owner.error();
-  place_ = CapacityPlace{*version, parts_.options.namespace_name, std::move(*owner)};
+  CapacityPlace found;
+  if (!version->empty()) {
+    auto owner = co_await find_owner();
+    if (!owner) co_return owner.error();
+    found = CapacityPlace{*version, parts_.options.namespace_name, std::move(*owner)};
+  }
+  if (!has_place()) place_ = std::move(found);
   co_return Status();
 }
 

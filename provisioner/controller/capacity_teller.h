@@ -34,6 +34,7 @@ class CapacityTeller {
 
  private:
   Task<Status> find_place();
+  bool has_place() const { return place_ && !place_->version.empty(); }
   Task<Result<CapacityOwner>> find_owner();
   Task<Status> tell(const NodeIdentity& node, const StorageClass& storage_class, Bytes size);
   std::vector<Bytes> waiting_for(const std::string& storage_class) const;

@@ -41,7 +41,7 @@ Status check_kept(JsonView sent, JsonView kept) {
   return Error(ErrorCode::kInvalid,
                concat("the API server did not keep ", lost,
                       " as it was sent: its CustomResourceDefinition is of another version than "
-                      "flexlocal; apply that of this version's examples/install"));
+                      "flexlocal; apply volumecopy.yaml of this version's examples"));
 }
 
 }  // namespace flexlocal::provisioner

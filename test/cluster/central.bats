@@ -120,12 +120,17 @@ END
   pause one
   make_claim_for one data
   eventually 30 copies_of data 'length == 1'
+  begun=$(terms_begun)
   kill_daemon leader
   start_leader
+  eventually 60 began_after "$begun"
   go_on one
   eventually 60 claim_is data Bound
   copies_of data 'length == 1'
 }
+
+terms_begun() { grep -c 'orders are given' "$work/log/leader.log"; }
+began_after() { (($(terms_begun) > $1)); }
 
 @test "an order whose object somebody deleted is given again for what is there" {
   make_claim data

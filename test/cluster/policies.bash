@@ -6,13 +6,17 @@
 as_node() { kubectl --kubeconfig "$work/one.kubeconfig" "$@"; }
 as_leader() { kubectl --kubeconfig "$work/leader.kubeconfig" "$@"; }
 
-# answer_as_node COPY: says something of it. (kubectl would read the status first, which no node may.)
-answer_as_node() {
+# answer_as_node COPY, event_as_node NAME: says something of it. (kubectl would read it first, which no
+# node may.)
+answer_as_node() { patch_as one "/apis/flexlocal.io/v1alpha1/volumecopies/$1/status" '{"status": {"host": "00000000000000000000000000000001"}}'; }
+event_as_node() { patch_as one "/api/v1/namespaces/default/events/$1" '{"count": 2}'; }
+
+# patch_as NAME PATH CHANGE: with the token of $work/NAME.kubeconfig.
+patch_as() {
   local token
-  token=$(kubectl --kubeconfig "$work/one.kubeconfig" config view --raw -o 'jsonpath={.users[?(@.name=="daemon")].user.token}')
+  token=$(kubectl --kubeconfig "$work/$1.kubeconfig" config view --raw -o 'jsonpath={.users[?(@.name=="daemon")].user.token}')
   curl -sS --fail-with-body --max-time 10 --cacert "$work/cluster/pki/ca.crt" -H @/dev/fd/3 -X PATCH \
-    -H 'Content-Type: application/merge-patch+json' -d '{"status": {"host": "00000000000000000000000000000001"}}' \
-    "https://127.0.0.1:$(api_port "$work/cluster")/apis/flexlocal.io/v1alpha1/volumecopies/$1/status" 3<<<"Authorization: Bearer $token"
+    -H 'Content-Type: application/merge-patch+json' -d "$3" "https://127.0.0.1:$(api_port "$work/cluster")$2" 3<<<"Authorization: Bearer $token"
 }
 
 # refuses TEXT COMMAND...: fails, and says so.
@@ -28,6 +32,9 @@ refuses() {
     return 1
   }
 }
+
+# claim_status_as_leader CLAIM CHANGE
+claim_status_as_leader() { patch_as leader "/api/v1/namespaces/default/persistentvolumeclaims/$1/status" "$2"; }
 
 # The API server has compiled the policy, and has no doubt about a type in it.
 is_checked() {
@@ -51,9 +58,18 @@ event() {
 # volume_of_shape CHANGE: as the leader makes it, changed by jq.
 volume_of_shape() {
   jq -n '{apiVersion: "v1", kind: "PersistentVolume",
-    metadata: {name: "pvc-a", annotations: {"pv.kubernetes.io/provisioned-by": "flexlocal.io"}},
+    metadata: {name: "pvc-a", labels: {"flexlocal.io/node": "one"}, finalizers: ["flexlocal.io/reclaim"],
+               annotations: {"pv.kubernetes.io/provisioned-by": "flexlocal.io"}},
     spec: {capacity: {storage: "1Gi"}, accessModes: ["ReadWriteOnce"], storageClassName: "none",
+           claimRef: {apiVersion: "v1", kind: "PersistentVolumeClaim", namespace: "default", name: "none", uid: "a"},
+           nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [
+             {key: "kubernetes.io/hostname", operator: "In", values: ["one"]}]}]}},
            flexVolume: {driver: "flexlocal.io/flexlocal", fsType: "xfs"}}} | '"$1"
+}
+
+csi_driver() {
+  jq -n --arg name "$1" '{apiVersion: "storage.k8s.io/v1", kind: "CSIDriver", metadata: {name: $name},
+    spec: {attachRequired: false, storageCapacity: true}}'
 }
 
 inline_pod() {

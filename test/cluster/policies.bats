@@ -1,7 +1,7 @@
 # What the API server lets the daemons of examples/central write: for each rule a request that must be
 # refused, and one that must pass.
 
-# shellcheck disable=SC2119 # functions whose arguments may be left out
+# shellcheck disable=SC2086,SC2119 # commands in variables, and functions whose arguments may be left out
 setup_file() {
   . "$BATS_TEST_DIRNAME/policies.bash"
   start_cluster
@@ -11,7 +11,7 @@ setup_file() {
   for node in one two; do "$BATS_TEST_DIRNAME/../lab/control-plane" node "$work/cluster" "$node" 16Gi; done
   eventually 30 node_kubeconfig one
   eventually 30 account_kubeconfig flexlocal-cluster leader
-  for policy in node-copies node-leases node-events cluster-volumes cluster-changes inline-volumes; do
+  for policy in node-copies node-leases node-events cluster-volumes cluster-changes cluster-driver inline-volumes; do
     eventually 60 is_checked "flexlocal-$policy"
   done
   # The API server hears of a policy some time after it was made; the last one is at work.
@@ -52,10 +52,14 @@ setup() { . "$BATS_TEST_DIRNAME/policies.bash"; }
   event Node one | as_node create -f -
   refuses 'only events on that Node' as_node create -f - <<<"$(event Node two)"
   refuses 'only events on that Node' as_node create -f - <<<"$(event PersistentVolumeClaim one)"
+  own=$(event Node one | as_node create -f - -o 'jsonpath={.metadata.name}')
+  others=$(event Node two | kubectl create -f - -o 'jsonpath={.metadata.name}')
+  event_as_node "$own"
+  refuses 'only events on that Node' event_as_node "$others"
 }
 
 @test "a node's token that names no node writes nothing" {
-  kubectl --kubeconfig "$work/daemon.kubeconfig" -n flexlocal-system get lease node-one
+  lease node-one | kubectl apply -f -
   refuses 'names no node' kubectl --kubeconfig "$work/daemon.kubeconfig" replace -f - <<<"$(lease node-one)"
 }
 
@@ -67,33 +71,61 @@ setup() { . "$BATS_TEST_DIRNAME/policies.bash"; }
   done
 }
 
-@test "the leader makes volumes of flexlocal's shape, and no others" {
+@test "the leader makes volumes of flexlocal's shape, each for the claim that it is named after" {
   volume_of_shape . | as_leader create -f -
-  for change in '.spec.flexVolume.secretRef = {name: "x", namespace: "kube-system"}' '.metadata.name = "mine"' \
-    '.spec.flexVolume.driver = "another/driver"' 'del(.metadata.annotations)' \
+  for change in '.spec.flexVolume.driver = "another/driver"' 'del(.metadata.annotations)' \
     'del(.spec.flexVolume) | .spec.hostPath = {path: "/"}'; do
-    refuses 'may write only PersistentVolumes pvc-' as_leader create -f - <<<"$(volume_of_shape ".metadata.name = \"pvc-b\" | $change")"
+    refuses 'only PersistentVolumes that flexlocal provisioned' as_leader create -f - <<<"$(volume_of_shape "$change")"
   done
-  volume_of_shape 'del(.spec.flexVolume) | .spec.hostPath = {path: "/"} | .metadata.name = "theirs"' | kubectl create -f -
-  refuses 'may write only PersistentVolumes pvc-' as_leader delete pv theirs
-  refuses 'may write only PersistentVolumes pvc-' as_leader patch pv theirs -p '{"metadata": {"annotations": {"a": "b"}}}'
+  for change in '.spec.flexVolume.secretRef = {name: "x", namespace: "kube-system"}' '.metadata.name = "pvc-b"' \
+    'del(.spec.claimRef)' 'del(.spec.claimRef.uid)' 'del(.spec.nodeAffinity)' 'del(.metadata.labels)' \
+    '.spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].key = "a"' \
+    '.metadata.ownerReferences = [{apiVersion: "v1", kind: "Pod", name: "x", uid: "y"}]'; do
+    refuses 'make only PersistentVolumes pvc-' as_leader create -f - <<<"$(volume_of_shape "$change")"
+  done
+}
+
+@test "of volumes the leader changes the capacity and takes its finalizer away, and of others nothing" {
+  for change in '{"spec": {"claimRef": {"name": "mine"}}}' '{"spec": {"persistentVolumeReclaimPolicy": "Delete"}}' \
+    '{"spec": {"mountOptions": ["suid"]}}' '{"spec": {"accessModes": ["ReadWriteMany"]}}' '{"spec": {"storageClassName": "other"}}' \
+    '{"metadata": {"finalizers": ["a.io/b"]}}' '{"metadata": {"ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "x", "uid": "y"}]}}'; do
+    refuses 'may change only the capacity' as_leader patch pv pvc-a -p "$change"
+  done
+  refuses 'only PersistentVolumes that flexlocal provisioned' as_leader patch pv pvc-a -p '{"metadata": {"annotations": null}}'
   as_leader patch pv pvc-a -p '{"spec": {"capacity": {"storage": "2Gi"}}}'
+  as_leader patch pv pvc-a --type json -p '[{"op": "test", "path": "/metadata/finalizers/0", "value": "flexlocal.io/reclaim"},
+    {"op": "remove", "path": "/metadata/finalizers/0"}]'
   as_leader delete pv pvc-a --wait=false
+  volume_of_shape 'del(.spec.flexVolume) | .spec.hostPath = {path: "/"} | .metadata.name = "theirs"' | kubectl create -f -
+  refuses 'only PersistentVolumes that flexlocal provisioned' as_leader delete pv theirs
+  refuses 'only PersistentVolumes that flexlocal provisioned' as_leader patch pv theirs -p '{"spec": {"capacity": {"storage": "2Gi"}}}'
+  kubectl patch pv theirs --type merge -p '{"metadata": {"finalizers": null}}'
   kubectl delete pv theirs
 }
 
-@test "of claims the leader takes the chosen node back, and nothing else" {
+@test "of claims the leader takes the chosen node back and writes the status, and nothing else" {
   make_claim_for one data
-  for change in '{"metadata": {"ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "x", "uid": "y"}]}}' \
-    '{"metadata": {"finalizers": ["a.io/b"]}}' '{"spec": {"volumeName": "x"}}'; do
-    refuses 'may not change the spec, finalizers or ownerReferences' as_leader patch pvc data -p "$change"
+  for as in 'as_leader patch pvc data -p' 'claim_status_as_leader data'; do
+    for change in '{"metadata": {"ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "x", "uid": "y"}]}}' \
+      '{"metadata": {"finalizers": ["a.io/b"]}}'; do
+      refuses 'may not change the spec, finalizers or ownerReferences' $as "$change"
+    done
+    refuses 'may change no label' $as '{"metadata": {"labels": {"flexlocal.io/ready": "true"}}}'
+    refuses 'may change no annotation' $as '{"metadata": {"annotations": {"volume.kubernetes.io/selected-node": "two"}}}'
+    refuses 'may change no annotation' $as '{"metadata": {"annotations": {"a": "b"}}}'
   done
-  refuses 'may change no label' as_leader patch pvc data -p '{"metadata": {"labels": {"flexlocal.io/ready": "true"}}}'
-  refuses 'may change no annotation' as_leader patch pvc data -p '{"metadata": {"annotations": {"volume.kubernetes.io/selected-node": "two"}}}'
-  refuses 'may change no annotation' as_leader patch pvc data -p '{"metadata": {"annotations": {"a": "b"}}}'
+  refuses 'may not change the spec' as_leader patch pvc data -p '{"spec": {"volumeName": "x"}}'
+  refuses 'may change no annotation' claim_status_as_leader data '{"metadata": {"annotations": {"volume.kubernetes.io/selected-node": null}}}'
   refuses 'cannot delete' as_leader delete pvc data
+  claim_status_as_leader data '{"status": {"conditions": [{"type": "FileSystemResizePending", "status": "True"}]}}'
   as_leader patch pvc data -p '{"metadata": {"annotations": {"volume.kubernetes.io/selected-node": null}}}'
   kubectl delete pvc data
+}
+
+@test "the leader registers flexlocal's driver, and no other" {
+  refuses 'may make only the CSIDriver' as_leader create -f - <<<"$(csi_driver another.io)"
+  csi_driver flexlocal.io | as_leader create -f -
+  kubectl delete csidriver flexlocal.io
 }
 
 @test "of Nodes the leader writes the label flexlocal.io/ready, and nothing else" {

@@ -1,0 +1,120 @@
+#include "provisioner/controller/capacity_teller.h"
+
+#include <list>
+
+#include "provisioner/kube/condition.h"
+#include "test/unit/controller/order_lab.h"
+
+namespace flexlocal::provisioner::test {
+namespace {
+
+const std::string kGroupPath = "/apis/storage.k8s.io/v1";
+
+// Requests that wait until a test lets them go.
+class HeldHttp final : public kube::Http {
+ public:
+  explicit HeldHttp(kube::Http& behind) : behind_(behind) {}
+
+  struct Hold {
+    std::string piece;  // of the target; the next request that has it waits
+    bool taken = false;
+    bool released = false;
+  };
+  Hold& hold_next(const std::string& piece) { return holds_.emplace_back(Hold{.piece = piece}); }
+  void release(Hold& hold) {
+    hold.released = true;
+    changed_.notify_all();
+  }
+
+  Task<Result<kube::HttpResponse>> send(const kube::HttpRequest& request) override {
+    for (Hold& hold : holds_) {
+      if (hold.taken || request.target.find(hold.piece) == std::string::npos) continue;
+      hold.taken = true;
+      while (!hold.released) {
+        auto waited = co_await changed_.wait();
+        if (!waited) co_return waited.error();
+      }
+      break;
+    }
+    auto answer = co_await behind_.send(request);
+    co_return answer;
+  }
+  Task<Result<kube::HttpResponse>> stream(const kube::HttpRequest& request,
+                                          kube::ByteSink& sink) override {
+    auto answer = co_await behind_.stream(request, sink);
+    co_return answer;
+  }
+
+ private:
+  kube::Http& behind_;
+  std::list<Hold> holds_;
+  kube::Condition changed_;
+};
+
+struct Fixture : OrderLab {
+  HeldHttp held{http};
+  kube::ApiClient held_api{held, clock, kube::ApiOptions{.limit = {}}};
+  ClusterParts own{held_api, events,       claims, volumes, classes, nodes,
+                   beats,    observations, manual, log,     work,    options()};
+  CapacityTeller teller{own, index, "flexlocal-node"};
+
+  Fixture() { server.put(kGroupPath, R"({"resources":[{"name":"csistoragecapacities"}]})"); }
+
+  std::string did() {
+    CHECK(wait_for(teller.work(kNode)).ok());
+    return server.done();
+  }
+  std::vector<std::string> told() const {
+    return server.paths(kGroupPath + "/namespaces/ns/csistoragecapacities");
+  }
+  void wait_until_taken(const HeldHttp::Hold& hold) {
+    REQUIRE(run_until([&] { return hold.taken; }));
+  }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "a node's room is told once, and again when it changes") {
+  CHECK(
+      did() ==
+      "GET storage.k8s.io, GET daemonsets, PATCH csistoragecapacities, POST csistoragecapacities");
+  REQUIRE(told().size() == 1);
+  CHECK(server.text(told().front()).find(R"("capacity":"10Gi")") != std::string::npos);
+  CHECK(did() == "");
+  know_node(kNode, kGiB);
+  CHECK(did().starts_with("PATCH "));
+  CHECK(server.text(told().front()).find(R"("capacity":"1Gi")") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Fixture, "an API server that has no such objects is asked again") {
+  server.erase(kGroupPath);
+  CHECK(did().find("csistoragecapacities") == std::string::npos);
+  CHECK(told().empty());
+  server.put(kGroupPath, R"({"resources":[{"name":"csistoragecapacities"}]})");
+  did();
+  CHECK(told().size() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a worker that looks for the place late leaves it as another found it") {
+  put(classes, with(class_text(), R"("name":"local")", R"("name":"other")"));
+  know_node(kOtherNode);
+  std::optional<Status> early, late;
+  auto& at_version = held.hold_next(kGroupPath);
+  tasks.spawn(kube::test::store(teller.work(kOtherNode), late));
+  wait_until_taken(at_version);
+  auto& at_first_class = held.hold_next("/csistoragecapacities/");
+  tasks.spawn(kube::test::store(teller.work(kNode), early));
+  wait_until_taken(at_first_class);
+  auto& at_owner = held.hold_next("/daemonsets/");
+  held.release(at_version);
+  wait_until_taken(at_owner);
+  held.release(at_first_class);
+  REQUIRE(run_until([&] { return early.has_value(); }));
+  held.release(at_owner);
+  REQUIRE(run_until([&] { return late.has_value(); }));
+  CHECK(early->ok());
+  CHECK(late->ok());
+  CHECK(told().size() == 4);
+}
+
+}  // namespace flexlocal::provisioner::test
