@@ -11,12 +11,23 @@ as_leader() { kubectl --kubeconfig "$work/leader.kubeconfig" "$@"; }
 answer_as_node() { patch_as one "/apis/flexlocal.io/v1alpha1/volumecopies/$1/status" '{"status": {"host": "00000000000000000000000000000001"}}'; }
 event_as_node() { patch_as one "/api/v1/namespaces/default/events/$1" '{"count": 2}'; }
 
-# patch_as NAME PATH CHANGE: with the token of $work/NAME.kubeconfig.
-patch_as() {
+patch_as() { request_as "$1" "$2" -X PATCH -H 'Content-Type: application/merge-patch+json' -d "$3"; }
+
+# request_as NAME PATH [CURL-OPTION...]: with the token of $work/NAME.kubeconfig.
+request_as() {
   local token
   token=$(kubectl --kubeconfig "$work/$1.kubeconfig" config view --raw -o 'jsonpath={.users[?(@.name=="daemon")].user.token}')
-  curl -sS --fail-with-body --max-time 10 --cacert "$work/cluster/pki/ca.crt" -H @/dev/fd/3 -X PATCH \
-    -H 'Content-Type: application/merge-patch+json' -d "$3" "https://127.0.0.1:$(api_port "$work/cluster")$2" 3<<<"Authorization: Bearer $token"
+  curl -sS --fail-with-body --max-time 10 --cacert "$work/cluster/pki/ca.crt" -H @/dev/fd/3 "${@:3}" \
+    "https://127.0.0.1:$(api_port "$work/cluster")$2" 3<<<"Authorization: Bearer $token"
+}
+
+# is_in_flow SCHEMA NAME PATH: that FlowSchema, and the priority level of the same name, take the request.
+is_in_flow() {
+  local head schema level
+  schema=$(kubectl get flowschema "$1" -o 'jsonpath={.metadata.uid}')
+  level=$(kubectl get prioritylevelconfiguration "$1" -o 'jsonpath={.metadata.uid}')
+  head=$(request_as "$2" "$3" -o /dev/null -D -)
+  grep -iq "^x-kubernetes-pf-flowschema-uid: $schema" <<<"$head" && grep -iq "^x-kubernetes-pf-prioritylevel-uid: $level" <<<"$head"
 }
 
 # refuses TEXT COMMAND...: fails, and says so.

@@ -144,3 +144,15 @@ setup() { . "$BATS_TEST_DIRNAME/policies.bash"; }
   make_pod data
   kubectl delete pod data --grace-period=0 --force
 }
+
+@test "the daemons' requests have queues of their own, and their Leases another" {
+  kubectl apply -f "$examples/central/flow-control.yaml"
+  lease node-one | kubectl apply -f -
+  eventually 60 is_in_flow flexlocal-leases one /apis/coordination.k8s.io/v1/namespaces/flexlocal-system/leases/node-one
+  eventually 60 is_in_flow flexlocal one /apis/flexlocal.io/v1alpha1/volumecopies
+  eventually 60 is_in_flow flexlocal leader /api/v1/persistentvolumes
+  eventually 60 is_in_flow flexlocal-leases leader /apis/coordination.k8s.io/v1/namespaces/flexlocal-system/leases
+  ! is_in_flow flexlocal leader /apis/coordination.k8s.io/v1/namespaces/flexlocal-system/leases || false
+  kubectl get flowschemas -o json | jq -en 'input | all(.items[] | select(.metadata.name | startswith("flexlocal"));
+    any(.status.conditions[]; .type == "Dangling" and .status == "False"))'
+}
