@@ -15,13 +15,13 @@ agent_is_ready() { lease_of "$1" '.metadata.annotations | .["flexlocal.io/ready"
 pause() { kill -STOP "$(process_id "$work" "$1")"; }
 go_on() { kill -CONT "$(process_id "$work" "$1")"; }
 
-# make_claim_for NODE NAME: as a scheduler would have chosen, with no pod.
+# make_claim_for NODE NAME [CLASS]: as a scheduler would have chosen, with no pod.
 make_claim_for() {
   kubectl apply -f - <<END
 apiVersion: v1
 kind: PersistentVolumeClaim
 metadata: {name: $2, annotations: {volume.kubernetes.io/selected-node: $1}}
-spec: {storageClassName: flexlocal, resources: {requests: {storage: 512Mi}}, accessModes: [ReadWriteOnce]}
+spec: {storageClassName: ${3:-flexlocal}, resources: {requests: {storage: 512Mi}}, accessModes: [ReadWriteOnce]}
 END
 }
 

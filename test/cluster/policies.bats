@@ -117,10 +117,16 @@ setup() { . "$BATS_TEST_DIRNAME/policies.bash"; }
   refuses 'may not change the spec' as_leader patch pvc data -p '{"spec": {"volumeName": "x"}}'
   refuses 'may change no annotation' claim_status_as_leader data '{"metadata": {"annotations": {"volume.kubernetes.io/selected-node": null}}}'
   refuses 'cannot delete' as_leader delete pvc data
+  eventually 30 is_marked data
   claim_status_as_leader data '{"status": {"conditions": [{"type": "FileSystemResizePending", "status": "True"}]}}'
   as_leader patch pvc data -p '{"metadata": {"annotations": {"volume.kubernetes.io/selected-node": null}}}'
   kubectl delete pvc data
+  make_class other -- && kubectl get storageclass other -o json | jq '.provisioner = "other.io" | .metadata = {name: "others"}' | kubectl create -f -
+  make_claim_for one data others
+  refuses 'of claims of flexlocal' as_leader patch pvc data -p '{"metadata": {"annotations": {"volume.kubernetes.io/selected-node": null}}}'
+  kubectl delete pvc data
 }
+is_marked() { [ "$(kubectl get pvc "$1" -o 'jsonpath={.metadata.annotations.volume\.kubernetes\.io/storage-provisioner}')" = flexlocal.io ]; }
 
 @test "the leader registers flexlocal's driver, and no other" {
   refuses 'may make only the CSIDriver' as_leader create -f - <<<"$(csi_driver another.io)"
