@@ -24,7 +24,7 @@ END
   account_kubeconfig flexlocal-node "$1" "agent-$1"
 }
 
-has_policies() { [ "$(printf '%s\n' 1.30 "$(cluster_version "$work/cluster")" | sort -V | head -n 1)" = 1.30 ]; }
+has_policies() { ! is_older_than 1.30; }
 
 apply_definition() {
   kubectl apply --validate=false -f "$examples/central/volumecopy.yaml"

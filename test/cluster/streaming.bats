@@ -26,7 +26,6 @@ teardown() {
   delete_claim data
 }
 
-is_older_than() { [ "$(printf '%s\n' "$1" "$(cluster_version "$work/cluster")" | sort -V | tail -n 1)" != "$(cluster_version "$work/cluster")" ]; }
 
 # requests ROLE SINCE: its lists and watches of what its reflectors follow, as "RESOURCE CODE QUERY".
 requests() {

@@ -19,7 +19,7 @@ setup() {
   . "$BATS_TEST_DIRNAME/cluster.bash"
 }
 
-has_policies() { [ "$(printf '%s\n' 1.30 "$(cluster_version "$work/cluster")" | sort -V | head -n 1)" = 1.30 ]; }
+has_policies() { ! is_older_than 1.30; }
 # says CONDITION COPY: jq, of the VolumeCopy.
 says() { kubectl get volumecopy "$2" -o json | jq -en "input | $1"; }
 is_state() { says ".status.state == \"$1\" and .status.observedGeneration == .metadata.generation" "$2"; }
@@ -27,7 +27,6 @@ copy_of() {
   kubectl get volumecopies -o json |
     jq -enr --arg volume "$(volume_of "$1")" 'input | .items[] | select(.spec.volume == $volume) | .metadata.name'
 }
-claim_offers() { [ "$(kubectl get pvc "$1" -o 'jsonpath={.status.capacity.storage}')" = "$2" ]; }
 claim_is_bound() { [ "$(kubectl get pvc "$1" -o 'jsonpath={.status.phase}')" = Bound ]; }
 lv_bytes() { on_node lvs --noheadings --units b --nosuffix -o lv_size "data/$1" | tr -d ' \r\n'; }
 

@@ -86,6 +86,7 @@ in_pod() {
 free_bytes() { on_node vgs --noheadings --units b --nosuffix -o vg_free data | tr -d ' \r\n'; }
 lv_exists() { on_node lvs --noheadings -o lv_name --select "lv_name=$1" data | grep -q "$1"; }
 volume_of() { kubectl get pvc "$1" -o 'jsonpath={.spec.volumeName}'; }
+claim_offers() { [ "$(kubectl get pvc "$1" -o 'jsonpath={.status.capacity.storage}')" = "$2" ]; }
 pod_is_ready() { kubectl wait --for=condition=Ready "pod/$1" --timeout=0; }
 is_gone() { [[ $(kubectl get "$@" 2>&1) == *"(NotFound)"* ]]; }
 # daemons_are_ready COUNT

@@ -156,8 +156,6 @@ make_forger() {
   [ "$(on_node lvs --noheadings --units m --nosuffix -o lv_size "data/$(volume_of data)" | tr -d ' \r\n')" = 640.00 ]
 }
 
-claim_offers() { [ "$(kubectl get pvc "$1" -o 'jsonpath={.status.capacity.storage}')" = "$2" ]; }
-
 # is_larger_than POD MIB: what its volume offers, which is less than its size by 64 MiB of log. df
 # gives a long name of a device a line of its own.
 is_larger_than() { [ "$(in_pod "$1" 'df -m /data | tail -n 1' | awk '{ print $(NF - 4) }')" -gt "$2" ]; }

@@ -10,6 +10,13 @@ cluster_version() {
   sed -n 's/^version=//p' "$1/ports" | tr -d '"'
 }
 
+# is_older_than VERSION: the cluster in $work/cluster.
+is_older_than() {
+  local version
+  version=$(cluster_version "${work:?}/cluster")
+  [ "$(printf '%s\n' "$1" "$version" | sort -V | tail -n 1)" != "$version" ]
+}
+
 # api CLUSTER_DIR METHOD PATH [CURL-OPTION...]: prints the answer's body.
 api() {
   local token
