@@ -1,6 +1,7 @@
 #include "provisioner/agent/agent_role.h"
 
 #include "provisioner/agent/copy_census.h"
+#include "provisioner/agent/host_copy.h"
 #include "provisioner/agent/pool_metrics.h"
 #include "provisioner/kube/client_metrics.h"
 
@@ -117,10 +118,25 @@ NodeReport AgentRole::report() {
   NodeReport report = report_of(state, config_, ledger_, budget_);
   const engine::Inventory* const seen = ledger_.last_seen();
   if (seen == nullptr || !copies_.has_synced()) return report;
-  report.roll = take_census(
-      *seen, self_.identity.cluster_id, self_.id,
-      [this](const engine::VolumeSpec& spec) { return copies_.get(copy_name(spec)) != nullptr; });
+  report.roll = call_roll(*seen);
   return report;
+}
+
+CopyRoll AgentRole::call_roll(const engine::Inventory& seen) {
+  std::vector<std::string> names;
+  copies_.for_each([&](const std::string& name, const VolumeCopy&) { names.push_back(name); });
+  const auto is_ordered = [this](const engine::VolumeSpec& spec) {
+    return copies_.get(copy_name(spec)) != nullptr;
+  };
+  // What was removed since the last look, and whose order is gone by now, is not there any more.
+  if (ledger_.is_current())
+    unordered_ = unordered_copies(seen, self_.identity.cluster_id, is_ordered);
+  else
+    std::erase_if(unordered_, [&](const ToldCopy& copy) { return is_ordered(copy.volume); });
+  return {.host = self_.id,
+          .term = highest_term(seen, self_.identity.cluster_id),
+          .orders = digest_of(std::move(names)),
+          .told = unordered_};
 }
 
 Status AgentRole::readiness() {

@@ -55,6 +55,7 @@ class AgentRole {
   void report(const std::string& name, const Result<Pass>& pass);
   void enqueue(const std::string& name);
   void enqueue_all();
+  CopyRoll call_roll(const engine::Inventory& seen);
 
   kube::ApiClient& api_;
   const engine::NodeConfig& config_;
@@ -70,6 +71,7 @@ class AgentRole {
   CopyWorker worker_;
   NodeMemory memory_;
   DiskKeeper disks_;
+  std::vector<ToldCopy> unordered_;  // by the last look that was told of
 };
 
 }  // namespace flexlocal::provisioner

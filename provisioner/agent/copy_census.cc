@@ -17,6 +17,7 @@ void add_records(const engine::Inventory& seen, const std::string& cluster_id, C
     copies.insert_or_assign(record.spec.copy,
                             ToldCopy{.volume = record.spec,
                                      .claim_uid = record.claim_uid,
+                                     .claim_name = record.order.claim_name,
                                      .ready = record.state >= engine::RecordState::kReady,
                                      .retained = record.retained});
   }
@@ -29,6 +30,7 @@ void add_tagged(const engine::Ownership& tags, engine::Backend backend,
   if (!spec) return;
   const auto [found, added] = copies.try_emplace(tags.copy, ToldCopy{.volume = std::move(*spec),
                                                                      .claim_uid = {},
+                                                                     .claim_name = {},
                                                                      .ready = tags.ready,
                                                                      .retained = tags.retained});
   if (added) return;
@@ -38,9 +40,9 @@ void add_tagged(const engine::Ownership& tags, engine::Backend backend,
 
 }  // namespace
 
-CopyRoll take_census(const engine::Inventory& seen, const std::string& cluster_id,
-                     const std::string& host_id,
-                     const std::function<bool(const engine::VolumeSpec& spec)>& is_ordered) {
+std::vector<ToldCopy> unordered_copies(
+    const engine::Inventory& seen, const std::string& cluster_id,
+    const std::function<bool(const engine::VolumeSpec& spec)>& is_ordered) {
   Copies copies;
   add_records(seen, cluster_id, copies);
   for (const engine::LogicalVolume& volume : seen.volumes) {
@@ -51,14 +53,10 @@ CopyRoll take_census(const engine::Inventory& seen, const std::string& cluster_i
   }
   for (const engine::OwnedFolder& folder : seen.folders)
     add_tagged(folder.owner, engine::Backend::kQuota, cluster_id, copies);
-  CopyRoll roll{.host = host_id, .term = highest_term(seen, cluster_id), .count = copies.size()};
-  std::vector<std::string> ids;
-  for (auto& [id, copy] : copies) {
-    ids.push_back(id);
-    if (!is_ordered(copy.volume)) roll.told.push_back(std::move(copy));
-  }
-  roll.digest = digest_of(std::move(ids));
-  return roll;
+  std::vector<ToldCopy> unordered;
+  for (auto& [id, copy] : copies)
+    if (!is_ordered(copy.volume)) unordered.push_back(std::move(copy));
+  return unordered;
 }
 
 }  // namespace flexlocal::provisioner

@@ -97,7 +97,10 @@ class Planner {
     if (!is_record_of_this()) return std::nullopt;
     if (host_.order_uid != copy_.uid)
       return view_.fresh ? std::nullopt : std::optional(read_anew());
-    if (copy_.generation >= host_.order_generation) return std::nullopt;
+    // One of a later leader was written after that, whatever its generation: the API server may
+    // have been put back in between.
+    if (order_.term > host_.order_term || copy_.generation >= host_.order_generation)
+      return std::nullopt;
     return view_.fresh ? wait(CopyTrouble::kRolledBack) : read_anew();
   }
 

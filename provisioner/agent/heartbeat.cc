@@ -29,6 +29,7 @@ Task<Status> Heartbeat::beat(const NodeReport& report) {
     if (!read && read.error().code() != ErrorCode::kNotFound) co_return read.error();
     known_ = read ? *read : kube::Lease{};
     next_ = read ? Next::kUpdate : Next::kCreate;
+    if (read) see(known_);
     if (auto alone = options_.gives_way ? check_rival() : Status(); !alone) {
       next_ = Next::kRead;
       co_return alone;
@@ -44,7 +45,16 @@ Task<Status> Heartbeat::beat(const NodeReport& report) {
   next_ = written ? Next::kUpdate : Next::kRead;
   if (!written) co_return written.error();
   known_ = *written;
+  see(known_);
   co_return Status();
+}
+
+// An object's versions only rise, also of one that was deleted and made again.
+void Heartbeat::see(const kube::Lease& lease) {
+  const kube::ObjectVersion version(lease.resource_version);
+  const bool older = version_.newer_than(version);
+  version_ = version;
+  if (older && on_put_back_) on_put_back_();
 }
 
 // A clone of this host, or one that was set up anew, may have the Node's name. By what changes

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "flexvolume/base/log.h"
+#include "provisioner/kube/version.h"
 #include "provisioner/objects/heartbeat_record.h"
 
 namespace flexlocal::provisioner {
@@ -40,6 +41,10 @@ class Heartbeat {
   // must not wait. To be set before run().
   void on_beat(std::function<void(const Status& beaten)> handler) { on_beat_ = std::move(handler); }
 
+  // Called when the Lease is seen at an older version than before: the API server was put back to
+  // an earlier state, by a restore of etcd. It must not wait. To be set before run().
+  void on_put_back(std::function<void()> handler) { on_put_back_ = std::move(handler); }
+
   // Beats until its task is told to stop. Failures are logged once each and tried again.
   Task<void> run();
 
@@ -47,6 +52,7 @@ class Heartbeat {
   enum class Next { kCreate, kRead, kUpdate };
 
   Task<Status> beat(const NodeReport& report);
+  void see(const kube::Lease& lease);
   Status check_rival();
   void tell(const Status& beaten);
 
@@ -56,9 +62,11 @@ class Heartbeat {
   Report report_;
   kube::LeaseClient lease_;
   kube::Lease known_;
+  kube::ObjectVersion version_;  // of the Lease, when it was seen last
   Next next_ = Next::kCreate;
   std::optional<ErrorCode> told_;
   std::function<void(const Status& beaten)> on_beat_;
+  std::function<void()> on_put_back_;
   // Another holder's latest sign of life, and when it was first seen here.
   std::optional<Clock::Wall> rival_renewed_;
   Clock::Instant rival_seen_{};

@@ -143,7 +143,10 @@ engine::OrderedCopy ordered_copy(const VolumeCopy& copy, const CopyOrder& order)
   return {.spec = order.volume,
           .claim_uid = order.claim_uid,
           .retained = order.desired == DesiredState::kRetained,
-          .order = {.uid = copy.uid, .generation = copy.generation, .term = order.term}};
+          .order = {.uid = copy.uid,
+                    .generation = copy.generation,
+                    .term = order.term,
+                    .claim_name = order.claim_name}};
 }
 
 }  // namespace flexlocal::provisioner

@@ -28,7 +28,8 @@ ReconcileOptions reconcile_options(const ClusterRoleOptions& options) {
 }  // namespace
 
 ClusterRole::ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, const Clock& clock,
-                         Log& log, const ClusterRoleOptions& options, ClusterWork& work)
+                         Log& log, const ClusterRoleOptions& options, ClusterWork& work,
+                         bool& put_back)
     : clock_(clock),
       log_(log),
       options_(options),
@@ -53,7 +54,9 @@ ClusterRole::ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, cons
       teller_(parts_, index_, options.daemon_set),
       registry_(parts_, options.gives_orders ? &teller_ : nullptr),
       desk_(api, copies_),
-      order_worker_(parts_, desk_, index_, claim_worker_),
+      roll_(parts_, copies_, put_back),
+      unordered_(parts_),
+      order_worker_(parts_, desk_, index_, claim_worker_, roll_),
       growth_orderer_(parts_, desk_, index_),
       end_worker_(parts_, desk_, index_),
       copy_collector_(parts_, desk_) {
@@ -127,9 +130,20 @@ void ClusterRole::watch_changes() {
   beats_.on_change([this](const std::string& key) {
     const auto node = node_of_heartbeat(key.substr(key.find('/') + 1));
     if (!node) return;
-    observations_.saw_lease(*node, beats_.get(key), clock_.now());
+    const NodeHeartbeat* const beat = beats_.get(key);
+    observations_.saw_lease(*node, beat, clock_.now());
+    if (beat != nullptr) look_at_roll(*beat);
     look_at_label(*node);
   });
+}
+
+void ClusterRole::look_at_roll(const NodeHeartbeat& beat) {
+  if (!orders_begun_) return;
+  // A host that was silent has followed a later leader than the API server knew of.
+  if (beat.report.roll && beat.report.roll->term > desk_.term() && highest_term() > desk_.term())
+    begin_term();
+  else
+    roll_.heard(beat);
 }
 
 // Leases change all the time, and labels hardly ever.
@@ -242,11 +256,16 @@ Task<void> ClusterRole::begin_orders() {
     auto slept = co_await kube::sleep_for(std::chrono::milliseconds(100));
     if (!slept) co_return;
   }
-  const std::int64_t term = highest_term();
-  desk_.begin_term(term + 1);
+  begin_term();
   orders_begun_ = true;
-  log_.info("orders are given", {{"term", concat(term + 1)}});
   scan();
+}
+
+void ClusterRole::begin_term() {
+  const std::int64_t term = highest_term() + 1;
+  desk_.begin_term(term);
+  roll_.begin(term);
+  log_.info("orders are given", {{"term", concat(term)}});
 }
 
 // Of orders, and of what hosts have followed, which may be more than etcd knows since it was put
@@ -316,6 +335,7 @@ void ClusterRole::scan() {
   });
   copies_.for_each(
       [&](const std::string& name, const VolumeCopy&) { add(concat(kCopyKey, name)); });
+  if (orders_begun_) unordered_.look();
   nodes_.for_each([&](const std::string& name, const Node&) {
     look_at_label(name);
     look_at_room(name);

@@ -18,9 +18,9 @@ namespace flexlocal::provisioner {
 class ClusterRole {
  public:
   // `api` is the leader's: its requests fail once leading has ended. `clock` goes on while the
-  // machine sleeps. `work` counts on from one term to the next.
+  // machine sleeps. `work` counts on from one term to the next. `put_back`: see RollCaller.
   ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, const Clock& clock, Log& log,
-              const ClusterRoleOptions& options, ClusterWork& work);
+              const ClusterRoleOptions& options, ClusterWork& work, bool& put_back);
 
   // Works until stop(), then finishes what is begun, writes what events wait, and ends. Told to
   // stop by its task, it drops everything and ends as well.
@@ -38,6 +38,7 @@ class ClusterRole {
   Task<Status> work_on_volume(const std::string& volume);
   Task<Status> work_on_copy(const std::string& name);
   Task<void> begin_orders();
+  void begin_term();
   Task<Status> learn_cluster();
   std::int64_t highest_term() const;
   void watch_orders();
@@ -50,6 +51,7 @@ class ClusterRole {
   bool has_synced() const;
   void watch_changes();
   void look_at_label(const std::string& node);
+  void look_at_roll(const NodeHeartbeat& beat);
   void scan();
   void report(const std::string& key, const Status& status);
 
@@ -74,6 +76,8 @@ class ClusterRole {
   CapacityTeller teller_;
   Registry registry_;
   OrderDesk desk_;
+  RollCaller roll_;
+  UnorderedCopies unordered_;
   OrderWorker order_worker_;
   GrowthOrderer growth_orderer_;
   VolumeEndWorker end_worker_;

@@ -42,6 +42,11 @@ void CopyIndex::look(const std::string& name) {
   const VolumeCopy* const copy = copies_.get(name);
   if (copy == nullptr) return forget(name);
   Known& known = known_[name];
+  if (known.holds != copy->holds) {
+    put(holding_, known.holds, name, false);
+    known.holds = copy->holds;
+    put(holding_, known.holds, name, !known.holds.empty());
+  }
   if (!copy->order) {
     known.volume = volume_of_copy(name);
     put(by_volume_, known.volume, name, true);
@@ -70,6 +75,7 @@ void CopyIndex::forget(const std::string& name) {
   if (found == known_.end()) return;
   const Known& known = found->second;
   put(by_volume_, known.volume, name, false);
+  put(holding_, known.holds, name, false);
   put(uncounted_, known.node, name, false);
   put(withdrawals_, known.node, name, false);
   known_.erase(found);
@@ -87,6 +93,18 @@ std::vector<const VolumeCopy*> CopyIndex::of_volume(const std::string& volume) c
 const VolumeCopy* CopyIndex::find(const std::string& volume, const std::string& copy) const {
   for (const VolumeCopy* const known : of_volume(volume))
     if (known->order && known->order->volume.copy == copy) return known;
+  return nullptr;
+}
+
+// Until its removal is ordered: then a person has chosen.
+const VolumeCopy* CopyIndex::holding(const std::string& claim) const {
+  const auto names = holding_.find(claim);
+  if (names == holding_.end()) return nullptr;
+  for (const std::string& name : names->second) {
+    const VolumeCopy* const copy = copies_.get(name);
+    if (copy == nullptr) continue;
+    if (!copy->order || copy->order->desired != DesiredState::kRemoved) return copy;
+  }
   return nullptr;
 }
 

@@ -27,6 +27,9 @@ class CopyIndex {
   // That copy of it; nullptr: there is none, or it is not understood.
   const VolumeCopy* find(const std::string& volume, const std::string& copy) const;
 
+  // One that holds back the claim "namespace/name"; nullptr: none does. Until the next co_await.
+  const VolumeCopy* holding(const std::string& claim) const;
+
   // Something of the volume may be on that node: an order names it that is not known to be removed.
   bool has_left_of(const std::string& volume, const std::string& node) const;
 
@@ -49,7 +52,7 @@ class CopyIndex {
 
  private:
   struct Known {
-    std::string volume, node, pool;
+    std::string volume, node, pool, holds;
     Bytes size;
     bool counts = false;     // for uncounted()
     bool withdrawn = false;  // see has_open_withdrawal()
@@ -65,6 +68,7 @@ class CopyIndex {
   const Clock& clock_;
   std::map<std::string, Known> known_;
   std::map<std::string, std::set<std::string>> by_volume_;
+  std::map<std::string, std::set<std::string>> holding_;      // by claim
   std::map<std::string, std::set<std::string>> uncounted_;    // by node
   std::map<std::string, std::set<std::string>> withdrawals_;  // by node
 };

@@ -26,11 +26,11 @@ Result<std::string> draw_copy_id() {
   return to_hex(*bytes);
 }
 
-Task<Status> OrderDesk::give(const CopyOrder& ordered) {
+Task<Status> OrderDesk::give(const CopyOrder& ordered, const std::string& holds) {
   CopyOrder order = ordered;
   order.term = term_;
   const std::string path = copies_path();
-  const std::string body = copy_json(order);
+  const std::string body = copy_json(order, holds);
   auto answer = co_await api_.create(path, body);
   if (!answer) co_return answer.error().context("ordering a copy of the volume");
   co_return take_in(body, answer->root());

@@ -20,8 +20,9 @@ class OrderDesk {
   void begin_term(std::int64_t term) { term_ = term; }
   std::int64_t term() const { return term_; }
 
-  // A copy that nobody ordered before. kInvalid when the API server did not keep all of it.
-  Task<Status> give(const CopyOrder& ordered);
+  // A copy that nobody ordered before; `holds`: see kHoldsAnnotation. kInvalid when the API server
+  // did not keep all of it.
+  Task<Status> give(const CopyOrder& ordered, const std::string& holds = {});
   // What is desired of it from now on, or how large it is to be; its term as well. kConflict when
   // it has changed since.
   Task<Status> change(const VolumeCopy& copy, const CopyOrder& ordered);

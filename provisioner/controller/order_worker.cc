@@ -13,6 +13,8 @@ namespace {
 
 // Whatever made a node refuse may be over then.
 constexpr auto kPassedOver = std::chrono::seconds(30);
+// For so long nothing is said of a roll call.
+constexpr auto kRollSilent = std::chrono::seconds(20);
 // Of a daemon that may just be starting.
 constexpr auto kSoon = std::chrono::seconds(1);
 
@@ -46,6 +48,8 @@ OrderPlan OrderWorker::plan(const Claim& claim) const {
                      .storage_class = parts_.classes.get(claim.storage_class),
                      .volume_exists = parts_.volumes.get(volume) != nullptr,
                      .copies = index_.of_volume(volume),
+                     .holding = index_.holding(claim.key()),
+                     .in_doubt = !roll_.is_over() || roll_.shows_put_back(),
                      .node = claim.selected_node};
   for (const VolumeCopy* const copy : now.copies)
     if (copy->order && copy->order->desired == DesiredState::kServing && !now.unanswered_for)
@@ -92,7 +96,7 @@ Task<OrderWorker::Again> OrderWorker::carry_out(const Claim& claim, const OrderP
       break;
     }
     case OrderAction::kTell:
-      say(claim, kube::EventType::kWarning, "VolumeLost", plan.why);
+      say(claim, kube::EventType::kWarning, plan.reason, plan.why);
       break;
   }
   if (!done) co_return done.error();
@@ -100,6 +104,15 @@ Task<OrderWorker::Again> OrderWorker::carry_out(const Claim& claim, const OrderP
 }
 
 Task<OrderWorker::Again> OrderWorker::give(const Claim& claim, const Order& decided) {
+  if (!roll_.is_over()) {
+    wait_for_roll(claim);
+    co_return kSoon;
+  }
+  if (const auto found = UnorderedCopies(parts_).of_claim(claim)) {
+    auto taken = co_await take_up(claim, decided, *found);
+    if (!taken) co_return taken.error();
+    co_return std::nullopt;
+  }
   Order order = decided;
   auto sized = co_await take_size(claim, order);
   if (!sized) {
@@ -137,6 +150,43 @@ Task<OrderWorker::Again> OrderWorker::give(const Claim& claim, const Order& deci
                                    {"volume", order.name.text()},
                                    {"node", name}});
   co_return std::chrono::nanoseconds(kOrderTimeout);
+}
+
+// A new leader waits for a heartbeat of each node; what takes longer is said.
+void OrderWorker::wait_for_roll(const Claim& claim) {
+  if (roll_.lasted() < kRollSilent) return;
+  say(claim, kube::EventType::kNormal, "WaitingForNodes",
+      concat("no new volume is made before all nodes have said which ones they have: ",
+             roll_.words()));
+}
+
+// What is on a node and no order names is kept until a person chooses. Where the API server was put
+// back, the claim's own volume serves it again: without that, a node could draw claims to itself.
+Task<Status> OrderWorker::take_up(const Claim& claim, const Order& decided,
+                                  const UnorderedCopies::Found& found) {
+  CopyOrder order = order_to_keep(found, parts_.cluster_id);
+  const StorageClass* const storage_class = parts_.classes.get(claim.storage_class);
+  if (found.of_this_claim && storage_class != nullptr) {
+    order = order_for_claim(decided, claim, *storage_class, found.node, parts_.cluster_id,
+                            found.copy.volume.copy);
+    order.origin = Origin::kExisting;
+    order.desired = roll_.was_put_back() ? DesiredState::kServing : DesiredState::kRetained;
+    const engine::VolumeSpec& there = found.copy.volume;
+    order.volume.pool = there.pool;
+    order.volume.backend = there.backend;
+    order.volume.fs_type = there.fs_type;
+    order.volume.size = there.size;
+    order.volume.on_delete = there.on_delete;
+  }
+  const std::string holds = found.of_this_claim ? std::string() : claim.key();
+  auto given = co_await desk_.give(order, holds);
+  if (given)
+    parts_.log.warning("a volume that no order named is ordered as it is there",
+                       {{"namespace", claim.namespace_name},
+                        {"claim", claim.name},
+                        {"volume", order.volume.name.text()},
+                        {"node", order.node}});
+  co_return given;
 }
 
 // What the class leaves to the memory of the pod.

@@ -11,13 +11,16 @@
 #include "provisioner/controller/copy_index.h"
 #include "provisioner/controller/order_desk.h"
 #include "provisioner/controller/pending_claim_worker.h"
+#include "provisioner/controller/roll_caller.h"
+#include "provisioner/controller/unordered_copies.h"
 
 namespace flexlocal::provisioner {
 
 class OrderWorker {
  public:
-  OrderWorker(ClusterParts& parts, OrderDesk& desk, CopyIndex& index, PendingClaimWorker& pending)
-      : parts_(parts), desk_(desk), index_(index), pending_(pending) {}
+  OrderWorker(ClusterParts& parts, OrderDesk& desk, CopyIndex& index, PendingClaimWorker& pending,
+              RollCaller& roll)
+      : parts_(parts), desk_(desk), index_(index), pending_(pending), roll_(roll) {}
 
   // One pass over the claim "namespace/name". Returns after which time it is to be looked at again
   // whatever happens; nullopt: not before something changes.
@@ -30,7 +33,10 @@ class OrderWorker {
   OrderPlan plan(const Claim& claim) const;
   Task<Again> carry_out(const Claim& claim, const OrderPlan& plan);
   Task<Again> give(const Claim& claim, const Order& decided);
+  Task<Status> take_up(const Claim& claim, const Order& decided,
+                       const UnorderedCopies::Found& found);
   Task<Status> take_size(const Claim& claim, Order& order) const;
+  void wait_for_roll(const Claim& claim);
   Result<CopyOrder> order_for(const Claim& claim, const Order& order, const Node& node) const;
   Task<Status> withdraw(const Claim& claim, const VolumeCopy& copy, const std::string& why);
   Task<Status> bind(const Claim& claim, const VolumeCopy& copy);
@@ -52,6 +58,7 @@ class OrderWorker {
   OrderDesk& desk_;
   CopyIndex& index_;
   PendingClaimWorker& pending_;
+  RollCaller& roll_;
   std::map<std::string, Refusals> refused_;  // by claim
 };
 

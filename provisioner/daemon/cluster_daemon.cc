@@ -68,7 +68,8 @@ class ClusterDaemon final : public kube::LeaderWork {
   }
 
   Task<void> lead() override {
-    ClusterRole role(process_.io(), *api_, clock_, process_.log(), role_options(), work_);
+    ClusterRole role(process_.io(), *api_, clock_, process_.log(), role_options(), work_,
+                     put_back_);
     kube::Metrics term;
     show_cluster(term, role.parts(), role.queue());
     role_ = &role;
@@ -80,6 +81,7 @@ class ClusterDaemon final : public kube::LeaderWork {
   void stop() override {
     if (role_ != nullptr) role_->stop();
   }
+  void put_back() override { put_back_ = true; }
 
  private:
   // What only a leader has to show is left out when there is no term: it is not zero, it is not
@@ -137,6 +139,7 @@ class ClusterDaemon final : public kube::LeaderWork {
   kube::LeaderElector* elector_ = nullptr;
   ClusterWork work_;
   ClusterRole* role_ = nullptr;
+  bool put_back_ = false;                // the API server, since the last roll call
   const kube::Metrics* term_ = nullptr;  // of this term
 };
 

@@ -109,6 +109,15 @@ class NodeDaemon {
                         [&role] { return role.report(); });
     if constexpr (std::is_same_v<Role, AgentRole>)
       heartbeat.on_beat([&role](const Status& beaten) { role.heard(beaten); });
+    // A watch goes on in silence from a version that is not there yet, and misses what comes
+    // before.
+    Status worked;
+    heartbeat.on_put_back([&role, &worked] {
+      worked = Error(ErrorCode::kUnavailable,
+                     "the API server was put back to an earlier state: this daemon ends, so that "
+                     "it is started anew and reads what is there now");
+      role.stop();
+    });
     kube::TaskGroup beats(process_.io());
     beats.spawn(heartbeat.run());
     stop_role_ = [&role] { role.stop(); };
@@ -116,7 +125,7 @@ class NodeDaemon {
     stop_role_ = nullptr;
     beats.cancel();
     auto ended = co_await beats.join();
-    co_return ended;
+    co_return worked ? ended : worked;
   }
 
   AgentOptions agent_options() const {

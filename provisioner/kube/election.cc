@@ -73,7 +73,17 @@ void Election::read(const Lease& lease, Instant now) {
   fresh_ = true;
   known_ = lease;
   observe(lease, now);
-  if (lease.holder != options_.identity) leads_until_ = std::min(leads_until_, now);
+  if (is_put_back(lease) || lease.holder != options_.identity)
+    leads_until_ = std::min(leads_until_, now);
+}
+
+// An object's versions only rise, also of one that was deleted and made again.
+bool Election::is_put_back(const Lease& lease) {
+  const ObjectVersion version(lease.resource_version);
+  const bool older = version_.newer_than(version);
+  version_ = version;
+  put_back_ = put_back_ || older;
+  return older;
 }
 
 void Election::missing() {
@@ -85,6 +95,7 @@ void Election::written(const Lease& answer, Instant now) {
   if (answer.holder != options_.identity) return read(answer, now);
   fresh_ = true;
   known_ = answer;
+  version_ = ObjectVersion(answer.resource_version);
   observe(answer, now);
   not_before_ = began_ + options_.retry_period;
   // A renewal that took too long does not bring the term back: its work has been stopped.

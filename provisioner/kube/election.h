@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "provisioner/kube/backoff.h"
 #include "provisioner/kube/lease.h"
+#include "provisioner/kube/version.h"
 
 namespace flexlocal::kube {
 
@@ -61,6 +63,10 @@ class Election {
   bool leads(Instant now) const { return now < leads_until_; }
   Instant leads_until() const { return leads_until_; }
 
+  // Whether, since this was asked last, the Lease was seen at an older version than before: the API
+  // server was put back to an earlier state, by a restore of etcd. A term that sees it ends.
+  bool take_put_back() { return std::exchange(put_back_, false); }
+
   // The end of leading, by one's own will: the Lease as it is to be written, so that nobody has to
   // wait; nullopt when it is not known to be ours.
   std::optional<Lease> release(Instant now, Clock::Wall wall);
@@ -74,6 +80,7 @@ class Election {
   bool may_take(Instant now) const;
   Step write(Instant now, Clock::Wall wall);
   void observe(const Lease& lease, Instant now);
+  bool is_put_back(const Lease& lease);
 
   ElectionOptions options_;
   Random random_;
@@ -83,7 +90,9 @@ class Election {
   Instant observed_at_{};          // when it was seen for the first time
   Instant began_{};                // the write under way
   bool renews_ = false;            // it continues a term
-  Instant not_before_{};           // no request before
+  ObjectVersion version_;          // of the last record seen
+  bool put_back_ = false;
+  Instant not_before_{};  // no request before
   Instant leads_until_{Instant::min()};
 };
 

@@ -95,6 +95,10 @@ Task<void> LeaderElector::read() {
   if (answer) {
     told_.reset();
     election_.read(*answer, clock_.now());
+    if (election_.take_put_back()) {
+      log_.warning("the API server was put back to an earlier state", {{"lease", lease_.name()}});
+      work_.put_back();
+    }
   } else if (answer.error().code() == ErrorCode::kNotFound) {
     election_.missing();
   } else {

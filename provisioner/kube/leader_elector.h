@@ -19,6 +19,9 @@ class LeaderWork {
   virtual Task<void> lead() = 0;
   // Finishes what is begun and ends lead(); there is time for it until the next renewal fails.
   virtual void stop() = 0;
+  // The API server was seen to have been put back to an earlier state, by a restore of etcd: what
+  // was known of it no longer holds. A term under way ends right after this.
+  virtual void put_back() = 0;
 };
 
 class LeaderElector {

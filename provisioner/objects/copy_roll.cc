@@ -32,6 +32,7 @@ void write_told(JsonWriter& json, const ToldCopy& told) {
       .member("size", concat(volume.size.count()))
       .member("onDelete", engine::to_string(volume.on_delete));
   if (!told.claim_uid.empty()) json.member("claimUID", told.claim_uid);
+  if (!told.claim_name.empty()) json.member("claim", told.claim_name);
   if (told.ready) json.key("ready").boolean(true);
   if (told.retained) json.key("retained").boolean(true);
   json.end_object();
@@ -68,12 +69,14 @@ Result<ToldCopy> parse_told(JsonView object) {
                            .size = Bytes(size),
                            .on_delete = *on_delete},
                 .claim_uid = std::string(object["claimUID"].text()),
+                .claim_name = std::string(object["claim"].text()),
                 .ready = object["ready"].boolean().value_or(false),
                 .retained = object["retained"].boolean().value_or(false)};
   const bool whole = engine::is_copy_id(told.volume.copy) &&
                      engine::is_dns_label(told.volume.claim_namespace) &&
                      engine::is_dns_label(told.volume.pool) &&
-                     (told.claim_uid.empty() || engine::is_uuid(told.claim_uid));
+                     (told.claim_uid.empty() || engine::is_uuid(told.claim_uid)) &&
+                     (told.claim_name.empty() || engine::is_dns_subdomain(told.claim_name));
   if (!whole) return no_roll("a copy that is told makes no sense");
   return told;
 }
@@ -85,9 +88,9 @@ bool is_hex(std::string_view text, std::size_t bytes) {
 
 }  // namespace
 
-std::string digest_of(std::vector<std::string> copies) {
-  std::sort(copies.begin(), copies.end());
-  const std::string text = join(copies, "\n");
+std::string digest_of(std::vector<std::string> names) {
+  std::sort(names.begin(), names.end());
+  const std::string text = join(names, "\n");
   std::array<unsigned char, kDigestBytes> digest{};
   ::crypto_generichash(digest.data(), digest.size(),
                        reinterpret_cast<const unsigned char*>(text.data()), text.size(), nullptr,
@@ -100,8 +103,7 @@ std::string roll_text(const CopyRoll& roll) {
   JsonWriter json;
   json.begin_object().member("host", roll.host);
   json.key("term").integer(roll.term);
-  json.key("count").integer(static_cast<std::int64_t>(roll.count));
-  json.member("digest", roll.digest);
+  json.member("orders", roll.orders);
   json.key("cut").boolean(roll.cut || fits < roll.told.size());
   json.key("told").begin_array();
   for (std::size_t i = 0; i < fits; ++i) write_told(json, roll.told[i]);
@@ -116,13 +118,11 @@ Result<CopyRoll> parse_roll(std::string_view text) {
   const JsonView root = document->root();
   CopyRoll roll{.host = std::string(root["host"].text()),
                 .term = root["term"].integer().value_or(-1),
-                .digest = std::string(root["digest"].text()),
+                .orders = std::string(root["orders"].text()),
                 .cut = root["cut"].boolean().value_or(true)};
-  const std::int64_t count = root["count"].integer().value_or(-1);
-  if (!is_hex(roll.host, 16) || !is_hex(roll.digest, kDigestBytes) || roll.term < 0 ||
-      roll.term > kMostTerm || count < 0)
-    return no_roll("host, digest, term or count makes no sense");
-  roll.count = static_cast<std::uint64_t>(count);
+  if (!is_hex(roll.host, 16) || !is_hex(roll.orders, kDigestBytes) || roll.term < 0 ||
+      roll.term > kMostTerm)
+    return no_roll("host, orders or term makes no sense");
   const JsonView told = root["told"];
   for (std::size_t i = 0; i < told.size(); ++i) {
     auto one = parse_told(told.at(i));

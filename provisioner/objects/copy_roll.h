@@ -1,7 +1,9 @@
-// What an agent tells of all copies on its host's disks, whatever orders say: an API server that
-// was put back to an earlier time does not know them all.
+// What an agent tells of the copies on its host's disks that no order names: an API server that was
+// put back to an earlier state does not know them all. Which orders the agent saw when it said so
+// is told with it, for a watch may lag behind.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -15,8 +17,9 @@ namespace flexlocal::provisioner {
 // A copy that no order names. Of the volume it is told what tags say; its cluster is the agent's.
 struct ToldCopy {
   engine::VolumeSpec volume;
-  std::string claim_uid{};  // whose pods may mount it by its record; empty: nobody's
-  bool ready = false;       // it may hold data
+  std::string claim_uid{};   // whose pods may mount it by its record; empty: nobody's
+  std::string claim_name{};  // of the claim that it was ordered for last; empty: not known
+  bool ready = false;        // it may hold data
   bool retained = false;
 
   bool operator==(const ToldCopy&) const = default;
@@ -25,9 +28,8 @@ struct ToldCopy {
 struct CopyRoll {
   std::string host{};            // id of the host that says so
   std::int64_t term = 0;         // the highest of a leader whose order was followed
-  std::uint64_t count = 0;       // of the cluster's copies on the disks, or in records
-  std::string digest{};          // of their ids, see digest_of()
-  std::vector<ToldCopy> told{};  // those that no order names
+  std::string orders{};          // which VolumeCopies the agent sees, see digest_of()
+  std::vector<ToldCopy> told{};  // what is on the disks, or in records, that none of them names
   bool cut = false;              // there are more of them
 
   bool operator==(const CopyRoll&) const = default;
@@ -36,8 +38,8 @@ struct CopyRoll {
 // No leader comes this far: whoever says so would stop all those after them.
 inline constexpr std::int64_t kMostTerm = std::int64_t{1} << 52U;
 
-// 32 hexadecimal digits, the same for the same ids in any order.
-std::string digest_of(std::vector<std::string> copies);
+// Of the names of VolumeCopies: 32 hexadecimal digits, the same for the same names in any order.
+std::string digest_of(std::vector<std::string> names);
 
 // As an annotation's text, of kMostRollText at most: what is told beyond that is cut.
 inline constexpr std::size_t kMostRollText = 64U << 10U;

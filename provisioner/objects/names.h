@@ -3,12 +3,13 @@
 
 #include <string_view>
 
+#include "flexvolume/engine/contract/contract.h"
+
 namespace flexlocal::provisioner {
 
 inline constexpr std::size_t kMostLabelValue = 63;
 
-// IsDNS1123Subdomain: of Nodes, claims, StorageClasses and most others.
-bool is_dns_subdomain(std::string_view text);
+using engine::is_dns_subdomain;
 // IsValidLabelValue, and not empty.
 bool is_label_value(std::string_view text);
 

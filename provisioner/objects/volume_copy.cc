@@ -14,7 +14,7 @@ Result<CopyOrder> order_of(const VolumeCopy& copy, JsonView object) {
   if (copy.name != copy_name(*order))
     return Error(ErrorCode::kInvalid,
                  concat("its name is not ", copy_name(*order), ", which is that of its spec"));
-  if (object["metadata"]["labels"][kNodeLabel].text() != order->node)
+  if (copy.agent != order->node)
     return Error(ErrorCode::kInvalid, concat("its label ", kNodeLabel, " is not ", order->node,
                                              ", the node of its spec"));
   return order;
@@ -45,17 +45,22 @@ std::optional<VolumeCopy> decode_copy(JsonView object) {
                   .resource_version = std::string(meta["resourceVersion"].text()),
                   .generation = meta["generation"].integer().value_or(0),
                   .deleting = meta["deletionTimestamp"].exists(),
+                  .agent = std::string(meta["labels"][kNodeLabel].text()),
+                  .holds = std::string(meta["annotations"][kHoldsAnnotation].text()),
                   .order = Error(ErrorCode::kInvalid, "not read yet"),
                   .status = parse_status(object["status"])};
   copy.order = order_of(copy, object);
   return copy;
 }
 
-std::string copy_json(const CopyOrder& order) {
+std::string copy_json(const CopyOrder& order, const std::string& holds) {
   JsonWriter json;
   json.begin_object().member("apiVersion", kCopyGroupVersion).member("kind", "VolumeCopy");
   json.key("metadata").begin_object().member("name", copy_name(order));
-  json.key("labels").begin_object().member(kNodeLabel, order.node).end_object().end_object();
+  json.key("labels").begin_object().member(kNodeLabel, order.node).end_object();
+  if (!holds.empty())
+    json.key("annotations").begin_object().member(kHoldsAnnotation, holds).end_object();
+  json.end_object();
   json.key("spec");
   write_order(json, order);
   json.end_object();

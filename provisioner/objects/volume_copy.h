@@ -16,12 +16,18 @@ namespace flexlocal::provisioner {
 inline constexpr std::string_view kCopyGroupVersion = "flexlocal.io/v1alpha1";
 inline constexpr std::string_view kCopyResource = "volumecopies";
 
+// Of a copy that nobody ordered and that was found on its node: "namespace/name" of the claim that
+// gets no new volume while the annotation is there, for an earlier claim of that name had this one.
+inline constexpr std::string_view kHoldsAnnotation = "flexlocal.io/holds";
+
 struct VolumeCopy {
   std::string name;
   std::string uid;
   std::string resource_version;
   std::int64_t generation = 0;
   bool deleting = false;
+  std::string agent{};  // the node whose agent finds it by its label; empty: it has none
+  std::string holds{};  // see kHoldsAnnotation
   // kInvalid, in words, when this version does not understand all of it: nothing of it is then to
   // be carried out.
   Result<CopyOrder> order;
@@ -36,8 +42,8 @@ inline std::string copy_name(const CopyOrder& order) { return copy_name(order.vo
 // nullopt when it has no name.
 std::optional<VolumeCopy> decode_copy(JsonView object);
 
-// The object to create.
-std::string copy_json(const CopyOrder& order);
+// The object to create. `holds`: its annotation; empty: it has none.
+std::string copy_json(const CopyOrder& order, const std::string& holds = {});
 // The merge patch that makes `order` the order of `known`, if that still has its version. What a
 // copy is never changes: the API server refuses that, since 1.25.
 std::string order_patch(const VolumeCopy& known, const CopyOrder& order);

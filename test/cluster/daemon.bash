@@ -175,12 +175,13 @@ kill_daemon() {
 # nothing_forbidden RESOURCE|none: fails with what the daemons asked for and were forbidden, but for what
 # a test made them ask without the right; also when they asked for nothing at all.
 # An API server that is not ready yet forbids what it has not read the roles of: that is not judged.
+# Of a request whose client went away before it was known the log has no user.
 nothing_forbidden() {
   local denied
   touch "$work/cluster/unready"
   denied=$(jq -n -r --arg but "$1" --rawfile unready "$work/cluster/unready" '
     [$unready | split("\n")[] | select(. != "") | split(" ")] as $times
-    | reduce (inputs | select((.user.username | startswith("system:serviceaccount:flexlocal-system:"))
+    | reduce (inputs | select((.user.username // "" | startswith("system:serviceaccount:flexlocal-system:"))
         and .responseStatus.code != null)) as $answer ({asked: 0, denied: []};
       .asked += 1 | $answer.requestReceivedTimestamp as $at
       | if $answer.responseStatus.code == 403 and $answer.objectRef.resource != $but

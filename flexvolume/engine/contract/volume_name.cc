@@ -40,6 +40,13 @@ bool is_dns_label(std::string_view text) {
          });
 }
 
+bool is_dns_subdomain(std::string_view text) {
+  return !text.empty() && text.size() <= 253 && is_lower_alnum(text.front()) &&
+         is_lower_alnum(text.back()) && std::all_of(text.begin(), text.end(), [](char c) {
+           return is_lower_alnum(c) || c == '-' || c == '.';
+         });
+}
+
 bool is_copy_id(std::string_view text) {
   constexpr std::size_t kDigits = 16;
   return text.size() == kDigits &&

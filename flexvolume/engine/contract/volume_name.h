@@ -14,6 +14,8 @@ bool is_uuid(std::string_view text);
 std::string to_uuid(std::string_view bytes);
 // RFC 1123 label: what names a namespace, and a pool.
 bool is_dns_label(std::string_view text);
+// IsDNS1123Subdomain of the same: names of Nodes, claims, StorageClasses and most others.
+bool is_dns_subdomain(std::string_view text);
 // The id of a volume's copy: 16 lower-case hexadecimal digits.
 bool is_copy_id(std::string_view text);
 // man lvm, "VALID NAMES"; and it never starts with a hyphen. Groups and thin pools.

@@ -33,6 +33,7 @@ struct FollowedOrder {
   std::string uid{};            // empty: no order is known
   std::int64_t generation = 0;  // of its spec
   std::int64_t term = 0;        // of the leader that gave it
+  std::string claim_name{};     // in the namespace of the spec; empty: it named none
 
   bool operator==(const FollowedOrder&) const = default;
 };

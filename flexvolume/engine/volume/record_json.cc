@@ -87,8 +87,10 @@ bool read_order(JsonView order, FollowedOrder& followed) {
   if (!order.exists()) return true;
   followed = {.uid = std::string(order["uid"].text()),
               .generation = order["generation"].integer().value_or(-1),
-              .term = order["term"].integer().value_or(-1)};
-  return is_uuid(followed.uid) && followed.generation >= 0 && followed.term >= 0;
+              .term = order["term"].integer().value_or(-1),
+              .claim_name = std::string(order["claim"].text())};
+  return is_uuid(followed.uid) && followed.generation >= 0 && followed.term >= 0 &&
+         (followed.claim_name.empty() || is_dns_subdomain(followed.claim_name));
 }
 
 bool is_whole(const Record& record) {
@@ -175,7 +177,9 @@ std::string to_json(const Record& record) {
   if (!record.order.uid.empty()) {
     writer.key("order").begin_object().member("uid", record.order.uid);
     writer.key("generation").integer(record.order.generation);
-    writer.key("term").integer(record.order.term).end_object();
+    writer.key("term").integer(record.order.term);
+    if (!record.order.claim_name.empty()) writer.member("claim", record.order.claim_name);
+    writer.end_object();
   }
   if (record.wiped.count() != 0) writer.member("wiped", concat(record.wiped.count()));
   writer.end_object();

@@ -11,23 +11,19 @@ bool is_to_serve(const VolumeCopy& copy) {
   return copy.order && copy.order->desired == DesiredState::kServing && !copy.deleting;
 }
 
-// Of several, what a leader before this one left half done: the one that a node promised, and of
-// these the first by name, so that every leader takes the same.
-const VolumeCopy* serving_of(const std::vector<const VolumeCopy*>& copies) {
-  const VolumeCopy* best = nullptr;
-  for (const VolumeCopy* const copy : copies) {
-    if (!is_to_serve(*copy)) continue;
-    if (best == nullptr || (copy->status.promised && !best->status.promised)) best = copy;
-  }
-  return best;
-}
+// It was on a node's disks before it was ordered: it may hold data, and no other has its place.
+bool is_found(const VolumeCopy& copy) { return copy.order->origin != Origin::kNew; }
 
-const VolumeCopy* superfluous_of(const std::vector<const VolumeCopy*>& copies,
-                                 const VolumeCopy& serving) {
-  const auto found = std::find_if(copies.begin(), copies.end(), [&](const VolumeCopy* copy) {
-    return copy != &serving && is_to_serve(*copy);
-  });
-  return found == copies.end() ? nullptr : *found;
+// Of several, what a leader before this one left half done: the one that was found, else the one
+// that a node promised, and of these the first by name, so that every leader takes the same.
+const VolumeCopy* serving_of(const std::vector<const VolumeCopy*>& copies) {
+  const auto rank = [](const VolumeCopy& copy) {
+    return (is_found(copy) ? 2 : 0) + (copy.status.promised ? 1 : 0);
+  };
+  const VolumeCopy* best = nullptr;
+  for (const VolumeCopy* const copy : copies)
+    if (is_to_serve(*copy) && (best == nullptr || rank(*copy) > rank(*best))) best = copy;
+  return best;
 }
 
 std::string reason_of(const VolumeCopy& copy) {
@@ -50,23 +46,70 @@ OrderPlan withdraw(const VolumeCopy& copy, std::string why) {
   return {.action = OrderAction::kWithdraw, .why = std::move(why), .copy = &copy};
 }
 
+OrderPlan tell(const VolumeCopy& copy, std::string_view reason, std::string why) {
+  return {.action = OrderAction::kTell, .why = std::move(why), .copy = &copy, .reason = reason};
+}
+
+std::string patch_command(const VolumeCopy& copy, std::string_view desired) {
+  return concat("kubectl patch volumecopy ", copy.name,
+                R"( --type merge -p '{"spec":{"desiredState":")", desired, R"("}}')");
+}
+
+// Nothing empty is made beside it before a person has chosen.
+OrderPlan tell_of_retained(const VolumeCopy& copy) {
+  return tell(copy, "VolumeRetained",
+              concat("node ", copy.order->node,
+                     " has a volume of this claim, which is retained, and no other is made beside "
+                     "it. To use it: ",
+                     patch_command(copy, "Serving"),
+                     ". To give it up with its data: ", patch_command(copy, "Removed")));
+}
+
+OrderPlan tell_of_hold(const VolumeCopy& copy) {
+  const std::string node = copy.order ? copy.order->node : copy.agent;
+  return tell(copy, "VolumeRetained",
+              concat("node ", node, " has the volume of an earlier claim of this name (VolumeCopy ",
+                     copy.name,
+                     "), and no empty one is made in its place. To use its data, make its "
+                     "PersistentVolume again. To give it up with its data: ",
+                     patch_command(copy, "Removed"),
+                     ". To leave it there, and begin anew: kubectl "
+                     "annotate volumecopy ",
+                     copy.name, ' ', kHoldsAnnotation, '-'));
+}
+
+// A pod may have written to it, whatever is known of it now.
+bool may_hold_data(const ClaimSituation& now, const VolumeCopy& copy) {
+  return is_found(copy) || (now.in_doubt && copy.status.promised);
+}
+
+const VolumeCopy* superfluous_of(const ClaimSituation& now, const VolumeCopy& serving) {
+  const auto found =
+      std::find_if(now.copies.begin(), now.copies.end(), [&](const VolumeCopy* copy) {
+        return copy != &serving && is_to_serve(*copy) && !may_hold_data(now, *copy);
+      });
+  return found == now.copies.end() ? nullptr : *found;
+}
+
 OrderPlan plan_serving(const ClaimSituation& now, const VolumeCopy& copy) {
   const CopyOrder& order = *copy.order;
-  if (const VolumeCopy* const other = superfluous_of(now.copies, copy)) return withdraw(*other, {});
+  if (const VolumeCopy* const other = superfluous_of(now, copy)) return withdraw(*other, {});
   // The scheduler thought again. No pod has it, since there is no PersistentVolume.
-  if (!now.node.empty() && now.node != order.node) return withdraw(copy, {});
+  const bool elsewhere = !now.node.empty() && now.node != order.node;
+  if (elsewhere && !may_hold_data(now, copy)) return withdraw(copy, {});
   switch (copy.status.state) {
     case CopyState::kPromised:
     case CopyState::kReady:
       return {.action = OrderAction::kBind, .copy = &copy};
-    case CopyState::kRefused:
-      return withdraw(copy,
-                      concat("node ", order.node, " cannot have the volume: ", reason_of(copy)));
+    case CopyState::kRefused: {
+      std::string why = concat("node ", order.node, " cannot have the volume: ", reason_of(copy));
+      return may_hold_data(now, copy) ? tell(copy, "VolumeLost", std::move(why))
+                                      : withdraw(copy, std::move(why));
+    }
     case CopyState::kLost:
-      return {.action = OrderAction::kTell,
-              .why = concat("node ", order.node,
-                            " promised the volume and does not have it: ", reason_of(copy)),
-              .copy = &copy};
+      return tell(copy, "VolumeLost",
+                  concat("node ", order.node,
+                         " promised the volume and does not have it: ", reason_of(copy)));
     case CopyState::kUnsaid:
       break;
     case CopyState::kRetained:
@@ -75,16 +118,17 @@ OrderPlan plan_serving(const ClaimSituation& now, const VolumeCopy& copy) {
     case CopyState::kUnknown:
       return {.action = OrderAction::kWait, .copy = &copy};
   }
-  if (now.unanswered_for && *now.unanswered_for >= kOrderTimeout)
+  if (now.unanswered_for && *now.unanswered_for >= kOrderTimeout && !is_found(copy))
     return withdraw(copy, words_of_silence(copy));
   return {.action = OrderAction::kWait, .copy = &copy};
 }
 
 // Data of this very claim, which a person wanted to be kept.
-bool has_retained(const std::vector<const VolumeCopy*>& copies) {
-  return std::any_of(copies.begin(), copies.end(), [](const VolumeCopy* copy) {
+const VolumeCopy* retained_of(const std::vector<const VolumeCopy*>& copies) {
+  const auto found = std::find_if(copies.begin(), copies.end(), [](const VolumeCopy* copy) {
     return copy->order && copy->order->desired == DesiredState::kRetained;
   });
+  return found == copies.end() ? nullptr : *found;
 }
 
 // One that was withdrawn there has to be gone first: the node cannot have two of one volume.
@@ -105,8 +149,9 @@ OrderPlan plan_order(const ClaimSituation& now) {
                   [](const VolumeCopy* copy) { return !copy->order; }))
     return {.action = OrderAction::kWait};
   if (const VolumeCopy* const serving = serving_of(now.copies)) return plan_serving(now, *serving);
-  // Nothing empty is made beside it before a person has chosen.
-  if (has_retained(now.copies)) return {.action = OrderAction::kWait};
+  if (const VolumeCopy* const retained = retained_of(now.copies))
+    return tell_of_retained(*retained);
+  if (now.holding != nullptr) return tell_of_hold(*now.holding);
   // Whether anybody chose it is looked at here; that it was this node's is no question any more.
   ClaimPlan plan = plan_claim(claim, now.storage_class, false, claim.selected_node);
   if (const auto* const refusal = std::get_if<Refuse>(&plan))

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "provisioner/controller/claims/claim_plan.h"
@@ -20,6 +21,9 @@ struct ClaimSituation {
   const StorageClass* storage_class = nullptr;  // nullptr: none of that name that is ours
   bool volume_exists = false;                   // its PersistentVolume
   std::vector<const VolumeCopy*> copies{};      // of its volume
+  const VolumeCopy* holding = nullptr;          // see kHoldsAnnotation
+  // The API server may have been put back: a copy without a PersistentVolume may have had one.
+  bool in_doubt = false;
   // The node that was chosen for it, by the scheduler or for an Immediate claim; empty: none.
   std::string node{};
   // Since when the order that is to serve has not been answered; nullopt: it is.
@@ -32,10 +36,10 @@ enum class OrderAction {
   kRefuse,     // no node can serve it: `why`
   kHandBack,   // the chosen node cannot have it now: `why`
   kGiveOrder,  // a copy on the chosen node: `order`
-  kWithdraw,   // the order `copy`, which never was promised; `why` for the claim, empty: its own
-               // doing
+  kWithdraw,   // the order `copy`, of a new volume that no pod has had; `why` for the claim, empty:
+               // its own doing
   kBind,       // the PersistentVolume of `copy`
-  kTell        // the copy is lost: `why`
+  kTell        // a person has to do something: `why`, as the event `reason`
 };
 
 struct OrderPlan {
@@ -43,6 +47,7 @@ struct OrderPlan {
   std::string why{};
   std::optional<Order> order{};
   const VolumeCopy* copy = nullptr;
+  std::string_view reason{};
 };
 
 OrderPlan plan_order(const ClaimSituation& now);

@@ -54,6 +54,7 @@ struct PlanCase {
   }
   void follows(Followed from) {
     host.order_uid = from == Followed::kAnotherObject ? kOther : kObject;
+    host.order_term = order().term;
     host.order_generation = from == Followed::kLaterOrder     ? 6
                             : from == Followed::kEarlierOrder ? 4
                                                               : 5;

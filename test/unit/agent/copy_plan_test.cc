@@ -214,5 +214,20 @@ TEST_CASE("what no order names, what is not understood and another node's is lef
   CHECK(any.plan() == CopyPlan{CopyAction::kNone, CopyState::kReady, CopyTrouble::kNotUnderstood});
 }
 
+TEST_CASE("of a later leader's order the generation does not count: it may have been put back") {
+  PlanCase one;
+  one.has(RecordStage::kReady);
+  one.has_disk(DiskStage::kReady);
+  one.says(CopyState::kReady);
+  one.fresh = true;
+  one.copy.order->desired = DesiredState::kRemoved;
+  one.follows(Followed::kLaterOrder);
+  CHECK(one.plan().trouble == CopyTrouble::kRolledBack);
+  one.host.order_term = one.order().term - 1;
+  CHECK(one.plan().action == CopyAction::kRemove);
+  one.in_doubt = true;
+  CHECK(one.plan().trouble == CopyTrouble::kInDoubt);
+}
+
 }  // namespace
 }  // namespace flexlocal::provisioner::test

@@ -40,7 +40,7 @@ TEST_CASE_FIXTURE(CopyLab, "the record keeps which order it follows, and for who
   order.term = 7;
   make_ready();
   REQUIRE(record() != nullptr);
-  CHECK(record()->order == engine::FollowedOrder{server.copy(name).uid, 1, 7});
+  CHECK(record()->order == engine::FollowedOrder{server.copy(name).uid, 1, 7, "data"});
   CHECK(record()->claim_uid == order.claim_uid);
   CHECK(record()->spec == order.volume);
   CHECK_FALSE(record()->retained);

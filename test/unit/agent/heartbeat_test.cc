@@ -169,6 +169,37 @@ TEST_CASE_FIXTURE(Fixture, "while another host beats for the Node, nothing is wr
   CHECK(run_until([&] { return heard.back().ok(); }));
 }
 
+TEST_CASE_FIXTURE(Fixture, "a Lease at an older version than before says that all was put back") {
+  int times = 0;
+  heartbeat.on_put_back([&] { ++times; });
+  tasks.spawn(heartbeat.run());
+  REQUIRE(beats(3));
+  const auto before = server.lease;
+  REQUIRE(beats(6));
+  CHECK(times == 0);
+  SUBCASE("to an earlier beat") { server.lease = before; }
+  SUBCASE("to before the first one") {
+    server = LeaseServer();
+    server.lease.reset();
+  }
+  CHECK(run_until([&] { return times == 1; }));
+  const std::size_t seen = http.seen.size();
+  REQUIRE(beats(seen + 3));
+  CHECK(times == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a Lease that somebody deleted is made anew, and that is all") {
+  int times = 0;
+  heartbeat.on_put_back([&] { ++times; });
+  tasks.spawn(heartbeat.run());
+  REQUIRE(beats(3));
+  server.lease.reset();
+  CHECK(run_until([&] { return server.lease.has_value(); }));
+  const std::size_t seen = http.seen.size();
+  REQUIRE(beats(seen + 3));
+  CHECK(times == 0);
+}
+
 TEST_CASE_FIXTURE(Fixture, "an API server that is away is told of once, and then it goes on") {
   reachable = false;
   tasks.spawn(heartbeat.run());

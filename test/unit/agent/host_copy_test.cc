@@ -300,7 +300,7 @@ TEST_CASE("the record is to keep of an order what it says, and which one it is")
   CHECK(ordered.spec == order.volume);
   CHECK(ordered.claim_uid == kUid);
   CHECK(ordered.retained);
-  CHECK(ordered.order == engine::FollowedOrder{kOtherUid, 3, 7});
+  CHECK(ordered.order == engine::FollowedOrder{kOtherUid, 3, 7, "data"});
   order.desired = DesiredState::kServing;
   CHECK_FALSE(ordered_copy(copy, order).retained);
 }

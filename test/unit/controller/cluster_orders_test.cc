@@ -14,10 +14,12 @@ using kube::HttpResponse;
 const std::string kSystemPath = "/api/v1/namespaces/kube-system";
 const std::string kSystem = R"({"metadata":{"name":"kube-system","uid":")" + kCluster + R"("}})";
 
-// Lists as they are at the beginning; watches bring nothing and never end.
+// Lists as they are at the beginning; watches bring nothing and never end, but for that of Leases:
+// the node beats.
 struct ListingServer final : kube::Http {
   ObjectServer objects;
-  std::string denied;  // a list that is refused
+  std::function<std::string()> beat;  // the Lease as it is now
+  std::string denied;                 // a list that is refused
   kube::Condition never;
 
   HttpResponse answer(const HttpRequest& request) {
@@ -38,6 +40,10 @@ struct ListingServer final : kube::Http {
     if (request.target.find("sendInitialEvents") != std::string::npos)
       co_return HttpResponse{.status = 422, .body = "{}", .retry_after = {}};
     Status waited;
+    while (waited && beat && request.target.find("/leases?") != std::string::npos) {
+      waited = co_await kube::sleep_for(std::chrono::milliseconds(1));
+      if (waited) waited = sink.take(concat(R"({"type":"MODIFIED","object":)", beat(), "}\n"));
+    }
     while (waited) waited = co_await never.wait();
     co_return waited.error();
   }
@@ -49,18 +55,22 @@ struct Fixture : kube::test::Lab {
   ObjectServer& objects = server.objects;
   kube::ApiClient api{server, clock, kube::ApiOptions{.limit = {}}};
   ClusterWork work;
+  bool put_back = false;
   ClusterRoleOptions options;
   std::unique_ptr<ClusterRole> role;
   kube::TaskGroup term{io};
+  std::int64_t followed = 0;  // by the node, of terms
+  int beats = 1;
 
   Fixture() {
+    server.beat = [this] { return beat(); };
     options.namespace_name = "ns";
     options.gives_orders = true;
     options.scan_interval = std::chrono::milliseconds(1);
     options.retry = {std::chrono::milliseconds(1), std::chrono::milliseconds(5)};
     objects.put(kSystemPath, kSystem);
     objects.put(kNodePath, ready_node(kNode));
-    objects.put(kLeasePath, beat_of(kNode, 1, kTenGiB));
+    beat();
     objects.put("/apis/storage.k8s.io/v1/storageclasses/local", class_text());
     objects.put(kClaimPath, claim_text(sample_claim()));
   }
@@ -69,8 +79,14 @@ struct Fixture : kube::test::Lab {
     run_until([this] { return term.running() == 0; });
   }
 
+  std::string beat() {
+    std::vector<std::string> sees;
+    for (const std::string& path : objects.paths(copies_path()))
+      sees.push_back(path.substr(path.rfind('/') + 1));
+    return objects.put(kLeasePath, beat_of(kNode, ++beats, kTenGiB, followed, std::move(sees)));
+  }
   void start() {
-    role = std::make_unique<ClusterRole>(io, api, clock, log, options, work);
+    role = std::make_unique<ClusterRole>(io, api, clock, log, options, work, put_back);
     term.spawn(role->run());
   }
   void end() {
@@ -136,7 +152,8 @@ TEST_CASE_FIXTURE(Fixture, "no order is given while the cluster's id is not know
 TEST_CASE_FIXTURE(Fixture,
                   "a term is above that of every order, and is known before any is given") {
   know_order_of(41);
-  objects.put(kLeasePath, beat_of(kNode, 1, kTenGiB, 12));
+  followed = 12;
+  beat();
   start();
   CHECK(given().term == 42);
 }
@@ -144,9 +161,38 @@ TEST_CASE_FIXTURE(Fixture,
 TEST_CASE_FIXTURE(Fixture,
                   "a term is above what any node has followed, also where orders are lost") {
   know_order_of(41);
-  objects.put(kLeasePath, beat_of(kNode, 1, kTenGiB, 99));
+  followed = 99;
+  beat();
   start();
   CHECK(given().term == 100);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "nothing new is ordered before the node has beaten and seen its orders") {
+  server.beat = [this] {
+    return objects.put(kLeasePath, beat_of(kNode, ++beats, kTenGiB, followed, {"another"}));
+  };
+  start();
+  REQUIRE(run_until([&] { return log.has("orders are given"); }));
+  REQUIRE(run_until([&] { return beats > 20; }));
+  CHECK_FALSE(has_ordered());
+  server.beat = [this] { return beat(); };
+  CHECK(given().node == kNode);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a node that has followed a later leader begins a new term") {
+  start();
+  REQUIRE(run_until([&] { return has_ordered(); }));
+  followed = 7;
+  CHECK(run_until([&] { return log.has("term=8"); }));
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "that the API server was put back is forgotten once all nodes are heard") {
+  put_back = true;
+  start();
+  REQUIRE(run_until([&] { return has_ordered(); }));
+  CHECK_FALSE(put_back);
 }
 
 TEST_CASE_FIXTURE(Fixture, "where the nodes decide, orders are neither read nor given") {

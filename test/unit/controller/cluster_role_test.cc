@@ -59,6 +59,7 @@ struct Fixture : kube::test::Lab {
   QuietServer server;
   kube::ApiClient api{server, clock, kube::ApiOptions{.limit = {}}};
   ClusterWork work;
+  bool put_back = false;
   std::unique_ptr<ClusterRole> role;
   kube::TaskGroup term{io};
   bool ended = false;
@@ -76,7 +77,7 @@ struct Fixture : kube::test::Lab {
     options.namespace_name = "ns";
     options.scan_interval = std::chrono::milliseconds(1);
     options.retry = {std::chrono::milliseconds(1), std::chrono::milliseconds(5)};
-    role = std::make_unique<ClusterRole>(io, api, clock, log, options, work);
+    role = std::make_unique<ClusterRole>(io, api, clock, log, options, work, put_back);
     term.spawn(run(*role, ended));
   }
   bool has_ended() {

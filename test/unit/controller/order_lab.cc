@@ -14,13 +14,17 @@ std::string ready_node(const std::string& name) {
                 R"("}},"status":{"conditions":[{"type":"Ready","status":"True"}]}})");
 }
 
-std::string beat_of(const std::string& node, int renewed, Bytes free, std::int64_t term) {
+std::string beat_of(const std::string& node, int renewed, Bytes free, std::int64_t term,
+                    std::vector<std::string> sees, std::vector<ToldCopy> told) {
   kube::Lease lease;
   lease.namespace_name = "ns";
   lease.name = heartbeat_name(node);
   NodeReport report;
   report.pools["default"]["lvm"] = {kTenGiB, free};
-  report.roll = CopyRoll{.host = std::string(32, 'a'), .term = term, .digest = digest_of({})};
+  report.roll = CopyRoll{.host = std::string(32, 'a'),
+                         .term = term,
+                         .orders = digest_of(std::move(sees)),
+                         .told = std::move(told)};
   write_heartbeat({node, uid_of_node(node), "host"}, report,
                   Clock::Wall(std::chrono::seconds(renewed)), lease);
   lease.resource_version = ClusterLab::next_version();
@@ -31,14 +35,29 @@ OrderLab::OrderLab() {
   http.answer = [this](const kube::HttpRequest& request) { return server.answer(request); };
   parts.cluster_id = kCluster;
   desk.begin_term(kTerm);
+  beats.on_change([this](const std::string& key) {
+    if (const NodeHeartbeat* const known = beats.get(key)) roll.heard(*known);
+  });
   put(classes, class_text());
   know_node(kNode);
+  roll.begin(kTerm);
+  pass(std::chrono::seconds(1));
+  REQUIRE(roll.is_over());
+  log.lines.clear();
 }
 
 void OrderLab::know_node(const std::string& name, Bytes free) {
   put(nodes, server.put(node_path(name), ready_node(name)));
   free_[name] = free;
-  put(beats, beat_of(name, ++second_, free));
+  beat(name);
+}
+
+void OrderLab::beat(const std::string& node, std::int64_t term) {
+  std::vector<std::string> sees;
+  for (const std::string& path : server.paths(copies_path()))
+    if (const auto known = decode_copy(parsed(server.text(path)).root()); known->agent == node)
+      sees.push_back(known->name);
+  put(beats, beat_of(node, ++second_, free_.at(node), term, std::move(sees), beside[node]));
 }
 
 void OrderLab::know_claim(const Claim& claim) {
@@ -53,7 +72,7 @@ void OrderLab::know_copy(const CopyOrder& order) {
 
 void OrderLab::pass(std::chrono::seconds time) {
   manual.advance(time);
-  for (const auto& [node, free] : free_) put(beats, beat_of(node, ++second_, free));
+  for (const auto& [node, free] : free_) beat(node);
 }
 
 VolumeCopy OrderLab::copy() const {

@@ -20,7 +20,9 @@ inline constexpr std::int64_t kTerm = 7;
 // The text of a Node with uid and hostname.
 std::string ready_node(const std::string& name);
 // The Lease of a node daemon that carries out orders, up to those of that term.
-std::string beat_of(const std::string& node, int renewed, Bytes free, std::int64_t term = 0);
+// `sees`: the names of the VolumeCopies that it knows; `told`: what it has beside them.
+std::string beat_of(const std::string& node, int renewed, Bytes free, std::int64_t term = 0,
+                    std::vector<std::string> sees = {}, std::vector<ToldCopy> told = {});
 
 // One ready node with 10 GiB in pool "default", the class "local", and no claim.
 struct OrderLab : ClusterLab {
@@ -29,7 +31,10 @@ struct OrderLab : ClusterLab {
   CopyIndex index{copies, manual};
   OrderDesk desk{api, copies};
   PendingClaimWorker pending{parts};
-  OrderWorker orders{parts, desk, index, pending};
+  bool put_back = false;
+  RollCaller roll{parts, copies, put_back};
+  UnorderedCopies unordered{parts};
+  OrderWorker orders{parts, desk, index, pending, roll};
   VolumeEndWorker ends{parts, desk, index};
   GrowthOrderer growths{parts, desk, index};
   CopyCollector collector{parts, desk};
@@ -48,6 +53,9 @@ struct OrderLab : ClusterLab {
   void know_copy(const CopyOrder& order);
   // The time goes on, and the nodes' daemons beat.
   void pass(std::chrono::seconds time);
+  // One of them beats: what it sees of its orders, and has beside them.
+  void beat(const std::string& node, std::int64_t term = 0);
+  std::map<std::string, std::vector<ToldCopy>> beside;  // by node
 
   // The only copy that the server has, as it is there.
   VolumeCopy copy() const;

@@ -100,6 +100,18 @@ TEST_CASE("a record keeps which order it follows, or that it follows none") {
   }
 }
 
+TEST_CASE("a record keeps the name of the claim that it was ordered for") {
+  Record record = whole_record();
+  record.order = {"22222222-2222-4333-8444-555555555555", 3, 7, "data-0.of.mine"};
+  const std::string json = to_json(record);
+  const auto parsed = parse_record(json);
+  REQUIRE(parsed);
+  CHECK(parsed->order == record.order);
+  std::string damaged = json;
+  damaged.replace(damaged.find("data-0"), 6, "../../");
+  CHECK_FALSE(parse_record(damaged).ok());
+}
+
 TEST_CASE("a record whose order says something impossible, or not enough, is damaged") {
   Record record = whole_record();
   record.order = {"22222222-2222-4333-8444-555555555555", 3, 7};

@@ -121,6 +121,47 @@ TEST_CASE("a Lease that says a longer duration is waited for as long") {
   CHECK(b.lead());
 }
 
+TEST_CASE("a term whose Lease is at an older version than before ends: what it knew is gone") {
+  LeaseServer server;
+  Candidate a("a", server);
+  REQUIRE(a.lead());
+  const auto before = server.lease;
+  a.run_for(seconds(5));
+  CHECK_FALSE(a.election.take_put_back());
+  server.lease = before;
+  int steps = 0;
+  while (a.leads() && steps < 10) {
+    a.step();
+    ++steps;
+  }
+  CHECK_FALSE(a.leads());
+  CHECK(a.election.take_put_back());
+  CHECK_FALSE(a.election.take_put_back());
+  CHECK(a.lead());
+  CHECK_FALSE(a.election.take_put_back());
+}
+
+TEST_CASE("a candidate that waits sees it as well, and a Lease that was made anew is none") {
+  LeaseServer server;
+  Candidate a("a", server);
+  Candidate b("b", server);
+  REQUIRE(a.lead());
+  b.step();
+  const auto before = server.lease;
+  a.run_for(seconds(5));
+  b.run_for(seconds(3));
+  CHECK_FALSE(b.election.take_put_back());
+  server.lease.reset();
+  REQUIRE(a.lead());
+  a.run_for(seconds(5));
+  b.run_for(seconds(3));
+  CHECK_FALSE(a.election.take_put_back());
+  CHECK_FALSE(b.election.take_put_back());
+  server.lease = before;
+  b.run_for(seconds(5));
+  CHECK(b.election.take_put_back());
+}
+
 TEST_CASE("times of day decide nothing: neither an old Lease nor one of the future") {
   for (const int hours : {-48, 48}) {
     LeaseServer server;

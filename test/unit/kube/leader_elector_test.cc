@@ -40,8 +40,10 @@ class Writer final : public LeaderWork {
     ended_by = asked_ ? "stop" : "loss";
   }
   void stop() override { asked_ = true; }
+  void put_back() override { ++times_put_back; }
 
   int terms = 0;
+  int times_put_back = 0;
   int writes = 0;
   int refused = 0;
   std::string ended_by;
@@ -146,6 +148,20 @@ TEST_CASE_FIXTURE(Fixture, "without an answer to its renewals a leader stops, an
   CHECK_FALSE(first.gate.is_open());
   reachable = true;
   CHECK(run_until([&] { return first.work.terms == 2; }));
+}
+
+TEST_CASE_FIXTURE(Fixture, "when the API server was put back, the term ends and a new one begins") {
+  start(first);
+  REQUIRE(run_until([&] { return server.lease.has_value(); }));
+  const auto before = server.lease;
+  REQUIRE(run_until([&] { return server.lease->resource_version != before->resource_version; }));
+  CHECK(first.work.times_put_back == 0);
+  server.lease = before;
+  CHECK(run_until([&] { return first.work.terms == 2; }));
+  CHECK(first.work.times_put_back == 1);
+  CHECK(log.has("put back to an earlier state"));
+  const int writes = first.work.writes;
+  CHECK(run_until([&] { return first.work.writes > writes; }));
 }
 
 TEST_CASE_FIXTURE(Fixture, "after a sleep of the machine nothing of the old leader's is sent") {

@@ -65,16 +65,21 @@ struct Case {
   std::string node = kNode;
   std::vector<VolumeCopy> copies;
   std::optional<std::chrono::nanoseconds> unanswered_for{};
+  bool in_doubt = false;
 
   OrderPlan plan() const {
     ClaimSituation now{.claim = claim,
                        .storage_class = has_class ? &storage_class : nullptr,
                        .volume_exists = volume_exists,
                        .copies = {},
+                       .in_doubt = in_doubt,
                        .node = node,
                        .unanswered_for = unanswered_for};
     for (const VolumeCopy& copy : copies) now.copies.push_back(&copy);
     return plan_order(now);
+  }
+  bool may_hold_data(const VolumeCopy& copy) const {
+    return copy.order->origin != Origin::kNew || (in_doubt && copy.status.promised);
   }
   bool needs_nothing() const {
     return claim.deleting || !claim.volume_name.empty() || volume_exists;
@@ -99,7 +104,7 @@ struct Case {
   bool has_better(const VolumeCopy& than) const {
     return std::any_of(copies.begin(), copies.end(), [&](const VolumeCopy& copy) {
       return copy.name != than.name && is_to_serve(copy) &&
-             (copy.status.promised || !than.status.promised);
+             (copy.status.promised || !than.status.promised || may_hold_data(copy));
     });
   }
   bool has_retained() const {
@@ -142,8 +147,12 @@ void for_each_standing(const std::function<void(const std::vector<VolumeCopy>&)>
   visit({});
   for (const VolumeCopy& one : ones) {
     visit({one});
+    VolumeCopy found = one;
+    if (found.order) found.order->origin = Origin::kExisting;
+    visit({found});
     for (VolumeCopy other : others) {
       other.name += "-other";
+      visit({found, other});
       visit({one, other});
       visit({other, one});
     }
@@ -183,7 +192,10 @@ void for_each_case(const std::function<void(const Case&, const OrderPlan&)>& vis
   Case one;
   for_each_standing([&](const std::vector<VolumeCopy>& copies) {
     one.copies = copies;
-    for_each_claim(one, [&](const Case& each) { visit(each, each.plan()); });
+    for (const bool in_doubt : {false, true}) {
+      one.in_doubt = in_doubt;
+      for_each_claim(one, [&](const Case& each) { visit(each, each.plan()); });
+    }
   });
 }
 
@@ -209,10 +221,16 @@ const Rule kRules[] = {
        return (plan.copy->status.state == CopyState::kPromised ||
                plan.copy->status.state == CopyState::kReady) &&
               plan.copy->order->desired == DesiredState::kServing && !plan.copy->deleting &&
-              (one.node.empty() || one.node == plan.copy->order->node);
+              (one.node.empty() || one.node == plan.copy->order->node ||
+               one.may_hold_data(*plan.copy));
      }},
-    {"none is bound while there is another that is to serve", does<OrderAction::kBind>,
-     [](const Case& one, const OrderPlan&) { return one.serving() == 1; }},
+    {"none is bound while there is another that is to serve and can be withdrawn",
+     does<OrderAction::kBind>,
+     [](const Case& one, const OrderPlan& plan) {
+       return std::all_of(one.copies.begin(), one.copies.end(), [&](const VolumeCopy& copy) {
+         return copy.name == plan.copy->name || !Case::is_to_serve(copy) || one.may_hold_data(copy);
+       });
+     }},
     {"no second order is given while one is to serve, or of one volume is still on the node",
      does<OrderAction::kGiveOrder>,
      [](const Case& one, const OrderPlan&) {
@@ -259,11 +277,24 @@ const Rule kRules[] = {
      [](const Case& one, const OrderPlan& plan) {
        return one.claim.marked && !one.has_class && one.serving() == 0 && !plan.why.empty();
      }},
-    {"that a copy is lost is said of a lost one alone, and nothing else is done about it",
+    {"a person is told of what is lost, retained, or refused although it was found",
      does<OrderAction::kTell>,
-     [](const Case&, const OrderPlan& plan) {
-       return plan.copy->status.state == CopyState::kLost && !plan.why.empty();
+     [](const Case& one, const OrderPlan& plan) {
+       const CopyState state = plan.copy->status.state;
+       const bool retained = plan.copy->order->desired == DesiredState::kRetained;
+       const bool lost = state == CopyState::kLost ||
+                         (state == CopyState::kRefused && one.may_hold_data(*plan.copy));
+       return !plan.why.empty() && plan.reason == (retained ? "VolumeRetained" : "VolumeLost") &&
+              (retained ? one.serving() == 0 : lost);
      }},
+    {"what may hold data is not withdrawn, whatever the scheduler or its node says",
+     [](const Case& one, const OrderPlan& plan) {
+       return plan.action == OrderAction::kWithdraw &&
+              std::any_of(one.copies.begin(), one.copies.end(), [&](const VolumeCopy& copy) {
+                return copy.order && one.may_hold_data(copy);
+              });
+     },
+     [](const Case& one, const OrderPlan& plan) { return !one.may_hold_data(*plan.copy); }},
 };
 
 }  // namespace

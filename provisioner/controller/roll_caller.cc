@@ -1,0 +1,116 @@
+#include "provisioner/controller/roll_caller.h"
+
+#include <algorithm>
+
+#include "flexvolume/base/text.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+// Of the nodes that are waited for so many are named.
+constexpr std::size_t kMostNamed = 3;
+// Every claim that waits asks.
+constexpr auto kBetweenLooks = std::chrono::milliseconds(200);
+
+}  // namespace
+
+RollCaller::RollCaller(ClusterParts& parts, kube::Informer<VolumeCopy>& copies, bool& put_back)
+    : parts_(parts), copies_(copies), put_back_(put_back) {
+  copies.on_change([this](const std::string& name) { look_at_copy(name); });
+}
+
+void RollCaller::begin(std::int64_t term) {
+  goes_on_ = true;
+  over_ = false;
+  begun_ = look_again_ = parts_.clock.now();
+  term_ = term;
+  was_put_back_ = was_put_back_ || put_back_;
+  ordered_ = followed_ = 0;
+  agreed_.clear();
+  orders_.clear();
+  copies_.for_each([this](const std::string&, const VolumeCopy& copy) { see_order(copy); });
+  parts_.beats.for_each([this](const std::string&, const NodeHeartbeat& beat) { heard(beat); });
+}
+
+void RollCaller::look_at_copy(const std::string& name) {
+  if (!goes_on_) return;
+  if (const VolumeCopy* const copy = copies_.get(name)) return see_order(*copy);
+  for (auto& [node, names] : orders_) names.erase(name);
+}
+
+void RollCaller::see_order(const VolumeCopy& copy) {
+  orders_[copy.agent].insert(copy.name);
+  // What this leader wrote says nothing of what the API server had before.
+  if (copy.order && copy.order->term < term_) ordered_ = std::max(ordered_, copy.order->term);
+}
+
+// Orders change all the time: what the node saw is compared when it says so.
+void RollCaller::heard(const NodeHeartbeat& beat) {
+  if (!goes_on_ || !beat.report.roll) return;
+  if (beat.report.roll->term < term_) followed_ = std::max(followed_, beat.report.roll->term);
+  if (agrees(beat)) agreed_.insert(beat.node);
+}
+
+bool RollCaller::agrees(const NodeHeartbeat& beat) const {
+  const CopyRoll& roll = *beat.report.roll;
+  const NodeHealth health = parts_.observations.health(beat.node, parts_.clock.now());
+  if (roll.cut || !health.has_lease || health.silent_for >= lasted()) return false;
+  const auto names = orders_.find(beat.node);
+  if (names == orders_.end()) return roll.orders == digest_of({});
+  return roll.orders == digest_of({names->second.begin(), names->second.end()});
+}
+
+std::map<std::string, std::string> RollCaller::waited_for() const {
+  std::map<std::string, std::string> waited;
+  const RollState state{shows_put_back(), lasted()};
+  parts_.nodes.for_each([&](const std::string& name, const Node& node) {
+    if (agreed_.contains(name)) return;
+    const NodeView view = parts_.view_of(node);
+    const auto orders = orders_.find(name);
+    const bool has_orders = orders != orders_.end() && !orders->second.empty();
+    if (!has_orders && view.beat == nullptr) return;  // it never had a daemon
+    RollEntry entry;
+    entry.has_beaten = view.health.has_lease && view.health.silent_for < lasted();
+    // Of a node that is not Ready a Lease that was seen just now may be long out of date.
+    entry.runs = view.health.daemon_runs() && (node.ready || entry.has_beaten);
+    const auto label = node.labels.find(std::string(kRollCallLabel));
+    entry.excused = label != node.labels.end() && label->second == kRollCallSkip;
+    entry.tells = view.carries_out();
+    if (auto why = missing_in_roll(entry, state)) waited.emplace(name, std::move(*why));
+  });
+  return waited;
+}
+
+bool RollCaller::is_over() {
+  const auto now = parts_.clock.now();
+  if (over_ || !goes_on_ || now < look_again_) return over_;
+  look_again_ = now + kBetweenLooks;
+  if (!waited_for().empty()) return false;
+  over_ = true;
+  goes_on_ = false;
+  put_back_ = false;
+  orders_.clear();
+  agreed_.clear();
+  parts_.log.info("all nodes have said which volumes they have: new ones are ordered");
+  return true;
+}
+
+std::string RollCaller::words() const {
+  if (over_) return {};
+  const auto waited = waited_for();
+  if (waited.empty()) return {};
+  std::vector<std::string> some;
+  for (const auto& [node, why] : waited) {
+    if (some.size() == kMostNamed) break;
+    some.push_back(concat("node ", node, ' ', why));
+  }
+  std::string text = join(some, "; ");
+  if (waited.size() > some.size()) text += concat("; and ", waited.size() - some.size(), " more");
+  if (!shows_put_back()) return text;
+  return concat(text,
+                ". The API server was put back to an earlier state; a node that does not come back "
+                "is passed over with: kubectl label node ",
+                waited.begin()->first, ' ', kRollCallLabel, '=', kRollCallSkip);
+}
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,65 @@
+// The roll call: holds back new orders until all nodes have said what they have.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "provisioner/controller/claims/roll_call.h"
+#include "provisioner/controller/cluster_parts.h"
+#include "provisioner/objects/volume_copy.h"
+
+namespace flexlocal::provisioner {
+
+// A person's word that a node is not waited for: the label of a Node, and its value.
+inline constexpr std::string_view kRollCallLabel = "flexlocal.io/roll-call";
+inline constexpr std::string_view kRollCallSkip = "skip";
+
+class RollCaller {
+ public:
+  // To be made before `copies` takes anything in, and to be kept as long as it does. `put_back`:
+  // whether the API server was seen to be put back. It outlives the term, and the roll call clears
+  // it when it is over.
+  RollCaller(ClusterParts& parts, kube::Informer<VolumeCopy>& copies, bool& put_back);
+  RollCaller(const RollCaller&) = delete;
+  RollCaller& operator=(const RollCaller&) = delete;
+
+  // All lists are complete, and no order is of this term yet. Once more when a term has to begin
+  // anew.
+  void begin(std::int64_t term);
+  // After the beat was taken in.
+  void heard(const NodeHeartbeat& beat);
+
+  // Whether new orders can be given.
+  bool is_over();
+  // Whom it waits for, in words; empty: nobody.
+  std::string words() const;
+  std::chrono::nanoseconds lasted() const { return parts_.clock.now() - begun_; }
+  // Whether anything shows that the API server was put back.
+  bool shows_put_back() const { return was_put_back_ || followed_ > ordered_; }
+  // Whether the leader's own Lease showed it, before this term: what nodes say does not count here.
+  bool was_put_back() const { return was_put_back_; }
+
+ private:
+  void look_at_copy(const std::string& name);
+  void see_order(const VolumeCopy& copy);
+  bool agrees(const NodeHeartbeat& beat) const;
+  std::map<std::string, std::string> waited_for() const;
+
+  ClusterParts& parts_;
+  kube::Informer<VolumeCopy>& copies_;
+  bool& put_back_;
+  bool was_put_back_ = false;
+  bool goes_on_ = false;
+  bool over_ = false;
+  Clock::Instant begun_{};
+  Clock::Instant look_again_{};
+  std::int64_t term_ = 0;
+  std::int64_t ordered_ = 0;   // the highest term of an order, of those before this one
+  std::int64_t followed_ = 0;  // the highest that a host has followed
+  // While it goes on: names of VolumeCopies by node, and the nodes that agree.
+  std::map<std::string, std::set<std::string>> orders_;
+  std::set<std::string> agreed_;
+};
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,52 @@
+// What nodes have and no VolumeCopy names, as their agents tell it: nothing is removed for that, no
+// claim gets an empty volume in place of it, and a person is told.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "provisioner/controller/cluster_parts.h"
+#include "provisioner/objects/copy_order.h"
+#include "provisioner/objects/copy_roll.h"
+
+namespace flexlocal::provisioner {
+
+// For so long a copy is told of before a person is: the order of one whose PersistentVolume is
+// there is given again meanwhile.
+inline constexpr std::chrono::minutes kUnorderedGrace{1};
+
+class UnorderedCopies {
+ public:
+  struct Found {
+    NodeIdentity node;
+    ToldCopy copy;
+    bool of_this_claim = false;  // else of an earlier one of its name
+  };
+
+  explicit UnorderedCopies(ClusterParts& parts) : parts_(parts) {}
+
+  // What holds the claim back: a copy of its own volume; else one that may hold data and was
+  // ordered last for a claim of its name, unless it was to be kept without one.
+  std::optional<Found> of_claim(const Claim& claim) const;
+
+  // One look at all of them, to be repeated: says on the Node what has been there for a while,
+  // once an hour.
+  void look();
+
+ private:
+  struct Told {
+    Clock::Instant since;
+    std::optional<Clock::Instant> last;
+  };
+
+  void tell(const NodeIdentity& node, const ToldCopy& copy);
+
+  ClusterParts& parts_;
+  std::map<std::string, Told> told_;  // by VolumeCopy's name
+};
+
+// That it is kept as it is, by no claim mountable. `cluster_id`: which all agents speak of.
+CopyOrder order_to_keep(const UnorderedCopies::Found& found, const std::string& cluster_id);
+
+}  // namespace flexlocal::provisioner

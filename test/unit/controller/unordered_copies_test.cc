@@ -1,0 +1,160 @@
+#include "provisioner/controller/unordered_copies.h"
+
+#include <algorithm>
+
+#include "test/unit/controller/order_lab.h"
+
+namespace flexlocal::provisioner::test {
+namespace {
+
+using std::chrono::seconds;
+
+// As an agent tells it.
+ToldCopy told_copy(const std::string& uid = kUid) {
+  engine::VolumeSpec volume = sample_spec(uid);
+  volume.cluster_id.clear();
+  return {.volume = volume, .claim_uid = uid, .claim_name = "data", .ready = true};
+}
+
+struct Fixture : OrderLab {
+  Fixture() { know_claim(sample_claim()); }
+  void tell(const ToldCopy& copy, const std::string& node = kNode) {
+    beside[node] = {copy};
+    beat(node);
+  }
+  std::string did() {
+    const auto worked = wait_for(orders.work("shop/data"));
+    REQUIRE_MESSAGE(worked, worked.error().message());
+    return server.done();
+  }
+  long warnings() const {
+    return std::count_if(log.lines.begin(), log.lines.end(), [](const std::string& line) {
+      return line.find("orphaned volume") != std::string::npos;
+    });
+  }
+  void choose(DesiredState desired) {
+    const VolumeCopy known = copy();
+    CopyOrder order = *known.order;
+    order.desired = desired;
+    put(copies, server.patch(copy_path(known.name), order_patch(known, order)));
+  }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "the claim's own volume is kept on its node, and a person chooses") {
+  tell(told_copy());
+  CHECK(did() == "POST volumecopies");
+  CHECK(order().desired == DesiredState::kRetained);
+  CHECK(order().origin == Origin::kExisting);
+  CHECK(order().volume.copy == kCopy);
+  CHECK(order().term == kTerm);
+  answer(CopyState::kRetained);
+  CHECK(did() == "");
+  CHECK(event_says("node node-a has a volume of this claim, which is retained"));
+  CHECK_FALSE(has_volume());
+  SUBCASE("to use it") {
+    choose(DesiredState::kServing);
+    CHECK(did() == "");
+    answer(CopyState::kReady);
+    CHECK(did() == "POST persistentvolumes");
+    CHECK(volume_there().copy == kCopy);
+  }
+  SUBCASE("to give it up") {
+    choose(DesiredState::kRemoved);
+    beside.clear();
+    answer(CopyState::kRemoved);
+    beat(kNode);
+    CHECK(did() == "POST volumecopies");
+    CHECK(copy_count() == 2);
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "where the API server was put back it serves again, wherever it is") {
+  know_node(kOtherNode);
+  put_back = true;
+  roll.begin(kTerm);
+  tell(told_copy(), kOtherNode);
+  pass(seconds(1));
+  CHECK(did() == "POST volumecopies");
+  CHECK(order().desired == DesiredState::kServing);
+  CHECK(order().origin == Origin::kExisting);
+  CHECK(order().node == kOtherNode);
+  CHECK(order().volume.size == kGiB);
+  // The scheduler had chosen another one, which has nothing; and nobody's silence takes it away.
+  pass(seconds(60));
+  CHECK(did() == "");
+  answer(CopyState::kReady);
+  CHECK(did() == "POST persistentvolumes");
+  CHECK(volume_there().node == kOtherNode);
+}
+
+TEST_CASE_FIXTURE(Fixture, "what a node alone says of a put-back draws no claim to it") {
+  roll.begin(kTerm);
+  beside[kNode] = {told_copy()};
+  pass(seconds(1));
+  beat(kNode, kTerm - 1);
+  REQUIRE(roll.shows_put_back());
+  CHECK(did() == "POST volumecopies");
+  CHECK(order().desired == DesiredState::kRetained);
+}
+
+TEST_CASE_FIXTURE(Fixture, "an earlier claim of the name holds this one back until a person says") {
+  tell(told_copy(kOtherUid));
+  CHECK(did() == "POST volumecopies");
+  CHECK(order().desired == DesiredState::kRetained);
+  CHECK(order().volume.name.text() == "pvc-" + kOtherUid);
+  CHECK(order().claim_uid == kOtherUid);
+  CHECK(copy().holds == "shop/data");
+  beside.clear();
+  beat(kNode);
+  CHECK(did() == "");
+  CHECK(event_says("node node-a has the volume of an earlier claim of this name"));
+  answer(CopyState::kRetained);
+  CHECK(did() == "");
+  SUBCASE("to give it up") { choose(DesiredState::kRemoved); }
+  SUBCASE("to leave it there") {
+    put(copies, server.patch(copy_path(copy().name),
+                             R"({"metadata":{"annotations":{"flexlocal.io/holds":null}}})"));
+  }
+  CHECK(did() == "POST volumecopies");
+  CHECK(copy_count() == 2);
+}
+
+TEST_CASE_FIXTURE(Fixture, "other volumes hold nobody back") {
+  ToldCopy other = told_copy(kOtherUid);
+  SUBCASE("another name") { other.claim_name = "other"; }
+  SUBCASE("another namespace") { other.volume.claim_namespace = "bank"; }
+  SUBCASE("no name is known") { other.claim_name.clear(); }
+  SUBCASE("it was never complete") { other.ready = false; }
+  SUBCASE("it was kept when its claim went") { other.retained = true; }
+  tell(other);
+  CHECK(did() == "POST volumecopies");
+  CHECK(order().origin == Origin::kNew);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a volume of the claim goes before one of its name") {
+  know_node(kOtherNode);
+  tell(told_copy(kOtherUid));
+  tell(told_copy(), kOtherNode);
+  CHECK(did() == "POST volumecopies");
+  CHECK(order().node == kOtherNode);
+  CHECK(copy().holds.empty());
+}
+
+TEST_CASE_FIXTURE(Fixture, "what has stayed without an order for a minute is said on its Node") {
+  tell(told_copy(kOtherUid));
+  unordered.look();
+  CHECK(warnings() == 0);
+  pass(kUnorderedGrace);
+  unordered.look();
+  unordered.look();
+  CHECK(event_says("has no VolumeCopy and no PersistentVolume; it stays as it is"));
+  CHECK(event_says("namespace shop, claim data"));
+  CHECK(warnings() == 1);
+  pass(std::chrono::hours(1));
+  unordered.look();
+  CHECK(warnings() == 2);
+}
+
+}  // namespace flexlocal::provisioner::test
