@@ -128,15 +128,15 @@ CopyRoll AgentRole::call_roll(const engine::Inventory& seen) {
   const auto is_ordered = [this](const engine::VolumeSpec& spec) {
     return copies_.get(copy_name(spec)) != nullptr;
   };
-  // What was removed since the last look, and whose order is gone by now, is not there any more.
-  if (ledger_.is_current())
-    unordered_ = unordered_copies(seen, self_.identity.cluster_id, is_ordered);
-  else
-    std::erase_if(unordered_, [&](const ToldCopy& copy) { return is_ordered(copy.volume); });
+  auto unordered = unordered_copies(seen, self_.identity.cluster_id, is_ordered);
+  // What was removed since that look, and whose order is gone by now, is not there any more.
+  std::erase_if(unordered, [this](const ToldCopy& copy) {
+    return ledger_.has_removed(copy.volume.name.text());
+  });
   return {.host = self_.id,
           .term = highest_term(seen, self_.identity.cluster_id),
           .orders = digest_of(std::move(names)),
-          .told = unordered_};
+          .told = std::move(unordered)};
 }
 
 Status AgentRole::readiness() {

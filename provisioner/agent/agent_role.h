@@ -71,7 +71,6 @@ class AgentRole {
   CopyWorker worker_;
   NodeMemory memory_;
   DiskKeeper disks_;
-  std::vector<ToldCopy> unordered_;  // by the last look that was told of
 };
 
 }  // namespace flexlocal::provisioner

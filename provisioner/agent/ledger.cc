@@ -1,5 +1,7 @@
 #include "provisioner/agent/ledger.h"
 
+#include <algorithm>
+
 namespace flexlocal::provisioner {
 namespace {
 
@@ -72,6 +74,12 @@ void Ledger::see_record(const engine::Record& record) {
 }
 
 void Ledger::forget_record(const std::string& volume) { patch({begun_, volume, std::nullopt}); }
+
+bool Ledger::has_removed(const std::string& volume) const {
+  const auto last = std::find_if(patches_.rbegin(), patches_.rend(),
+                                 [&](const Patch& patch) { return patch.volume == volume; });
+  return last != patches_.rend() && !last->record;
+}
 
 void Ledger::patch(Patch patch) {
   apply(patch);

@@ -42,6 +42,8 @@ class Ledger {
   // is on them.
   void see_record(const engine::Record& record);
   void forget_record(const std::string& volume);
+  // Whether its record was taken away since, so that last_seen() may show what is there no more.
+  bool has_removed(const std::string& volume) const;
   // Whether records and disks are as one look saw them: the records before the disks, so that what
   // a record calls ready and the disks do not have is gone.
   bool is_of_one_look() const { return is_current() && patches_.empty(); }

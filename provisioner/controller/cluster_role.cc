@@ -1,6 +1,7 @@
 #include "provisioner/controller/cluster_role.h"
 
 #include <algorithm>
+#include <random>
 
 #include "flexvolume/base/text.h"
 #include "provisioner/objects/paths.h"
@@ -14,9 +15,17 @@ constexpr std::string_view kVolumeKey = "volume:";
 constexpr std::string_view kNodeKey = "node:";
 constexpr std::string_view kCopyKey = "copy:";
 constexpr std::string_view kRoomKey = "room:";
-constexpr std::int64_t kMostLeadersLost = std::int64_t{1} << 20U;
+// How far terms are apart at the most, drawn: hosts that followed a leader which the API server has
+// forgotten, since it was put back, followed another term than the next one's.
+constexpr std::int64_t kTermStride = 4096;
+constexpr std::int64_t kMostLeadersLost = kTermStride << 18U;
 // An API server that does not answer must not hold up the next leader.
 constexpr auto kMostFinishing = std::chrono::seconds(5);
+
+std::int64_t drawn_below(std::int64_t end) {
+  std::random_device random;
+  return std::uniform_int_distribution<std::int64_t>(0, end - 1)(random);
+}
 
 ReconcileOptions reconcile_options(const ClusterRoleOptions& options) {
   return {.source = {std::string(engine::kProvisioner), {}},
@@ -55,11 +64,11 @@ ClusterRole::ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, cons
       registry_(parts_, options.gives_orders ? &teller_ : nullptr),
       desk_(api, copies_),
       roll_(parts_, copies_, put_back),
-      unordered_(parts_),
+      unordered_(parts_, index_),
       order_worker_(parts_, desk_, index_, claim_worker_, roll_),
       growth_orderer_(parts_, desk_, index_),
       end_worker_(parts_, desk_, index_),
-      copy_collector_(parts_, desk_) {
+      copy_collector_(parts_, desk_, roll_) {
   watch_changes();
   if (!options.gives_orders) return;
   watch_orders();
@@ -138,7 +147,7 @@ void ClusterRole::watch_changes() {
 }
 
 void ClusterRole::look_at_roll(const NodeHeartbeat& beat) {
-  if (!orders_begun_) return;
+  if (!orders_begun_ || roll_.is_excused(beat.node)) return;
   // A host that was silent has followed a later leader than the API server knew of.
   if (beat.report.roll && beat.report.roll->term > desk_.term() && highest_term() > desk_.term())
     begin_term();
@@ -262,7 +271,7 @@ Task<void> ClusterRole::begin_orders() {
 }
 
 void ClusterRole::begin_term() {
-  const std::int64_t term = highest_term() + 1;
+  const std::int64_t term = highest_term() + 1 + drawn_below(kTermStride);
   desk_.begin_term(term);
   roll_.begin(term);
   log_.info("orders are given", {{"term", concat(term)}});
@@ -275,7 +284,7 @@ std::int64_t ClusterRole::highest_term() const {
   const std::int64_t ordered = std::min(index_.highest_term(), kMostTerm);
   std::int64_t highest = ordered;
   beats_.for_each([&](const std::string&, const NodeHeartbeat& beat) {
-    if (!beat.report.roll) return;
+    if (!beat.report.roll || roll_.is_excused(beat.node)) return;
     if (beat.report.roll->term <= ordered + kMostLeadersLost)
       highest = std::max(highest, beat.report.roll->term);
     else

@@ -8,6 +8,7 @@ namespace {
 
 // Events are kept for an hour.
 constexpr auto kTellAgain = std::chrono::hours(1);
+constexpr auto kRollWait = std::chrono::seconds(1);
 
 // Whether its node has answered this very order by that nothing of the copy is there.
 bool is_removed(const VolumeCopy& copy) {
@@ -82,12 +83,15 @@ Task<Result<bool>> CopyCollector::has_claim(const CopyOrder& order) {
 }
 
 // What was made may hold data, whose PersistentVolume somebody took away by force; and so may what
-// was ordered because it is there, though its node has not said so yet.
+// was ordered because it is there, though its node has not said so yet; and where the API server
+// was put back, anything.
 Task<CopyCollector::Again> CopyCollector::end(const VolumeCopy& copy) {
-  if (copy.status.made || copy.order->origin != Origin::kNew) {
+  const bool in_doubt = copy.order->term < desk_.term() && roll_.shows_put_back();
+  if (copy.status.made || copy.order->origin != Origin::kNew || in_doubt) {
     tell_of_orphan(copy);
     co_return std::nullopt;
   }
+  if (!roll_.has_ended()) co_return std::chrono::nanoseconds(kRollWait);
   CopyOrder order = *copy.order;
   order.desired = DesiredState::kRemoved;
   auto changed = co_await desk_.change(copy, order);

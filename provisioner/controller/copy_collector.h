@@ -10,6 +10,7 @@
 #include "provisioner/controller/cluster_parts.h"
 #include "provisioner/controller/copy_index.h"
 #include "provisioner/controller/order_desk.h"
+#include "provisioner/controller/roll_caller.h"
 
 namespace flexlocal::provisioner {
 
@@ -21,7 +22,8 @@ class CopyCollector {
  public:
   using Again = Result<std::optional<std::chrono::nanoseconds>>;
 
-  CopyCollector(ClusterParts& parts, OrderDesk& desk) : parts_(parts), desk_(desk) {}
+  CopyCollector(ClusterParts& parts, OrderDesk& desk, const RollCaller& roll)
+      : parts_(parts), desk_(desk), roll_(roll) {}
 
   // One pass over the VolumeCopy. Returns after which time it is to be looked at again.
   Task<Again> work(const VolumeCopy& copy);
@@ -39,6 +41,7 @@ class CopyCollector {
 
   ClusterParts& parts_;
   OrderDesk& desk_;
+  const RollCaller& roll_;
   std::map<std::string, Clock::Instant> removed_;  // when it was seen so first
   std::map<std::string, Clock::Instant> told_;
 };

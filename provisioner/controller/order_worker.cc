@@ -15,6 +15,8 @@ namespace {
 constexpr auto kPassedOver = std::chrono::seconds(30);
 // For so long nothing is said of a roll call.
 constexpr auto kRollSilent = std::chrono::seconds(20);
+// What waits for a person.
+constexpr auto kLookedAtAgain = std::chrono::seconds(10);
 // Of a daemon that may just be starting.
 constexpr auto kSoon = std::chrono::seconds(1);
 
@@ -49,7 +51,8 @@ OrderPlan OrderWorker::plan(const Claim& claim) const {
                      .volume_exists = parts_.volumes.get(volume) != nullptr,
                      .copies = index_.of_volume(volume),
                      .holding = index_.holding(claim.key()),
-                     .in_doubt = !roll_.is_over() || roll_.shows_put_back(),
+                     .in_doubt = roll_.leaves_doubt(),
+                     .term = desk_.term(),
                      .node = claim.selected_node};
   for (const VolumeCopy* const copy : now.copies)
     if (copy->order && copy->order->desired == DesiredState::kServing && !now.unanswered_for)
@@ -92,6 +95,9 @@ Task<OrderWorker::Again> OrderWorker::carry_out(const Claim& claim, const OrderP
     }
     case OrderAction::kBind: {
       const VolumeCopy copy = *plan.copy;
+      if (copy.order->term < desk_.term() && copy.order->origin == Origin::kNew) {
+        if (const auto again = look_beside(claim, copy)) co_return again;
+      }
       done = co_await bind(claim, copy);
       break;
     }
@@ -108,7 +114,7 @@ Task<OrderWorker::Again> OrderWorker::give(const Claim& claim, const Order& deci
     wait_for_roll(claim);
     co_return kSoon;
   }
-  if (const auto found = UnorderedCopies(parts_).of_claim(claim)) {
+  if (const auto found = UnorderedCopies(parts_, index_).of_claim(claim)) {
     auto taken = co_await take_up(claim, decided, *found);
     if (!taken) co_return taken.error();
     co_return std::nullopt;
@@ -119,6 +125,8 @@ Task<OrderWorker::Again> OrderWorker::give(const Claim& claim, const Order& deci
     fail(claim, sized.error().message());
     co_return sized.error();
   }
+  // What nodes say may have changed meanwhile.
+  if (!roll_.is_over() || UnorderedCopies(parts_, index_).of_claim(claim)) co_return kSoon;
   const bool immediate = claim.selected_node.empty();
   const std::string name = immediate ? choose(claim, order) : claim.selected_node;
   if (name.empty()) {
@@ -152,6 +160,26 @@ Task<OrderWorker::Again> OrderWorker::give(const Claim& claim, const Order& deci
   co_return std::chrono::nanoseconds(kOrderTimeout);
 }
 
+// An order of an earlier leader is answered by its node alone: the volume may be on another, and
+// the API server may have forgotten that. After which time it is looked at again; nullopt: it can
+// be bound.
+std::optional<std::chrono::nanoseconds> OrderWorker::look_beside(const Claim& claim,
+                                                                 const VolumeCopy& copy) {
+  if (!roll_.is_over()) {
+    wait_for_roll(claim);
+    return kSoon;
+  }
+  const auto found = UnorderedCopies(parts_, index_).of_claim(claim);
+  if (!found || !found->of_this_claim) return std::nullopt;
+  say(claim, kube::EventType::kWarning, "VolumeRetained",
+      concat("node ", found->node.name,
+             " has a volume of this claim that no VolumeCopy names (copy ", found->copy.volume.copy,
+             "), and node ", copy.order->node, " was ordered to make one (VolumeCopy ", copy.name,
+             "): none is bound before a person has looked at both, and has set the order's "
+             "spec.desiredState to Removed"));
+  return kLookedAtAgain;
+}
+
 // A new leader waits for a heartbeat of each node; what takes longer is said.
 void OrderWorker::wait_for_roll(const Claim& claim) {
   if (roll_.lasted() < kRollSilent) return;
@@ -161,7 +189,8 @@ void OrderWorker::wait_for_roll(const Claim& claim) {
 }
 
 // What is on a node and no order names is kept until a person chooses. Where the API server was put
-// back, the claim's own volume serves it again: without that, a node could draw claims to itself.
+// back, the claim's own volume serves it again, if there is no doubt which it is: without a
+// put-back a node could draw claims to itself.
 Task<Status> OrderWorker::take_up(const Claim& claim, const Order& decided,
                                   const UnorderedCopies::Found& found) {
   CopyOrder order = order_to_keep(found, parts_.cluster_id);
@@ -169,14 +198,9 @@ Task<Status> OrderWorker::take_up(const Claim& claim, const Order& decided,
   if (found.of_this_claim && storage_class != nullptr) {
     order = order_for_claim(decided, claim, *storage_class, found.node, parts_.cluster_id,
                             found.copy.volume.copy);
-    order.origin = Origin::kExisting;
-    order.desired = roll_.was_put_back() ? DesiredState::kServing : DesiredState::kRetained;
-    const engine::VolumeSpec& there = found.copy.volume;
-    order.volume.pool = there.pool;
-    order.volume.backend = there.backend;
-    order.volume.fs_type = there.fs_type;
-    order.volume.size = there.size;
-    order.volume.on_delete = there.on_delete;
+    take_as_it_is(found.copy, order);
+    const bool serves = roll_.was_put_back() && found.copy.ready && found.alone;
+    order.desired = serves ? DesiredState::kServing : DesiredState::kRetained;
   }
   const std::string holds = found.of_this_claim ? std::string() : claim.key();
   auto given = co_await desk_.give(order, holds);

@@ -37,6 +37,7 @@ class OrderWorker {
                        const UnorderedCopies::Found& found);
   Task<Status> take_size(const Claim& claim, Order& order) const;
   void wait_for_roll(const Claim& claim);
+  std::optional<std::chrono::nanoseconds> look_beside(const Claim& claim, const VolumeCopy& copy);
   Result<CopyOrder> order_for(const Claim& claim, const Order& order, const Node& node) const;
   Task<Status> withdraw(const Claim& claim, const VolumeCopy& copy, const std::string& why);
   Task<Status> bind(const Claim& claim, const VolumeCopy& copy);

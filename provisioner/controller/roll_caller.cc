@@ -20,13 +20,17 @@ RollCaller::RollCaller(ClusterParts& parts, kube::Informer<VolumeCopy>& copies, 
 }
 
 void RollCaller::begin(std::int64_t term) {
+  // Whom it has heard already it need not hear again: the lists are the same.
+  if (!goes_on_) {
+    begun_ = parts_.clock.now();
+    agreed_.clear();
+  }
   goes_on_ = true;
   over_ = false;
-  begun_ = look_again_ = parts_.clock.now();
+  look_again_ = parts_.clock.now();
   term_ = term;
   was_put_back_ = was_put_back_ || put_back_;
   ordered_ = followed_ = 0;
-  agreed_.clear();
   orders_.clear();
   copies_.for_each([this](const std::string&, const VolumeCopy& copy) { see_order(copy); });
   parts_.beats.for_each([this](const std::string&, const NodeHeartbeat& beat) { heard(beat); });
@@ -46,9 +50,16 @@ void RollCaller::see_order(const VolumeCopy& copy) {
 
 // Orders change all the time: what the node saw is compared when it says so.
 void RollCaller::heard(const NodeHeartbeat& beat) {
-  if (!goes_on_ || !beat.report.roll) return;
+  if (!goes_on_ || !beat.report.roll || is_excused(beat.node)) return;
   if (beat.report.roll->term < term_) followed_ = std::max(followed_, beat.report.roll->term);
   if (agrees(beat)) agreed_.insert(beat.node);
+}
+
+bool RollCaller::is_excused(const std::string& name) const {
+  const Node* const node = parts_.nodes.get(name);
+  if (node == nullptr) return true;
+  const auto label = node->labels.find(std::string(kRollCallLabel));
+  return label != node->labels.end() && label->second == kRollCallSkip;
 }
 
 bool RollCaller::agrees(const NodeHeartbeat& beat) const {
@@ -73,8 +84,7 @@ std::map<std::string, std::string> RollCaller::waited_for() const {
     entry.has_beaten = view.health.has_lease && view.health.silent_for < lasted();
     // Of a node that is not Ready a Lease that was seen just now may be long out of date.
     entry.runs = view.health.daemon_runs() && (node.ready || entry.has_beaten);
-    const auto label = node.labels.find(std::string(kRollCallLabel));
-    entry.excused = label != node.labels.end() && label->second == kRollCallSkip;
+    entry.excused = is_excused(name);
     entry.tells = view.carries_out();
     if (auto why = missing_in_roll(entry, state)) waited.emplace(name, std::move(*why));
   });
@@ -106,10 +116,8 @@ std::string RollCaller::words() const {
   }
   std::string text = join(some, "; ");
   if (waited.size() > some.size()) text += concat("; and ", waited.size() - some.size(), " more");
-  if (!shows_put_back()) return text;
-  return concat(text,
-                ". The API server was put back to an earlier state; a node that does not come back "
-                "is passed over with: kubectl label node ",
+  return concat(text, shows_put_back() ? ". The API server was put back to an earlier state" : "",
+                ". A node that will not answer is passed over with: kubectl label node ",
                 waited.begin()->first, ' ', kRollCallLabel, '=', kRollCallSkip);
 }
 

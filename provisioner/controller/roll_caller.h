@@ -15,6 +15,9 @@ namespace flexlocal::provisioner {
 inline constexpr std::string_view kRollCallLabel = "flexlocal.io/roll-call";
 inline constexpr std::string_view kRollCallSkip = "skip";
 
+// For so long after a put-back was seen its consequences are expected.
+inline constexpr std::chrono::hours kPutBackCounts{1};
+
 class RollCaller {
  public:
   // To be made before `copies` takes anything in, and to be kept as long as it does. `put_back`:
@@ -32,13 +35,19 @@ class RollCaller {
 
   // Whether new orders can be given.
   bool is_over();
+  bool has_ended() const { return over_; }  // as it was found last
   // Whom it waits for, in words; empty: nobody.
   std::string words() const;
   std::chrono::nanoseconds lasted() const { return parts_.clock.now() - begun_; }
   // Whether anything shows that the API server was put back.
   bool shows_put_back() const { return was_put_back_ || followed_ > ordered_; }
-  // Whether the leader's own Lease showed it, before this term: what nodes say does not count here.
-  bool was_put_back() const { return was_put_back_; }
+  // Whether what the API server has of earlier terms' orders may be of an earlier state.
+  bool leaves_doubt() { return !is_over() || shows_put_back(); }
+  // Whether the leader's own Lease showed it, not long before this term: what nodes say does not
+  // count here.
+  bool was_put_back() const { return was_put_back_ && lasted() < kPutBackCounts; }
+  // Whether a person said that the node is not to be listened to, nor waited for.
+  bool is_excused(const std::string& node) const;
 
  private:
   void look_at_copy(const std::string& name);

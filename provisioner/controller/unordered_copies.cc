@@ -24,31 +24,41 @@ bool is_of_name(const ToldCopy& copy, const Claim& claim) {
 
 }  // namespace
 
-std::optional<UnorderedCopies::Found> UnorderedCopies::of_claim(const Claim& claim) const {
-  const std::string volume = concat("pvc-", claim.uid);
-  std::optional<Found> found;
+// visit(node, copy) for each that no VolumeCopy names by now: a node that is silent does not know
+// of those that were made since.
+template <typename Visit>
+void UnorderedCopies::for_each(Visit visit) const {
   parts_.beats.for_each([&](const std::string&, const NodeHeartbeat& beat) {
     if (!beat.report.roll || beat.report.roll->told.empty()) return;
     const Node* const node = parts_.nodes.get(beat.node);
     if (node == nullptr) return;
-    for (const ToldCopy& copy : beat.report.roll->told) {
-      const bool own = copy.volume.name.text() == volume;
-      if (!own && !is_of_name(copy, claim)) continue;
-      if (!found || (own && !found->of_this_claim)) found = Found{identity_of(*node), copy, own};
-    }
+    for (const ToldCopy& copy : beat.report.roll->told)
+      if (index_.find(copy.volume.name.text(), copy.volume.copy) == nullptr)
+        visit(identity_of(*node), copy);
   });
+}
+
+std::optional<UnorderedCopies::Found> UnorderedCopies::of_claim(const Claim& claim) const {
+  const std::string volume = concat("pvc-", claim.uid);
+  std::optional<Found> found;
+  bool alone = true;
+  for_each([&](const NodeIdentity& node, const ToldCopy& copy) {
+    const bool own = copy.volume.name.text() == volume;
+    if (!own && !is_of_name(copy, claim)) return;
+    if (own && found && found->of_this_claim) alone = false;
+    const int rank = (own ? 2 : 0) + (copy.ready ? 1 : 0);
+    const int best = found ? (found->of_this_claim ? 2 : 0) + (found->copy.ready ? 1 : 0) : -1;
+    if (rank > best) found = Found{.node = node, .copy = copy, .of_this_claim = own};
+  });
+  if (found) found->alone = alone;
   return found;
 }
 
 void UnorderedCopies::look() {
   std::set<std::string> present;
-  parts_.beats.for_each([&](const std::string&, const NodeHeartbeat& beat) {
-    const Node* const node = parts_.nodes.get(beat.node);
-    if (node == nullptr || !beat.report.roll) return;
-    for (const ToldCopy& copy : beat.report.roll->told) {
-      present.insert(copy_name(copy.volume));
-      tell(identity_of(*node), copy);
-    }
+  for_each([&](const NodeIdentity& node, const ToldCopy& copy) {
+    present.insert(copy_name(copy.volume));
+    tell(node, copy);
   });
   std::erase_if(told_, [&](const auto& told) { return !present.contains(told.first); });
 }
@@ -68,6 +78,15 @@ void UnorderedCopies::tell(const NodeIdentity& node, const ToldCopy& copy) {
       "that was put back to an earlier state");
   parts_.log.warning("orphaned volume", {{"volume", volume.name.text()}, {"node", node.name}});
   parts_.events.record({reference_to(node), kube::EventType::kWarning, "OrphanedVolume", text});
+}
+
+void take_as_it_is(const ToldCopy& copy, CopyOrder& order) {
+  order.origin = Origin::kExisting;
+  order.volume.pool = copy.volume.pool;
+  order.volume.backend = copy.volume.backend;
+  order.volume.fs_type = copy.volume.fs_type;
+  order.volume.size = copy.volume.size;
+  order.volume.on_delete = copy.volume.on_delete;
 }
 
 CopyOrder order_to_keep(const UnorderedCopies::Found& found, const std::string& cluster_id) {

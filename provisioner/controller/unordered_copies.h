@@ -7,6 +7,7 @@
 #include <string>
 
 #include "provisioner/controller/cluster_parts.h"
+#include "provisioner/controller/copy_index.h"
 #include "provisioner/objects/copy_order.h"
 #include "provisioner/objects/copy_roll.h"
 
@@ -22,12 +23,14 @@ class UnorderedCopies {
     NodeIdentity node;
     ToldCopy copy;
     bool of_this_claim = false;  // else of an earlier one of its name
+    bool alone = true;           // no other copy of this claim's is told of
   };
 
-  explicit UnorderedCopies(ClusterParts& parts) : parts_(parts) {}
+  UnorderedCopies(ClusterParts& parts, const CopyIndex& index) : parts_(parts), index_(index) {}
 
-  // What holds the claim back: a copy of its own volume; else one that may hold data and was
-  // ordered last for a claim of its name, unless it was to be kept without one.
+  // What holds the claim back: a copy of its own volume, one that may hold data before one that
+  // does not; else one that may, and was ordered last for a claim of its name, unless it was to be
+  // kept without one.
   std::optional<Found> of_claim(const Claim& claim) const;
 
   // One look at all of them, to be repeated: says on the Node what has been there for a while,
@@ -40,11 +43,17 @@ class UnorderedCopies {
     std::optional<Clock::Instant> last;
   };
 
+  template <typename Visit>
+  void for_each(Visit visit) const;
   void tell(const NodeIdentity& node, const ToldCopy& copy);
 
   ClusterParts& parts_;
+  const CopyIndex& index_;
   std::map<std::string, Told> told_;  // by VolumeCopy's name
 };
+
+// What is there is ordered as it is there, whatever the claim's class says now.
+void take_as_it_is(const ToldCopy& copy, CopyOrder& order);
 
 // That it is kept as it is, by no claim mountable. `cluster_id`: which all agents speak of.
 CopyOrder order_to_keep(const UnorderedCopies::Found& found, const std::string& cluster_id);

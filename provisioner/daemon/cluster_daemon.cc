@@ -68,6 +68,8 @@ class ClusterDaemon final : public kube::LeaderWork {
   }
 
   Task<void> lead() override {
+    // Another replica led meanwhile.
+    if (clock_.now() - put_back_seen_ > kPutBackCounts) put_back_ = false;
     ClusterRole role(process_.io(), *api_, clock_, process_.log(), role_options(), work_,
                      put_back_);
     kube::Metrics term;
@@ -81,7 +83,10 @@ class ClusterDaemon final : public kube::LeaderWork {
   void stop() override {
     if (role_ != nullptr) role_->stop();
   }
-  void put_back() override { put_back_ = true; }
+  void put_back() override {
+    put_back_ = true;
+    put_back_seen_ = clock_.now();
+  }
 
  private:
   // What only a leader has to show is left out when there is no term: it is not zero, it is not
@@ -139,7 +144,8 @@ class ClusterDaemon final : public kube::LeaderWork {
   kube::LeaderElector* elector_ = nullptr;
   ClusterWork work_;
   ClusterRole* role_ = nullptr;
-  bool put_back_ = false;                // the API server, since the last roll call
+  bool put_back_ = false;  // the API server, since the last roll call
+  Clock::Instant put_back_seen_{};
   const kube::Metrics* term_ = nullptr;  // of this term
 };
 

@@ -95,8 +95,11 @@ void Election::written(const Lease& answer, Instant now) {
   if (answer.holder != options_.identity) return read(answer, now);
   fresh_ = true;
   known_ = answer;
-  version_ = ObjectVersion(answer.resource_version);
   observe(answer, now);
+  if (is_put_back(answer)) {
+    leads_until_ = std::min(leads_until_, now);
+    return;
+  }
   not_before_ = began_ + options_.retry_period;
   // A renewal that took too long does not bring the term back: its work has been stopped.
   const bool term_is_over = renews_ && !leads(now);

@@ -95,10 +95,7 @@ Task<void> LeaderElector::read() {
   if (answer) {
     told_.reset();
     election_.read(*answer, clock_.now());
-    if (election_.take_put_back()) {
-      log_.warning("the API server was put back to an earlier state", {{"lease", lease_.name()}});
-      work_.put_back();
-    }
+    look_whether_put_back();
   } else if (answer.error().code() == ErrorCode::kNotFound) {
     election_.missing();
   } else {
@@ -117,12 +114,19 @@ Task<void> LeaderElector::write(const Election::Step& step) {
   if (answer) {
     told_.reset();
     election_.written(*answer, clock_.now());
+    look_whether_put_back();
     co_return;
   }
   election_.failed(answer.error(), clock_.now());
   // Somebody was faster: that is what an election is.
   const ErrorCode code = answer.error().code();
   if (code != ErrorCode::kConflict && code != ErrorCode::kExists) tell(answer.error());
+}
+
+void LeaderElector::look_whether_put_back() {
+  if (!election_.take_put_back()) return;
+  log_.warning("the API server was put back to an earlier state", {{"lease", lease_.name()}});
+  work_.put_back();
 }
 
 Task<void> LeaderElector::give_back() {

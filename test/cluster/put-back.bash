@@ -3,7 +3,13 @@
 # shellcheck source-path=SCRIPTDIR
 . "$BATS_TEST_DIRNAME/central.bash"
 
-back_up() { "$BATS_TEST_DIRNAME/../lab/control-plane" back-up "$work/cluster"; }
+# An agent knows of it by its Lease, which it has to have renewed since.
+back_up() {
+  local node
+  "$BATS_TEST_DIRNAME/../lab/control-plane" back-up "$work/cluster"
+  for node in one two; do eventually 60 has_beaten_after "$node" "$(lease_of "$node" .metadata.resourceVersion)"; done
+}
+has_beaten_after() { [ "$(lease_of "$1" .metadata.resourceVersion)" != "$2" ]; }
 
 # put_back NODE...: the agents that run end by themselves, and those of the nodes are started anew, as
 # a DaemonSet would. Pods that the backup has not are gone.

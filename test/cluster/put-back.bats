@@ -46,6 +46,7 @@ teardown() {
   make_pod data
   eventually 60 claim_is data Bound
   find_volume data
+  make_ready "$node"
   put_back one two
   claim_is data Pending
   no_volumes
@@ -99,7 +100,6 @@ teardown() {
 
 @test "before a node that is silent was heard nothing new is made, unless a person says so" {
   back_up
-  kubectl label namespace default touched=after-the-backup
   stop_processes "$work" two
   "$BATS_TEST_DIRNAME/../lab/control-plane" put-back "$work/cluster"
   eventually 60 has_ended one

@@ -80,7 +80,10 @@ OrderPlan tell_of_hold(const VolumeCopy& copy) {
 
 // A pod may have written to it, whatever is known of it now.
 bool may_hold_data(const ClaimSituation& now, const VolumeCopy& copy) {
-  return is_found(copy) || (now.in_doubt && copy.status.promised);
+  // Who refused it promises it no more.
+  const bool may_be_promised =
+      copy.order->term < now.term && copy.status.state != CopyState::kRefused;
+  return is_found(copy) || (now.in_doubt && (copy.status.promised || may_be_promised));
 }
 
 const VolumeCopy* superfluous_of(const ClaimSituation& now, const VolumeCopy& serving) {
@@ -118,9 +121,14 @@ OrderPlan plan_serving(const ClaimSituation& now, const VolumeCopy& copy) {
     case CopyState::kUnknown:
       return {.action = OrderAction::kWait, .copy = &copy};
   }
-  if (now.unanswered_for && *now.unanswered_for >= kOrderTimeout && !is_found(copy))
-    return withdraw(copy, words_of_silence(copy));
-  return {.action = OrderAction::kWait, .copy = &copy};
+  if (!now.unanswered_for || *now.unanswered_for < kOrderTimeout || is_found(copy))
+    return {.action = OrderAction::kWait, .copy = &copy};
+  if (may_hold_data(now, copy))
+    return tell(copy, "WaitingForNodes",
+                concat(words_of_silence(copy),
+                       "; it may have the volume, for the API server may have been put back to an "
+                       "earlier state"));
+  return withdraw(copy, words_of_silence(copy));
 }
 
 // Data of this very claim, which a person wanted to be kept.

@@ -22,8 +22,10 @@ struct ClaimSituation {
   bool volume_exists = false;                   // its PersistentVolume
   std::vector<const VolumeCopy*> copies{};      // of its volume
   const VolumeCopy* holding = nullptr;          // see kHoldsAnnotation
-  // The API server may have been put back: a copy without a PersistentVolume may have had one.
+  // The API server may have been put back: of an order of an earlier term than `term`, which is
+  // this leader's, it may not know the answer, and of a copy not that it had a PersistentVolume.
   bool in_doubt = false;
+  std::int64_t term = 0;
   // The node that was chosen for it, by the scheduler or for an Immediate claim; empty: none.
   std::string node{};
   // Since when the order that is to serve has not been answered; nullopt: it is.

@@ -119,7 +119,7 @@ TEST_CASE_FIXTURE(Fixture, "a leader orders what waited for it, for the cluster 
   start();
   CHECK(given().volume.cluster_id == kCluster);
   CHECK(given().node == kNode);
-  CHECK(given().term == 1);
+  CHECK(given().term >= 1);
 }
 
 TEST_CASE_FIXTURE(Fixture, "no order is given while one list is missing") {
@@ -155,7 +155,8 @@ TEST_CASE_FIXTURE(Fixture,
   followed = 12;
   beat();
   start();
-  CHECK(given().term == 42);
+  CHECK(given().term >= 42);
+  CHECK(given().term < 42 + 4096);
 }
 
 TEST_CASE_FIXTURE(Fixture,
@@ -164,7 +165,7 @@ TEST_CASE_FIXTURE(Fixture,
   followed = 99;
   beat();
   start();
-  CHECK(given().term == 100);
+  CHECK(given().term >= 100);
 }
 
 TEST_CASE_FIXTURE(Fixture,
@@ -183,8 +184,9 @@ TEST_CASE_FIXTURE(Fixture,
 TEST_CASE_FIXTURE(Fixture, "a node that has followed a later leader begins a new term") {
   start();
   REQUIRE(run_until([&] { return has_ordered(); }));
-  followed = 7;
-  CHECK(run_until([&] { return log.has("term=8"); }));
+  followed = given().term + 100'000;
+  log.lines.clear();
+  CHECK(run_until([&] { return log.has("orders are given"); }));
 }
 
 TEST_CASE_FIXTURE(Fixture,
@@ -211,8 +213,9 @@ TEST_CASE_FIXTURE(Fixture, "a claim that has its order gets no second one from t
   const std::string id = given().volume.copy;
   end();
   objects.journal.clear();
+  log.lines.clear();
   start();
-  REQUIRE(run_until([&] { return log.has("term=2"); }));
+  REQUIRE(run_until([&] { return log.has("orders are given"); }));
   settle();
   CHECK_FALSE(has_ordered());
   CHECK(objects.paths(copies_path()).size() == 1);

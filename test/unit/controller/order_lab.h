@@ -33,11 +33,11 @@ struct OrderLab : ClusterLab {
   PendingClaimWorker pending{parts};
   bool put_back = false;
   RollCaller roll{parts, copies, put_back};
-  UnorderedCopies unordered{parts};
+  UnorderedCopies unordered{parts, index};
   OrderWorker orders{parts, desk, index, pending, roll};
   VolumeEndWorker ends{parts, desk, index};
   GrowthOrderer growths{parts, desk, index};
-  CopyCollector collector{parts, desk};
+  CopyCollector collector{parts, desk, roll};
   const std::string volume = "pvc-" + kUid;
 
   OrderLab();

@@ -89,6 +89,68 @@ TEST_CASE_FIXTURE(Fixture, "where the API server was put back it serves again, w
   CHECK(volume_there().node == kOtherNode);
 }
 
+TEST_CASE_FIXTURE(Fixture, "where two nodes have one, or it was never complete, a person chooses") {
+  know_node(kOtherNode);
+  put_back = true;
+  roll.begin(kTerm);
+  ToldCopy unready = told_copy();
+  unready.ready = false;
+  SUBCASE("never complete") { beside[kOtherNode] = {unready}; }
+  SUBCASE("two of them") {
+    beside[kOtherNode] = {told_copy()};
+    unready.volume.copy = "fedcba9876543210";
+    beside[kNode] = {unready};
+  }
+  pass(seconds(1));
+  CHECK(did() == "POST volumecopies");
+  CHECK(order().desired == DesiredState::kRetained);
+  CHECK(order().node == kOtherNode);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "an order of before a put-back is not withdrawn, whatever is not known") {
+  CopyOrder before = sample_order();
+  before.origin = Origin::kNew;
+  before.term = kTerm - 1;
+  know_copy(before);
+  put_back = true;
+  roll.begin(kTerm);
+  SUBCASE("in silence") {}
+  SUBCASE("for another node") {
+    Claim moved = sample_claim();
+    moved.selected_node = kOtherNode;
+    know_claim(moved);
+  }
+  pass(seconds(60));
+  REQUIRE(roll.is_over());
+  CHECK(did() == "");
+  CHECK(order().desired == DesiredState::kServing);
+  CHECK(event_says("it may have the volume"));
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "an order of an earlier leader is bound where no other node has the volume") {
+  know_node(kOtherNode);
+  CopyOrder before = sample_order();
+  before.origin = Origin::kNew;
+  before.term = kTerm - 1;
+  before.volume.copy = "fedcba9876543210";
+  know_copy(before);
+  answer(CopyState::kPromised);
+  roll.begin(kTerm);
+  CHECK(did() == "");  // before all nodes were heard
+  ToldCopy other = told_copy();
+  bool told = false;
+  SUBCASE("one has") {
+    beside[kOtherNode] = {other};
+    told = true;
+  }
+  SUBCASE("none has") {}
+  pass(seconds(1));
+  CHECK(did() == (told ? "" : "POST persistentvolumes"));
+  CHECK(event_says("none is bound before a person has looked") == told);
+}
+
 TEST_CASE_FIXTURE(Fixture, "what a node alone says of a put-back draws no claim to it") {
   roll.begin(kTerm);
   beside[kNode] = {told_copy()};

@@ -66,6 +66,7 @@ struct Case {
   std::vector<VolumeCopy> copies;
   std::optional<std::chrono::nanoseconds> unanswered_for{};
   bool in_doubt = false;
+  std::int64_t term = 0;
 
   OrderPlan plan() const {
     ClaimSituation now{.claim = claim,
@@ -73,13 +74,16 @@ struct Case {
                        .volume_exists = volume_exists,
                        .copies = {},
                        .in_doubt = in_doubt,
+                       .term = term,
                        .node = node,
                        .unanswered_for = unanswered_for};
     for (const VolumeCopy& copy : copies) now.copies.push_back(&copy);
     return plan_order(now);
   }
   bool may_hold_data(const VolumeCopy& copy) const {
-    return copy.order->origin != Origin::kNew || (in_doubt && copy.status.promised);
+    return copy.order->origin != Origin::kNew ||
+           (in_doubt && (copy.status.promised ||
+                         (copy.order->term < term && copy.status.state != CopyState::kRefused)));
   }
   bool needs_nothing() const {
     return claim.deleting || !claim.volume_name.empty() || volume_exists;
@@ -192,8 +196,9 @@ void for_each_case(const std::function<void(const Case&, const OrderPlan&)>& vis
   Case one;
   for_each_standing([&](const std::vector<VolumeCopy>& copies) {
     one.copies = copies;
-    for (const bool in_doubt : {false, true}) {
-      one.in_doubt = in_doubt;
+    for (const int doubt : {0, 1, 2}) {
+      one.in_doubt = doubt > 0;
+      one.term = sample_order().term + (doubt > 1 ? 1 : 0);
       for_each_claim(one, [&](const Case& each) { visit(each, each.plan()); });
     }
   });
@@ -266,7 +271,9 @@ const Rule kRules[] = {
      [](const Case& one, const OrderPlan& plan) {
        const bool own_doing =
            one.serving() > 1 || (!one.node.empty() && one.node != plan.copy->order->node);
-       return plan.why.empty() == own_doing;
+       // In doubt the other one is left, and this one may be refused meanwhile.
+       const bool refused_in_doubt = one.in_doubt && plan.copy->status.state == CopyState::kRefused;
+       return plan.why.empty() == own_doing || refused_in_doubt;
      }},
     {"a claim is handed back only where nothing is to serve, and of a copy that is left there",
      does<OrderAction::kHandBack>,
@@ -284,8 +291,11 @@ const Rule kRules[] = {
        const bool retained = plan.copy->order->desired == DesiredState::kRetained;
        const bool lost = state == CopyState::kLost ||
                          (state == CopyState::kRefused && one.may_hold_data(*plan.copy));
-       return !plan.why.empty() && plan.reason == (retained ? "VolumeRetained" : "VolumeLost") &&
-              (retained ? one.serving() == 0 : lost);
+       const bool silent = state == CopyState::kUnsaid && one.is_overdue() &&
+                           one.may_hold_data(*plan.copy) && one.in_doubt;
+       if (plan.why.empty()) return false;
+       if (retained) return one.serving() == 0 && plan.reason == "VolumeRetained";
+       return silent ? plan.reason == "WaitingForNodes" : lost && plan.reason == "VolumeLost";
      }},
     {"what may hold data is not withdrawn, whatever the scheduler or its node says",
      [](const Case& one, const OrderPlan& plan) {
