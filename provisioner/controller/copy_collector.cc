@@ -91,7 +91,7 @@ Task<CopyCollector::Again> CopyCollector::end(const VolumeCopy& copy) {
     tell_of_orphan(copy);
     co_return std::nullopt;
   }
-  if (!roll_.has_ended()) co_return std::chrono::nanoseconds(kRollWait);
+  if (!roll_.is_over()) co_return std::chrono::nanoseconds(kRollWait);
   CopyOrder order = *copy.order;
   order.desired = DesiredState::kRemoved;
   auto changed = co_await desk_.change(copy, order);

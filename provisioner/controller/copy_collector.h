@@ -22,7 +22,7 @@ class CopyCollector {
  public:
   using Again = Result<std::optional<std::chrono::nanoseconds>>;
 
-  CopyCollector(ClusterParts& parts, OrderDesk& desk, const RollCaller& roll)
+  CopyCollector(ClusterParts& parts, OrderDesk& desk, RollCaller& roll)
       : parts_(parts), desk_(desk), roll_(roll) {}
 
   // One pass over the VolumeCopy. Returns after which time it is to be looked at again.
@@ -41,7 +41,7 @@ class CopyCollector {
 
   ClusterParts& parts_;
   OrderDesk& desk_;
-  const RollCaller& roll_;
+  RollCaller& roll_;
   std::map<std::string, Clock::Instant> removed_;  // when it was seen so first
   std::map<std::string, Clock::Instant> told_;
 };

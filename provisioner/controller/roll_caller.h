@@ -35,7 +35,6 @@ class RollCaller {
 
   // Whether new orders can be given.
   bool is_over();
-  bool has_ended() const { return over_; }  // as it was found last
   // Whom it waits for, in words; empty: nobody.
   std::string words() const;
   std::chrono::nanoseconds lasted() const { return parts_.clock.now() - begun_; }
