@@ -95,7 +95,8 @@ bool RollCaller::is_over() {
   const auto now = parts_.clock.now();
   if (over_ || !goes_on_ || now < look_again_) return over_;
   look_again_ = now + kBetweenLooks;
-  if (!waited_for().empty()) return false;
+  waited_ = waited_for();
+  if (!waited_.empty()) return false;
   over_ = true;
   goes_on_ = false;
   put_back_ = false;
@@ -106,19 +107,17 @@ bool RollCaller::is_over() {
 }
 
 std::string RollCaller::words() const {
-  if (over_) return {};
-  const auto waited = waited_for();
-  if (waited.empty()) return {};
+  if (waited_.empty()) return {};
   std::vector<std::string> some;
-  for (const auto& [node, why] : waited) {
+  for (const auto& [node, why] : waited_) {
     if (some.size() == kMostNamed) break;
     some.push_back(concat("node ", node, ' ', why));
   }
   std::string text = join(some, "; ");
-  if (waited.size() > some.size()) text += concat("; and ", waited.size() - some.size(), " more");
+  if (waited_.size() > some.size()) text += concat("; and ", waited_.size() - some.size(), " more");
   return concat(text, shows_put_back() ? ". The API server was put back to an earlier state" : "",
                 ". A node that will not answer is passed over with: kubectl label node ",
-                waited.begin()->first, ' ', kRollCallLabel, '=', kRollCallSkip);
+                waited_.begin()->first, ' ', kRollCallLabel, '=', kRollCallSkip);
 }
 
 }  // namespace flexlocal::provisioner

@@ -35,7 +35,7 @@ class RollCaller {
 
   // Whether new orders can be given.
   bool is_over();
-  // Whom it waits for, in words; empty: nobody.
+  // Whom it waits for, as is_over() found last, in words; empty: nobody.
   std::string words() const;
   std::chrono::nanoseconds lasted() const { return parts_.clock.now() - begun_; }
   // Whether anything shows that the API server was put back.
@@ -68,6 +68,7 @@ class RollCaller {
   // While it goes on: names of VolumeCopies by node, and the nodes that agree.
   std::map<std::string, std::set<std::string>> orders_;
   std::set<std::string> agreed_;
+  std::map<std::string, std::string> waited_;  // nodes, and why
 };
 
 }  // namespace flexlocal::provisioner

@@ -238,6 +238,24 @@ TEST_CASE_FIXTURE(Fixture, "a look at the disks that failed is why the agent is 
   CHECK(stop());
 }
 
+TEST_CASE_FIXTURE(Fixture, "the roll names what no order does, and which orders were seen") {
+  const auto names = give(2);
+  engine::VolumeSpec lost = sample_spec(kOtherUid);
+  lost.copy = "fedcba9876543210";
+  storage.present.records.emplace(lost.name.text(),
+                                  engine::promised_record(lost, lost.name.claim_uid()));
+  start();
+  REQUIRE(run_until([&] { return are(CopyState::kReady, names); }));
+  // Each change of the disks makes the last look out of date.
+  const auto roll = role->report().roll;
+  REQUIRE(roll);
+  CHECK(roll->orders == digest_of(names));
+  REQUIRE(roll->told.size() == 1);
+  CHECK(roll->told.front().volume.copy == lost.copy);
+  CHECK_FALSE(roll->cut);
+  CHECK(stop());
+}
+
 TEST_CASE_FIXTURE(Fixture, "told to stop, it ends, before it has begun as well") {
   give(5);
   start();

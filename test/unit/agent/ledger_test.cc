@@ -225,9 +225,12 @@ TEST_CASE_FIXTURE(
   CHECK_FALSE(ledger.is_of_one_look());
   refresh(true);
   CHECK(ledger.is_of_one_look());
+  CHECK_FALSE(ledger.has_removed("pvc-" + kUid));
   ledger.forget_record("pvc-" + kUid);
+  CHECK(ledger.has_removed("pvc-" + kUid));
   CHECK_FALSE(ledger.is_of_one_look());
   refresh(true);
+  CHECK_FALSE(ledger.has_removed("pvc-" + kUid));
   ledger.forget();
   CHECK_FALSE(ledger.is_of_one_look());
 }
