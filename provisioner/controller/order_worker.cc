@@ -139,7 +139,8 @@ Task<OrderWorker::Again> OrderWorker::give(const Claim& claim, const Order& deci
           ? std::optional(NoRoom::kNoDaemon)
           : no_room_on(parts_.view_of(*node), {promise_of(order), order.parameters.disk_per_ram});
   if (reason && is_to_be_waited_for(*reason)) {
-    auto looked = co_await pending_.look_after_choice(claim);
+    Status looked;
+    if (claim.marked) looked = co_await pending_.look_after_choice(claim);
     if (!looked) co_return looked.error();
     co_return kSoon;
   }
@@ -290,6 +291,8 @@ Task<Status> OrderWorker::withdraw(const Claim& claim, const VolumeCopy& copy,
 Task<Status> OrderWorker::refuse_node(const Claim& claim, const std::string& node,
                                       const std::string& why) {
   refused_[claim.key()][node] = parts_.clock.now();
+  // By the mark the policies know it for ours; that it comes is a change of the claim.
+  if (claim.selected_node == node && !claim.marked) co_return Status();
   parts_.work.volumes.provision.failed({claim.storage_class, ""});
   if (claim.selected_node == node) {
     auto taken = co_await pending_.take_back(claim, why);

@@ -108,6 +108,21 @@ TEST_CASE_FIXTURE(Fixture, "a refusal ends the order, and the claim goes back wi
       R"(controller_persistentvolumeclaim_provision_failed_total{class="local",source=""} 1)"));
 }
 
+TEST_CASE_FIXTURE(Fixture, "a claim is handed back once it is marked as ours, and not before") {
+  Claim claim = sample_claim();
+  claim.marked = false;
+  know_claim(claim);
+  CHECK(did() == "POST volumecopies");
+  answer(CopyState::kRefused, "the pool is full");
+  CHECK(did() == "PATCH volumecopies");
+  CHECK(did() == "");
+  CHECK_FALSE(is_handed_back());
+  claim.marked = true;
+  know_claim(claim);
+  CHECK(did() == kTakeBack);
+  CHECK(is_handed_back());
+}
+
 TEST_CASE_FIXTURE(Fixture,
                   "a node gets no new order of anybody before it has ended a withdrawn one") {
   CHECK(did() == "POST volumecopies");
