@@ -35,7 +35,7 @@ teardown() {
   # It is begun anew all the time.
   eventually 30 record_is '.state == "promised" and .claimUID == "'"$uid"'" and .size == "536870912"'
   says '.status.promised and (.status.made | not) and (.status.host | length == 32)'
-  record_is ".order == {uid: $(says .metadata.uid), generation: 1, term: 7}"
+  record_is ".order == {uid: $(says .metadata.uid), generation: 1, term: 7, claim: \"data\"}"
   eventually 30 lease_says '$roll.told == [] and $roll.term == 7 and ($roll.orders | length) == 32'
 }
 
