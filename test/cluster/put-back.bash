@@ -3,11 +3,13 @@
 # shellcheck source-path=SCRIPTDIR
 . "$BATS_TEST_DIRNAME/central.bash"
 
-# An agent knows of it by its Lease, which it has to have renewed since.
-back_up() {
-  local node
-  "$BATS_TEST_DIRNAME/../lab/control-plane" back-up "$work/cluster"
-  for node in one two; do eventually 60 has_beaten_after "$node" "$(lease_of "$node" .metadata.resourceVersion)"; done
+back_up() { "$BATS_TEST_DIRNAME/../lab/control-plane" back-up "$work/cluster"; }
+# An agent knows of a put-back by its Lease, which it has to have renewed since the backup.
+await_beats() {
+  local one two
+  one=$(lease_of one .metadata.resourceVersion) two=$(lease_of two .metadata.resourceVersion)
+  eventually 60 has_beaten_after one "$one"
+  eventually 60 has_beaten_after two "$two"
 }
 has_beaten_after() { [ "$(lease_of "$1" .metadata.resourceVersion)" != "$2" ]; }
 
@@ -15,6 +17,7 @@ has_beaten_after() { [ "$(lease_of "$1" .metadata.resourceVersion)" != "$2" ]; }
 # a DaemonSet would. Pods that the backup has not are gone.
 put_back() {
   local node
+  await_beats
   "$BATS_TEST_DIRNAME/../lab/control-plane" put-back "$work/cluster"
   for node in one two; do
     eventually 60 has_ended "$node"

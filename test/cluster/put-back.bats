@@ -100,6 +100,7 @@ teardown() {
 
 @test "before a node that is silent was heard nothing new is made, unless a person says so" {
   back_up
+  await_beats
   stop_processes "$work" two
   "$BATS_TEST_DIRNAME/../lab/control-plane" put-back "$work/cluster"
   eventually 60 has_ended one
