@@ -39,8 +39,6 @@ END
 
 # choose COPY STATE: what a person does with a copy that was found.
 choose() { kubectl patch volumecopy "$1" --type merge -p "{\"spec\":{\"desiredState\":\"$2\"}}"; }
-# copy_says COPY CONDITION: jq, of the object.
-copy_says() { kubectl get volumecopy "$1" -o json | jq -en "input | $2"; }
 # record_follows GENERATION: the host's record does.
 record_follows() { jq -en --argjson generation "$1" 'input | .order.generation == $generation' "$record"; }
 copy_holding() { kubectl get volumecopies -o json | jq -enr --arg claim "default/$1" 'input | .items[] | select(.metadata.annotations["flexlocal.io/holds"] == $claim) | .metadata.name'; }

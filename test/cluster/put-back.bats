@@ -69,7 +69,7 @@ teardown() {
   start_leader
   make_pod data
   eventually 90 event_says pvc/data VolumeRetained 'retained, and no other is made beside it'
-  copy_says "$copy" '.spec.desiredState == "Retained" and .spec.origin == "Existing"'
+  says '.spec.desiredState == "Retained" and .spec.origin == "Existing"'
   claim_is data Pending
   [ "$(records | jq -s length)" = 1 ]
   choose "$copy" Serving
@@ -89,7 +89,7 @@ teardown() {
   make_claim data
   eventually 90 event_says pvc/data VolumeRetained 'has the volume of an earlier claim of this name'
   [ "$(copy_holding data)" = "$copy" ]
-  copy_says "$copy" '.spec.desiredState == "Retained"'
+  says '.spec.desiredState == "Retained"'
   claim_is data Pending
   lv_exists "$node" "$volume"
   choose "$copy" Removed
@@ -124,7 +124,7 @@ teardown() {
   eventually 30 no_records
   put_back one two
   eventually 60 claim_is data Bound
-  eventually 60 copy_says "$copy" '.status.state == "Lost"'
+  eventually 60 says '.status.state == "Lost"'
   no_records
   eventually 30 event_says pvc/data VolumeLost 'cannot serve the volume'
 }
@@ -138,7 +138,7 @@ teardown() {
   choose "$copy" Retained
   eventually 60 record_follows 3
   put_back one two
-  eventually 60 copy_says "$copy" '.metadata.generation == 1 and any(.status.conditions[]; .reason == "RolledBack")'
+  eventually 60 says '.metadata.generation == 1 and any(.status.conditions[]; .reason == "RolledBack")'
   delete_claim data
   eventually 90 is_gone pv "$volume"
   eventually 30 no_records
