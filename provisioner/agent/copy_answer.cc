@@ -61,7 +61,7 @@ void set_as_ordered(CopyStatus& status, const CopyPlan& plan,
 
 }  // namespace
 
-std::optional<CopyProblem> problem_of(CopyTrouble trouble) {
+std::optional<CopyProblem> problem_of(CopyTrouble trouble, DesiredState desired) {
   switch (trouble) {
     case CopyTrouble::kNone:
     case CopyTrouble::kRefused:
@@ -105,12 +105,20 @@ std::optional<CopyProblem> problem_of(CopyTrouble trouble) {
     case CopyTrouble::kNothing:
       return CopyProblem{"NothingHere", "it is to be kept, and was never on this node"};
     case CopyTrouble::kWipeBegun:
-      return CopyProblem{"WipeBegun",
-                         "the removal of its data had begun when the order was changed; what is "
-                         "left is not mounted, and a person may look at it"};
+      return CopyProblem{
+          std::string(kPartlyWiped),
+          "the volume is to be kept since its wiping began: part of it is wiped and "
+          "lost; the rest stays on the disk as it is and is never mounted again; set "
+          "the reclaim policy to Delete to go on"};
+    case CopyTrouble::kWiped:
+      return CopyProblem{"Wiped",
+                         "the removal had come to its end when it was taken back: nothing is left"};
     case CopyTrouble::kBusy:
-      return CopyProblem{"InUse",
-                         "somebody has the volume mounted or open: it waits until that ends"};
+      return CopyProblem{
+          "InUse", desired == DesiredState::kRemoved
+                       ? "the volume is in use and is not removed yet: somebody has it mounted "
+                         "or open"
+                       : "somebody has the volume mounted or open: it waits until that ends"};
   }
   return std::nullopt;
 }
@@ -137,7 +145,8 @@ CopyStatus answer_to(const VolumeCopy& copy, const CopyPlan& plan, const HostCop
   if (plan.state != CopyState::kRemoving) status.wiped = Bytes();
   status.host = host_id;
   status.observed_generation = copy.generation;
-  set_as_ordered(status, plan, problem ? problem : problem_of(plan.trouble), now);
+  const DesiredState desired = copy.order ? copy.order->desired : DesiredState::kServing;
+  set_as_ordered(status, plan, problem ? problem : problem_of(plan.trouble, desired), now);
   return status;
 }
 

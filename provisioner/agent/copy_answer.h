@@ -21,7 +21,7 @@ struct CopyProblem {
 
 // nullopt for what needs no words of its own: nothing is wrong, or what was said of it before still
 // holds.
-std::optional<CopyProblem> problem_of(CopyTrouble trouble);
+std::optional<CopyProblem> problem_of(CopyTrouble trouble, DesiredState desired);
 // Of an action that failed.
 CopyProblem problem_of(CopyAction action, const Error& error);
 

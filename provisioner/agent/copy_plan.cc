@@ -121,6 +121,15 @@ class Planner {
     if (host_.disk == DiskStage::kReady) return surely(CopyAction::kTakeUp, said_);
     if (host_.disk == DiskStage::kWiping) return lost(CopyTrouble::kWipeBegun);
     if (host_.disk == DiskStage::kMaking) return lost(CopyTrouble::kDamaged);
+    // The removal had come to its end when it was taken back.
+    const bool was_removed = said_ == CopyState::kRemoving || said_ == CopyState::kRemoved;
+    if (was_removed && order_.desired == DesiredState::kRetained &&
+        host_.disk == DiskStage::kNone) {
+      CopyPlan removed = surely(CopyAction::kNone, CopyState::kRemoved);
+      if (removed.action == CopyAction::kNone && removed.trouble == CopyTrouble::kNone)
+        removed.trouble = CopyTrouble::kWiped;
+      return removed;
+    }
     // The controller gives the place up after a refusal: it is not promised behind its back.
     if (said_ == CopyState::kRefused) return wait(CopyTrouble::kRefused);
     if (copy_.status.promised || copy_.status.made || said_ != CopyState::kUnsaid ||
@@ -170,8 +179,11 @@ class Planner {
   // What is to be said in the record first; nullopt: it says what is ordered, and that is to serve.
   std::optional<CopyPlan> as_ordered(CopyState served) const {
     const bool keep = order_.desired == DesiredState::kRetained;
-    const CopyState now = host_.retained ? CopyState::kRetained : served;
-    if (keep && !host_.retained) return todo(CopyAction::kRetain, now);
+    // A host whose record is lost has nothing but the tags.
+    const bool kept = host_.retained && !host_.partly_retained;
+    const bool retained = keep ? kept : host_.retained;
+    const CopyState now = retained ? CopyState::kRetained : served;
+    if (keep && !kept) return todo(CopyAction::kRetain, now);
     const bool same_pods = host_.claim_uid == order_.claim_uid &&
                            host_.claim_namespace == order_.volume.claim_namespace &&
                            host_.access_mode == order_.volume.access_mode;

@@ -46,7 +46,8 @@ struct HostCopy {
   std::string claim_uid{};
   std::string claim_namespace{};
   engine::AccessMode access_mode = engine::AccessMode::kReadWriteOnce;
-  bool retained = false;
+  bool retained = false;         // by record or tags
+  bool partly_retained = false;  // by one of them only, though both are there
   DiskStage disk = DiskStage::kNone;
   std::string disk_copy{};  // which copy its tags say
   bool open = false;        // somebody has it mounted, or open
@@ -99,6 +100,7 @@ enum class CopyTrouble {
   kGone,           // it was promised, and the disk does not have it
   kNothing,        // it is to be kept, and was never here
   kWipeBegun,      // it was being removed when the order was changed
+  kWiped,          // it was removed by then
   kBusy            // it cannot be removed, or given to another claim, while somebody has it open
 };
 

@@ -71,6 +71,7 @@ class Finder {
     const bool of_cluster = tags.cluster_id == order_.volume.cluster_id;
     host_.disk = of_cluster ? stage : DiskStage::kForeign;
     if (of_cluster) host_.disk_copy = tags.copy;
+    host_.partly_retained = host_.record != RecordStage::kNone && host_.retained != tags.retained;
     host_.retained = host_.retained || tags.retained;
   }
 

@@ -9,6 +9,7 @@
 #include "provisioner/controller/claims/room_summary.h"
 #include "provisioner/controller/cluster_work.h"
 #include "provisioner/controller/reclaim/lost_volume_plan.h"
+#include "provisioner/controller/reclaim/orphan_policy.h"
 #include "provisioner/kube/events.h"
 #include "provisioner/kube/informer.h"
 #include "provisioner/objects/node_object.h"
@@ -27,6 +28,12 @@ struct ClusterRoleOptions {
   NodeDeletePolicy node_delete_policy = NodeDeletePolicy::kTell;
   // How long a node must be gone before its volumes are looked at.
   std::chrono::nanoseconds node_delete_grace = std::chrono::minutes(10);
+  // What is done with copies that nobody stands for, and after which time.
+  OrphanPolicy orphan_policy = OrphanPolicy::kReport;
+  std::chrono::nanoseconds orphan_grace = std::chrono::hours(1);
+  // Whether this daemon saw the API server being put back: then, for as long as it runs, no orphan
+  // is removed.
+  bool saw_put_back = false;
   // Whether Nodes are labelled by what their daemons say.
   bool label_nodes = true;
   ImmediateBinding immediate = ImmediateBinding::kCentral;

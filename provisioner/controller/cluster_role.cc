@@ -1,9 +1,7 @@
 #include "provisioner/controller/cluster_role.h"
 
-#include <algorithm>
-#include <random>
-
 #include "flexvolume/base/text.h"
+#include "provisioner/controller/term.h"
 #include "provisioner/objects/paths.h"
 #include "provisioner/work/lasting_trouble.h"
 
@@ -14,18 +12,10 @@ constexpr std::string_view kClaimKey = "claim:";
 constexpr std::string_view kVolumeKey = "volume:";
 constexpr std::string_view kNodeKey = "node:";
 constexpr std::string_view kCopyKey = "copy:";
+constexpr std::string_view kUnorderedKey = "unordered:";
 constexpr std::string_view kRoomKey = "room:";
-// How far terms are apart at the most, drawn: hosts that followed a leader which the API server has
-// forgotten, since it was put back, followed another term than the next one's.
-constexpr std::int64_t kTermStride = 4096;
-constexpr std::int64_t kMostLeadersLost = kTermStride << 18U;
 // An API server that does not answer must not hold up the next leader.
 constexpr auto kMostFinishing = std::chrono::seconds(5);
-
-std::int64_t drawn_below(std::int64_t end) {
-  std::random_device random;
-  return std::uniform_int_distribution<std::int64_t>(0, end - 1)(random);
-}
 
 ReconcileOptions reconcile_options(const ClusterRoleOptions& options) {
   return {.source = {std::string(engine::kProvisioner), {}},
@@ -57,7 +47,8 @@ ClusterRole::ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, cons
       parts_{api,    loop_.events(), claims_, volumes_, classes_, nodes_,
              beats_, observations_,  clock,   log,      work,     options},
       claim_worker_(parts_),
-      volume_worker_(parts_),
+      absence_(parts_),
+      volume_worker_(parts_, absence_),
       labeler_(parts_),
       index_(copies_, clock),
       teller_(parts_, index_, options.daemon_set),
@@ -68,7 +59,8 @@ ClusterRole::ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, cons
       order_worker_(parts_, desk_, index_, claim_worker_, roll_),
       growth_orderer_(parts_, desk_, index_),
       end_worker_(parts_, desk_, index_),
-      copy_collector_(parts_, desk_, roll_) {
+      orphans_(parts_, desk_, roll_),
+      copy_collector_(parts_, desk_, roll_, absence_, orphans_) {
   watch_changes();
   if (!options.gives_orders) return;
   watch_orders();
@@ -91,8 +83,7 @@ void ClusterRole::watch_rooms() {
 }
 
 void ClusterRole::look_at_room(const std::string& node) {
-  const std::string key = concat(kRoomKey, node);
-  if (orders_begun_ && options_.tells_room && queue_.failures(key) == 0) queue_.add(key);
+  if (orders_begun_ && options_.tells_room) look_at(concat(kRoomKey, node));
 }
 
 // Open claims of whichever class; where orders are given, bound ones of ours, too, as they grow.
@@ -134,6 +125,7 @@ void ClusterRole::watch_changes() {
     const Node* node = nodes_.get(name);
     observations_.saw_node(name, node == nullptr ? std::nullopt : std::optional<bool>(node->ready),
                            clock_.now());
+    if (node != nullptr) absence_.saw(name);
     look_at_label(name);
   });
   beats_.on_change([this](const std::string& key) {
@@ -149,7 +141,8 @@ void ClusterRole::watch_changes() {
 void ClusterRole::look_at_roll(const NodeHeartbeat& beat) {
   if (!orders_begun_ || roll_.is_excused(beat.node)) return;
   // A host that was silent has followed a later leader than the API server knew of.
-  if (beat.report.roll && beat.report.roll->term > desk_.term() && highest_term() > desk_.term())
+  if (beat.report.roll && beat.report.roll->term > desk_.term() &&
+      highest_known_term() > desk_.term())
     begin_term();
   else
     roll_.heard(beat);
@@ -158,9 +151,8 @@ void ClusterRole::look_at_roll(const NodeHeartbeat& beat) {
 // Leases change all the time, and labels hardly ever.
 void ClusterRole::look_at_label(const std::string& name) {
   const Node* const node = nodes_.get(name);
-  const std::string key = concat(kNodeKey, name);
-  if (node != nullptr && has_synced() && labeler_.needs_work(*node) && queue_.failures(key) == 0)
-    queue_.add(key);
+  if (node != nullptr && has_synced() && labeler_.needs_work(*node))
+    look_at(concat(kNodeKey, name));
 }
 
 Task<void> ClusterRole::run() {
@@ -205,6 +197,9 @@ Task<Status> ClusterRole::work_on(const std::string& key) {
   } else if (key.starts_with(kCopyKey)) {
     const std::string copy = key.substr(kCopyKey.size());
     status = co_await work_on_copy(copy);
+  } else if (key.starts_with(kUnorderedKey)) {
+    const std::string copy = key.substr(kUnorderedKey.size());
+    status = co_await work_on_unordered(copy);
   } else {
     const std::string volume = key.substr(kVolumeKey.size());
     status = co_await work_on_volume(volume);
@@ -234,10 +229,11 @@ Task<Status> ClusterRole::work_on_volume(const std::string& volume) {
   const Volume* const known = volumes_.get(volume);
   const bool has_node = known != nullptr && nodes_.get(known->node) != nullptr;
   Status worked;
-  if (orders_begun_ && has_node)
+  if (orders_begun_ && (has_node || known == nullptr))
     worked = co_await end_worker_.work(volume);
-  else
-    worked = co_await volume_worker_.work(volume);
+  else if (orders_begun_)
+    worked = co_await end_worker_.retain(volume);
+  if (worked && !(orders_begun_ && has_node)) worked = co_await volume_worker_.work(volume);
   co_return worked;
 }
 
@@ -252,6 +248,19 @@ Task<Status> ClusterRole::work_on_copy(const std::string& name) {
   auto again = co_await copy_collector_.work(copy);
   if (!again) co_return again.error();
   if (*again) queue_.add_after(concat(kCopyKey, name), **again);
+  co_return Status();
+}
+
+// What its node tells, and no VolumeCopy names.
+Task<Status> ClusterRole::work_on_unordered(const std::string& name) {
+  if (!orders_begun_ || orphans_.rests(name)) co_return Status();
+  const auto found = unordered_.find(name);
+  if (!found) co_return Status();
+  orphans_.begin_look(name);
+  const Orphan orphan{order_to_keep(*found, parts_.cluster_id), found->copy.retained};
+  auto again = co_await orphans_.work(orphan);
+  if (!again) co_return again.error();
+  if (*again) queue_.add_after(concat(kUnorderedKey, name), **again);
   co_return Status();
 }
 
@@ -271,27 +280,14 @@ Task<void> ClusterRole::begin_orders() {
 }
 
 void ClusterRole::begin_term() {
-  const std::int64_t term = highest_term() + 1 + drawn_below(kTermStride);
+  const std::int64_t term = draw_term_above(highest_known_term());
   desk_.begin_term(term);
   roll_.begin(term);
   log_.info("orders are given", {{"term", concat(term)}});
 }
 
-// Of orders, and of what hosts have followed, which may be more than etcd knows since it was put
-// back: but not by more than there may have been leaders in that time. A node that lies about it
-// must not stop all those after us.
-std::int64_t ClusterRole::highest_term() const {
-  const std::int64_t ordered = std::min(index_.highest_term(), kMostTerm);
-  std::int64_t highest = ordered;
-  beats_.for_each([&](const std::string&, const NodeHeartbeat& beat) {
-    if (!beat.report.roll || roll_.is_excused(beat.node)) return;
-    if (beat.report.roll->term <= ordered + kMostLeadersLost)
-      highest = std::max(highest, beat.report.roll->term);
-    else
-      log_.warning("a node says that it followed the order of a leader that there cannot have been",
-                   {{"node", beat.node}, {"term", concat(beat.report.roll->term)}});
-  });
-  return highest;
+std::int64_t ClusterRole::highest_known_term() const {
+  return highest_term(parts_, roll_, index_.highest_term());
 }
 
 Task<Status> ClusterRole::learn_cluster() {
@@ -332,23 +328,32 @@ Task<void> ClusterRole::scan_loop() {
 
 // What time alone changes: claims that wait, and volumes whose node is not there.
 void ClusterRole::scan() {
-  const auto add = [this](const std::string& key) {
-    // One that failed comes by its own back-off.
-    if (queue_.failures(key) == 0) queue_.add(key);
-  };
   claims_.for_each([&](const std::string& key, const Claim& claim) {
-    if (claim.volume_name.empty()) add(concat(kClaimKey, key));
+    if (claim.volume_name.empty()) look_at(concat(kClaimKey, key));
   });
   volumes_.for_each([&](const std::string& name, const Volume& volume) {
-    if (orders_begun_ || nodes_.get(volume.node) == nullptr) add(concat(kVolumeKey, name));
+    if (orders_begun_ || nodes_.get(volume.node) == nullptr) look_at(concat(kVolumeKey, name));
   });
-  copies_.for_each(
-      [&](const std::string& name, const VolumeCopy&) { add(concat(kCopyKey, name)); });
-  if (orders_begun_) unordered_.look();
+  if (orders_begun_) scan_copies();
   nodes_.for_each([&](const std::string& name, const Node&) {
     look_at_label(name);
     look_at_room(name);
   });
+}
+
+// One that failed comes by its own back-off.
+void ClusterRole::look_at(const std::string& key) {
+  if (queue_.failures(key) == 0) queue_.add(key);
+}
+
+void ClusterRole::scan_copies() {
+  copies_.for_each(
+      [&](const std::string& name, const VolumeCopy&) { look_at(concat(kCopyKey, name)); });
+  const std::set<std::string> unordered = unordered_.names();
+  orphans_.forget_unless([&](const std::string& name) {
+    return unordered.contains(name) || copies_.get(name) != nullptr;
+  });
+  for (const std::string& name : unordered) look_at(concat(kUnorderedKey, name));
 }
 
 // What failed is tried again soon, and what is not known yet is waited for.

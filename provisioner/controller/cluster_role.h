@@ -6,8 +6,10 @@
 #include "provisioner/controller/copy_collector.h"
 #include "provisioner/controller/growth_orderer.h"
 #include "provisioner/controller/lost_volume_worker.h"
+#include "provisioner/controller/node_absence.h"
 #include "provisioner/controller/node_label.h"
 #include "provisioner/controller/order_worker.h"
+#include "provisioner/controller/orphaned_copy_worker.h"
 #include "provisioner/controller/pending_claim_worker.h"
 #include "provisioner/controller/registry.h"
 #include "provisioner/controller/volume_end_worker.h"
@@ -37,10 +39,11 @@ class ClusterRole {
   Task<Status> work_on_claim(const std::string& claim);
   Task<Status> work_on_volume(const std::string& volume);
   Task<Status> work_on_copy(const std::string& name);
+  Task<Status> work_on_unordered(const std::string& name);
   Task<void> begin_orders();
   void begin_term();
   Task<Status> learn_cluster();
-  std::int64_t highest_term() const;
+  std::int64_t highest_known_term() const;
   void watch_orders();
   void watch_rooms();
   void look_at_room(const std::string& node);
@@ -53,6 +56,8 @@ class ClusterRole {
   void look_at_label(const std::string& node);
   void look_at_roll(const NodeHeartbeat& beat);
   void scan();
+  void scan_copies();
+  void look_at(const std::string& key);
   void report(const std::string& key, const Status& status);
 
   const Clock& clock_;
@@ -70,6 +75,7 @@ class ClusterRole {
   NodeObservations observations_;
   ClusterParts parts_;
   PendingClaimWorker claim_worker_;
+  NodeAbsence absence_;
   LostVolumeWorker volume_worker_;
   NodeLabeler labeler_;
   CopyIndex index_;
@@ -81,6 +87,7 @@ class ClusterRole {
   OrderWorker order_worker_;
   GrowthOrderer growth_orderer_;
   VolumeEndWorker end_worker_;
+  OrphanedCopyWorker orphans_;
   CopyCollector copy_collector_;
   bool orders_begun_ = false;  // the term is known, and the cluster
 };

@@ -6,8 +6,6 @@
 namespace flexlocal::provisioner {
 namespace {
 
-// Events are kept for an hour.
-constexpr auto kTellAgain = std::chrono::hours(1);
 constexpr auto kRollWait = std::chrono::seconds(1);
 
 // Whether its node has answered this very order by that nothing of the copy is there.
@@ -28,23 +26,32 @@ Task<CopyCollector::Again> CopyCollector::work(const VolumeCopy& copy) {
   if (!copy.order || copy.deleting) co_return std::nullopt;
   const CopyOrder& order = *copy.order;
   const bool node_is_gone = parts_.nodes.get(order.node) == nullptr;
+  orphans_.look_at_removal(copy);
   if (is_removed(copy) ||
       (order.desired == DesiredState::kRemoved && node_is_gone && was_never_more(copy))) {
     auto buried = co_await bury(copy);
     co_return buried;
   }
   removed_.erase(copy.name);
+  if (order.desired == DesiredState::kRemoved) {
+    auto let_go = co_await let_go_with_node(copy);
+    co_return let_go;
+  }
   // A retained copy is a person's to choose about; one with a PersistentVolume lives with that.
   const Volume* const volume = parts_.volumes.get(order.volume.name.text());
-  if (order.desired != DesiredState::kServing ||
-      (volume != nullptr && volume->copy == order.volume.copy))
+  if (order.desired == DesiredState::kRetained ||
+      (volume != nullptr && volume->copy == order.volume.copy)) {
+    orphans_.forget(copy.name);
     co_return std::nullopt;
-  // What was told of lately needs no other look yet.
-  const auto told = told_.find(copy.name);
-  if (told != told_.end() && parts_.clock.now() - told->second < kTellAgain) co_return std::nullopt;
+  }
+  if (orphans_.rests(copy.name)) co_return std::nullopt;
+  if (was_made_or_found(copy)) orphans_.begin_look(copy.name);
   auto needed = co_await is_needed(copy);
   if (!needed) co_return needed.error();
-  if (*needed) co_return std::nullopt;
+  if (*needed) {
+    orphans_.found_none(copy.name);
+    co_return std::nullopt;
+  }
   auto ended = co_await end(copy);
   co_return ended;
 }
@@ -55,7 +62,7 @@ Task<Result<bool>> CopyCollector::is_needed(const VolumeCopy& copy) {
   if (order.claim_name.empty()) co_return true;  // it was found on the node: a person chooses
   // One that there is names another copy.
   const bool had_volume = parts_.volumes.get(order.volume.name.text()) != nullptr;
-  if (!had_volume) {
+  if (!had_volume && !has_lost_volume(copy)) {
     auto claimed = co_await has_claim(order);
     if (!claimed || *claimed) co_return claimed;
   }
@@ -66,6 +73,15 @@ Task<Result<bool>> CopyCollector::is_needed(const VolumeCopy& copy) {
   if (!found) co_return had_volume;  // the watch brings that it is gone
   const auto volume = decode_volume(found->root());
   co_return !volume || volume->copy == order.volume.copy;
+}
+
+// Whether its claim is bound to a PersistentVolume that is not there.
+bool CopyCollector::has_lost_volume(const VolumeCopy& copy) const {
+  const CopyOrder& order = *copy.order;
+  const Claim* const claim =
+      parts_.claims.get(concat(order.volume.claim_namespace, '/', order.claim_name));
+  return copy.status.made && claim != nullptr && claim->uid == order.claim_uid &&
+         !claim->volume_name.empty();
 }
 
 Task<Result<bool>> CopyCollector::has_claim(const CopyOrder& order) {
@@ -82,14 +98,18 @@ Task<Result<bool>> CopyCollector::has_claim(const CopyOrder& order) {
   co_return claimed.error().context("looking whether the claim is gone");
 }
 
-// What was made may hold data, whose PersistentVolume somebody took away by force; and so may what
-// was ordered because it is there, though its node has not said so yet; and where the API server
-// was put back, anything.
+// What was made may hold data, whose PersistentVolume somebody took away by force; and where the
+// API server was put back, anything.
 Task<CopyCollector::Again> CopyCollector::end(const VolumeCopy& copy) {
   const bool in_doubt = copy.order->term < desk_.term() && roll_.shows_put_back();
-  if (copy.status.made || copy.order->origin != Origin::kNew || in_doubt) {
-    tell_of_orphan(copy);
-    co_return std::nullopt;
+  if (was_made_or_found(copy) || in_doubt) {
+    if (in_doubt) orphans_.begin_look(copy.name);
+    const Orphan orphan{.order = *copy.order, .object = copy};
+    auto told = co_await orphans_.work(orphan);
+    if (!told || has_lost_volume(copy)) co_return told;
+    auto let_go = co_await let_go_with_node(copy);
+    if (!let_go) co_return let_go;
+    co_return told;
   }
   if (!roll_.is_over()) co_return std::chrono::nanoseconds(kRollWait);
   CopyOrder order = *copy.order;
@@ -114,19 +134,24 @@ Task<CopyCollector::Again> CopyCollector::bury(const VolumeCopy& copy) {
   co_return std::nullopt;
 }
 
-void CopyCollector::tell_of_orphan(const VolumeCopy& copy) {
-  const auto now = parts_.clock.now();
-  const auto told = told_.find(copy.name);
-  if (told != told_.end() && now - told->second < kTellAgain) return;
-  told_.insert_or_assign(copy.name, now);
-  const CopyOrder& order = *copy.order;
-  const std::string text =
-      concat("volume ", order.volume.name.text(), " (", to_string(order.volume.size),
-             ", namespace ", order.volume.claim_namespace, ") on node ", order.node,
-             " has no PersistentVolume and no claim; its data stays. VolumeCopy ", copy.name);
-  parts_.log.warning("orphaned volume", {{"copy", copy.name}, {"node", order.node}});
-  parts_.events.record({reference_to(NodeIdentity{order.node, order.hostname, order.node_uid}),
-                        kube::EventType::kWarning, "OrphanedVolume", text});
+// Of a Node that is gone for good: nobody is left who could answer, and its disks are as they are.
+// Should they come back, their node tells of the copy.
+Task<CopyCollector::Again> CopyCollector::let_go_with_node(const VolumeCopy& copy) {
+  const std::string node = copy.order->node;
+  if (parts_.nodes.get(node) != nullptr || copy.order->reclaim_policy != "Delete" ||
+      parts_.options.node_delete_policy == NodeDeletePolicy::kTell)
+    co_return std::nullopt;
+  auto gone = co_await absence_.is_gone(node);
+  if (!gone) co_return gone.error();
+  if (!*gone) co_return std::nullopt;
+  auto absent = co_await absence_.is_absent_now(node);
+  if (!absent) co_return absent.error();
+  if (!*absent) co_return std::nullopt;
+  auto removed = co_await desk_.remove(copy);
+  if (!removed) co_return removed.error();
+  parts_.log.warning("VolumeCopy of a deleted node let go; its data was not wiped",
+                     {{"copy", copy.name}, {"node", node}});
+  co_return std::nullopt;
 }
 
 }  // namespace flexlocal::provisioner

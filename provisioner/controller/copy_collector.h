@@ -1,5 +1,5 @@
-// Ends the orders that nobody needs any more: of copies that are removed, and of claims that are
-// gone before they had a PersistentVolume.
+// Ends the orders that nobody needs any more: of copies that are removed, of claims that are gone
+// before they had a PersistentVolume, and of nodes that are gone.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,9 @@
 
 #include "provisioner/controller/cluster_parts.h"
 #include "provisioner/controller/copy_index.h"
+#include "provisioner/controller/node_absence.h"
 #include "provisioner/controller/order_desk.h"
+#include "provisioner/controller/orphaned_copy_worker.h"
 #include "provisioner/controller/roll_caller.h"
 
 namespace flexlocal::provisioner {
@@ -22,28 +24,31 @@ class CopyCollector {
  public:
   using Again = Result<std::optional<std::chrono::nanoseconds>>;
 
-  CopyCollector(ClusterParts& parts, OrderDesk& desk, RollCaller& roll)
-      : parts_(parts), desk_(desk), roll_(roll) {}
+  CopyCollector(ClusterParts& parts, OrderDesk& desk, RollCaller& roll, NodeAbsence& absence,
+                OrphanedCopyWorker& orphans)
+      : parts_(parts), desk_(desk), roll_(roll), absence_(absence), orphans_(orphans) {}
 
   // One pass over the VolumeCopy. Returns after which time it is to be looked at again.
   Task<Again> work(const VolumeCopy& copy);
   void forget(const std::string& name) {
     removed_.erase(name);
-    told_.erase(name);
+    orphans_.forget(name);
   }
 
  private:
   Task<Result<bool>> is_needed(const VolumeCopy& copy);
   Task<Result<bool>> has_claim(const CopyOrder& order);
+  bool has_lost_volume(const VolumeCopy& copy) const;
   Task<Again> end(const VolumeCopy& copy);
   Task<Again> bury(const VolumeCopy& copy);
-  void tell_of_orphan(const VolumeCopy& copy);
+  Task<Again> let_go_with_node(const VolumeCopy& copy);
 
   ClusterParts& parts_;
   OrderDesk& desk_;
   RollCaller& roll_;
+  NodeAbsence& absence_;
+  OrphanedCopyWorker& orphans_;
   std::map<std::string, Clock::Instant> removed_;  // when it was seen so first
-  std::map<std::string, Clock::Instant> told_;
 };
 
 }  // namespace flexlocal::provisioner

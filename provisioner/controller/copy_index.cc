@@ -26,9 +26,10 @@ void put(Names& names, const std::string& key, const std::string& name, bool in)
 // By its name, where nothing else of it is understood.
 std::string volume_of_copy(const std::string& name) { return name.substr(0, name.rfind('-')); }
 
+// Of what was there already nothing is made anew, so that its removal leaves no doubt.
 bool is_withdrawal(const VolumeCopy& copy) {
   return copy.order->desired == DesiredState::kRemoved && !copy.status.promised &&
-         copy.status.state != CopyState::kRemoved;
+         copy.order->origin != Origin::kExisting && copy.status.state != CopyState::kRemoved;
 }
 
 }  // namespace

@@ -19,32 +19,14 @@ Task<Status> LostVolumeWorker::work(const std::string& name) {
     co_return Status();
   }
   const Volume volume = *known;  // the store may change while we wait
-  if (parts_.nodes.get(volume.node) != nullptr) {
-    gone_.answered_there(volume.node);
-    told_.erase(name);
+  const auto gone = co_await absence_.is_gone(volume.node);
+  if (!gone) co_return gone.error();
+  if (!*gone) {
+    if (parts_.nodes.get(volume.node) != nullptr) told_.erase(name);
     co_return Status();
   }
-  if (gone_.verdict(volume.node, parts_.clock.now()) == GoneNodes::Verdict::kAsk) {
-    const auto absent = co_await node_is_absent(volume.node);
-    if (!absent) co_return absent.error();
-  }
-  if (gone_.verdict(volume.node, parts_.clock.now()) != GoneNodes::Verdict::kGone)
-    co_return Status();
   auto looked_after = co_await look_after(volume);
   co_return looked_after;
-}
-
-Task<Result<bool>> LostVolumeWorker::node_is_absent(const std::string& node) {
-  const std::string path = node_path(node);
-  const auto answer = co_await parts_.api.get(path);
-  if (answer) {
-    parts_.nodes.put(answer->root());
-    gone_.answered_there(node);
-    co_return false;
-  }
-  if (answer.error().code() != ErrorCode::kNotFound) co_return answer.error();
-  gone_.answered_absent(node, parts_.clock.now());
-  co_return true;
 }
 
 Task<Status> LostVolumeWorker::look_after(const Volume& volume) {
@@ -60,7 +42,7 @@ Task<Status> LostVolumeWorker::look_after(const Volume& volume) {
 
 // Only on the API server's own word of this moment, for the node and for the volume.
 Task<Status> LostVolumeWorker::act(const Volume& known, LostVolumePlan plan) {
-  const auto absent = co_await node_is_absent(known.node);
+  const auto absent = co_await absence_.is_absent_now(known.node);
   if (!absent) co_return absent.error();
   if (!*absent) co_return Status();
   const std::string path = volume_path(known.name);

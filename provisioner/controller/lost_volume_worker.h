@@ -5,27 +5,25 @@
 #include <string>
 
 #include "provisioner/controller/cluster_parts.h"
-#include "provisioner/controller/reclaim/gone_nodes.h"
+#include "provisioner/controller/node_absence.h"
 
 namespace flexlocal::provisioner {
 
 class LostVolumeWorker {
  public:
-  explicit LostVolumeWorker(ClusterParts& parts)
-      : parts_(parts), gone_(parts.options.node_delete_grace) {}
+  LostVolumeWorker(ClusterParts& parts, NodeAbsence& absence) : parts_(parts), absence_(absence) {}
 
   // One pass over the volume of that name; to be repeated now and then.
   Task<Status> work(const std::string& name);
 
  private:
-  Task<Result<bool>> node_is_absent(const std::string& node);
   Task<Status> look_after(const Volume& volume);
   Task<Status> act(const Volume& known, LostVolumePlan plan);
   Task<Status> let_go(const Volume& volume);
   void tell(const Volume& volume);
 
   ClusterParts& parts_;
-  GoneNodes gone_;
+  NodeAbsence& absence_;
   std::map<std::string, Clock::Instant> told_;
 };
 

@@ -22,7 +22,8 @@ class OrderDesk {
 
   // A copy that nobody ordered before; `holds`: see kHoldsAnnotation. kInvalid when the API server
   // did not keep all of it.
-  Task<Status> give(const CopyOrder& ordered, const std::string& holds = {});
+  Task<Status> give(const CopyOrder& ordered, const std::string& holds);
+  Task<Status> give(const CopyOrder& ordered) { return give(ordered, no_claim_); }
   // What is desired of it from now on, or how large it is to be; its term as well. kConflict when
   // it has changed since.
   Task<Status> change(const VolumeCopy& copy, const CopyOrder& ordered);
@@ -35,6 +36,7 @@ class OrderDesk {
   kube::ApiClient& api_;
   kube::Informer<VolumeCopy>& copies_;
   std::int64_t term_ = 0;
+  const std::string no_claim_;  // lives as long as the task that is given it
 };
 
 // 16 hexadecimal digits, drawn: never used again.

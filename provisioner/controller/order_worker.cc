@@ -239,11 +239,10 @@ std::optional<std::string> OrderWorker::objection_to(const Claim& claim, const O
   if (view.beat != nullptr && !view.carries_out())
     return concat("the node daemon of node ", node.name,
                   " carries out no orders (--provisioning=distributed)");
-  WantedVolume wanted{promise_of(order), order.parameters.disk_per_ram};
-  wanted.promise.size += index_.uncounted(node.name, order.parameters.pool);
-  const auto reason = no_room_on(view, wanted);
-  if (!reason || *reason == NoRoom::kCordoned) return std::nullopt;
-  return concat("no room on node ", node.name, ": ", to_words(*reason));
+  const WantedVolume wanted{promise_of(order), order.parameters.disk_per_ram};
+  const auto why = shortage_on(view, wanted, index_.uncounted(node.name, order.parameters.pool));
+  if (!why) return std::nullopt;
+  return concat("no room on node ", node.name, ": ", *why);
 }
 
 Result<CopyOrder> OrderWorker::order_for(const Claim& claim, const Order& decided,

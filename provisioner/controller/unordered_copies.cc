@@ -1,15 +1,10 @@
 #include "provisioner/controller/unordered_copies.h"
 
-#include <set>
-
 #include "flexvolume/base/text.h"
 #include "provisioner/objects/volume_copy.h"
 
 namespace flexlocal::provisioner {
 namespace {
-
-// Events are kept for an hour.
-constexpr auto kTellAgain = std::chrono::hours(1);
 
 NodeIdentity identity_of(const Node& node) {
   const auto hostname = node.labels.find(std::string(kHostnameLabel));
@@ -54,30 +49,19 @@ std::optional<UnorderedCopies::Found> UnorderedCopies::of_claim(const Claim& cla
   return found;
 }
 
-void UnorderedCopies::look() {
-  std::set<std::string> present;
-  for_each([&](const NodeIdentity& node, const ToldCopy& copy) {
-    present.insert(copy_name(copy.volume));
-    tell(node, copy);
-  });
-  std::erase_if(told_, [&](const auto& told) { return !present.contains(told.first); });
+std::set<std::string> UnorderedCopies::names() const {
+  std::set<std::string> names;
+  for_each(
+      [&](const NodeIdentity&, const ToldCopy& copy) { names.insert(copy_name(copy.volume)); });
+  return names;
 }
 
-void UnorderedCopies::tell(const NodeIdentity& node, const ToldCopy& copy) {
-  const auto now = parts_.clock.now();
-  Told& told = told_.try_emplace(copy_name(copy.volume), Told{now, std::nullopt}).first->second;
-  if (now - told.since < kUnorderedGrace) return;
-  if (told.last && now - *told.last < kTellAgain) return;
-  told.last = now;
-  const engine::VolumeSpec& volume = copy.volume;
-  const std::string text = concat(
-      "volume ", volume.name.text(), " (", to_string(volume.size), ", namespace ",
-      volume.claim_namespace, copy.claim_name.empty() ? "" : ", claim ", copy.claim_name,
-      ") on node ", node.name,
-      " has no VolumeCopy and no PersistentVolume; it stays as it is. It may be of an API server "
-      "that was put back to an earlier state");
-  parts_.log.warning("orphaned volume", {{"volume", volume.name.text()}, {"node", node.name}});
-  parts_.events.record({reference_to(node), kube::EventType::kWarning, "OrphanedVolume", text});
+std::optional<UnorderedCopies::Found> UnorderedCopies::find(const std::string& name) const {
+  std::optional<Found> found;
+  for_each([&](const NodeIdentity& node, const ToldCopy& copy) {
+    if (copy_name(copy.volume) == name) found = Found{.node = node, .copy = copy};
+  });
+  return found;
 }
 
 void take_as_it_is(const ToldCopy& copy, CopyOrder& order) {

@@ -1,9 +1,9 @@
-// What nodes have and no VolumeCopy names, as their agents tell it: nothing is removed for that, no
-// claim gets an empty volume in place of it, and a person is told.
+// What nodes have and no VolumeCopy names, as their agents tell it: no claim gets an empty volume
+// in place of it. What is nobody's any more is orphaned_copy_worker.h's.
 #pragma once
 
-#include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "provisioner/controller/cluster_parts.h"
@@ -12,10 +12,6 @@
 #include "provisioner/objects/copy_roll.h"
 
 namespace flexlocal::provisioner {
-
-// For so long a copy is told of before a person is: the order of one whose PersistentVolume is
-// there is given again meanwhile.
-inline constexpr std::chrono::minutes kUnorderedGrace{1};
 
 class UnorderedCopies {
  public:
@@ -33,23 +29,16 @@ class UnorderedCopies {
   // kept without one.
   std::optional<Found> of_claim(const Claim& claim) const;
 
-  // One look at all of them, to be repeated: says on the Node what has been there for a while,
-  // once an hour.
-  void look();
+  // Of all of them: the names that their VolumeCopies would have.
+  std::set<std::string> names() const;
+  std::optional<Found> find(const std::string& name) const;
 
  private:
-  struct Told {
-    Clock::Instant since;
-    std::optional<Clock::Instant> last;
-  };
-
   template <typename Visit>
   void for_each(Visit visit) const;
-  void tell(const NodeIdentity& node, const ToldCopy& copy);
 
   ClusterParts& parts_;
   const CopyIndex& index_;
-  std::map<std::string, Told> told_;  // by VolumeCopy's name
 };
 
 // What is there is ordered as it is there, whatever the claim's class says now.

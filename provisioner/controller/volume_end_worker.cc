@@ -9,6 +9,8 @@
 namespace flexlocal::provisioner {
 namespace {
 
+constexpr auto kTellAgain = std::chrono::hours(1);
+
 // Whose pods may mount it from now on. Of another namespace's claim the node says that it cannot.
 void take_claim(const Volume& volume, CopyOrder& order) {
   if (volume.claim_uid.empty()) return;
@@ -22,6 +24,7 @@ void take_claim(const Volume& volume, CopyOrder& order) {
 
 Task<Status> VolumeEndWorker::work(const std::string& name) {
   const Volume* const known = parts_.volumes.get(name);
+  if (known == nullptr) forget(name);
   if (known == nullptr || !is_ours(*known)) co_return Status();
   const Volume volume = *known;  // the store may change while we wait
   const EndPlan plan = plan_end(volume, copy_of(volume));
@@ -30,6 +33,22 @@ Task<Status> VolumeEndWorker::work(const std::string& name) {
         "the claim is still bound to this volume; its data stays until the claim is deleted");
   auto carried = co_await carry_out(volume, plan);
   co_return carried;
+}
+
+// The PersistentVolume of a node that is gone may be let go: what is to be kept is not forgotten.
+Task<Status> VolumeEndWorker::retain(const std::string& name) {
+  const Volume* const known = parts_.volumes.get(name);
+  if (known == nullptr || !is_ours(*known) || known->reclaim_policy == "Delete") co_return Status();
+  const Volume volume = *known;
+  const EndPlan plan = plan_end(volume, copy_of(volume));
+  if (plan.action != EndAction::kGiveOrder || plan.desired != DesiredState::kRetained)
+    co_return Status();
+  auto ordered = co_await order(volume, plan.desired);
+  co_return ordered;
+}
+
+void VolumeEndWorker::forget(const std::string& name) {
+  std::erase_if(told_, [&](const auto& told) { return told.first.first == name; });
 }
 
 // Also one that is not understood: its name is taken, and it is not written over.
@@ -106,6 +125,7 @@ Task<Status> VolumeEndWorker::let_go(const Volume& volume) {
   auto answer = co_await parts_.api.merge_patch(path, body);
   if (!answer && answer.error().code() == ErrorCode::kNotFound) co_return Status();
   if (!answer) co_return answer.error().context("letting the PersistentVolume go");
+  forget(volume.name);
   count_removed(volume);
   parts_.log.info("volume let go", {{"namespace", volume.claim_namespace},
                                     {"claim", volume.claim_name},
@@ -129,15 +149,31 @@ void VolumeEndWorker::tell_of_loss(const Volume& volume) {
   }
 }
 
-// What its node says of an end that does not come.
+// What its node says of an end that does not come, or takes its time.
 void VolumeEndWorker::tell_of_trouble(const Volume& volume) {
   const VolumeCopy* const copy = copy_of(volume);
   if (copy == nullptr) return;
-  for (const CopyCondition& condition : copy->status.conditions) {
+  const CopyStatus& status = copy->status;
+  if (status.state == CopyState::kRemoving && status.wiped > Bytes())
+    tell(volume, kube::EventType::kNormal, "VolumeWiping",
+         concat("wiping: ", to_string(status.wiped), " of ", to_string(status.size)));
+  for (const CopyCondition& condition : status.conditions) {
     if (condition.holds || condition.message.empty()) continue;
-    parts_.work.volumes.remove.failed({volume.storage_class});
-    say(volume, kube::EventType::kWarning, "VolumeFailedDelete", condition.message);
+    const bool wiped = condition.reason == kPartlyWiped;
+    if (!wiped) parts_.work.volumes.remove.failed({volume.storage_class});
+    tell(volume, kube::EventType::kWarning, wiped ? "VolumeWiping" : "VolumeFailedDelete",
+         condition.message);
   }
+}
+
+// Once an hour, which is how long events are kept, or when it is another text.
+void VolumeEndWorker::tell(const Volume& volume, kube::EventType type, std::string_view reason,
+                           const std::string& message) {
+  const auto now = parts_.clock.now();
+  Told& told = told_[{volume.name, std::string(reason)}];
+  if (told.text == message && now - told.when < kTellAgain) return;
+  told = {message, now};
+  say(volume, type, reason, message);
 }
 
 // What is kept is let go, too, and is not removed.

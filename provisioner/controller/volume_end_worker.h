@@ -1,7 +1,9 @@
 // Carries out the plan for a PersistentVolume: what is desired of its copy, and its own end.
 #pragma once
 
+#include <map>
 #include <string>
+#include <utility>
 
 #include "provisioner/controller/cluster_parts.h"
 #include "provisioner/controller/copy_index.h"
@@ -17,15 +19,25 @@ class VolumeEndWorker {
 
   // One pass over the PersistentVolume of that name.
   Task<Status> work(const std::string& name);
+  // Of a PersistentVolume whose node is gone: only that its copy is retained, where it is to be.
+  Task<Status> retain(const std::string& name);
 
  private:
+  struct Told {
+    std::string text;
+    Clock::Instant when;
+  };
+
   const VolumeCopy* copy_of(const Volume& volume) const;
   Task<Status> carry_out(const Volume& volume, const EndPlan& plan);
   Task<Status> order(const Volume& volume, DesiredState desired);
   Task<Status> remove_object(const Volume& volume);
   Task<Status> let_go(const Volume& volume);
+  void forget(const std::string& name);
   void tell_of_loss(const Volume& volume);
   void tell_of_trouble(const Volume& volume);
+  void tell(const Volume& volume, kube::EventType type, std::string_view reason,
+            const std::string& message);
   void count_removed(const Volume& volume);
   void say(const Volume& volume, kube::EventType type, std::string_view reason,
            const std::string& message);
@@ -33,6 +45,7 @@ class VolumeEndWorker {
   ClusterParts& parts_;
   OrderDesk& desk_;
   const CopyIndex& index_;
+  std::map<std::pair<std::string, std::string>, Told> told_;  // by PersistentVolume and reason
 };
 
 }  // namespace flexlocal::provisioner

@@ -85,6 +85,7 @@ class ClusterDaemon final : public kube::LeaderWork {
   }
   void put_back() override {
     put_back_ = true;
+    saw_put_back_ = true;
     put_back_seen_ = clock_.now();
   }
 
@@ -134,6 +135,9 @@ class ClusterDaemon final : public kube::LeaderWork {
     role.node_lost_after = options_.node_lost_after;
     role.node_delete_policy = options_.node_delete_policy;
     role.node_delete_grace = options_.node_delete_grace;
+    role.orphan_policy = options_.orphan_policy;
+    role.orphan_grace = options_.orphan_grace;
+    role.saw_put_back = saw_put_back_;
     return role;
   }
 
@@ -146,6 +150,7 @@ class ClusterDaemon final : public kube::LeaderWork {
   ClusterRole* role_ = nullptr;
   bool put_back_ = false;  // the API server, since the last roll call
   Clock::Instant put_back_seen_{};
+  bool saw_put_back_ = false;
   const kube::Metrics* term_ = nullptr;  // of this term
 };
 

@@ -83,11 +83,6 @@ po::options_description node_flags(RawOptions& raw, DaemonOptions& options) {
       "diskPerRam; 0: as much as the disks hold");
   add("ram-fraction", number(raw, "ram-fraction", "0.85"),
       "how much of the node's memory counts for that, up to 1");
-  add("orphan-policy", flag(raw.orphan_policy, "WORD")->default_value("report"),
-      "volumes of this cluster that have no PersistentVolume: report: say so; delete: wipe and "
-      "remove them");
-  add("orphan-grace", duration(raw, "orphan-grace", "1h"),
-      "how long a volume must have been without one before that");
   add("enable-capacity", yes(options.enable_capacity),
       "tell the scheduler of this node's room, by a CSIStorageCapacity for each class; false: it "
       "is not told");
@@ -141,8 +136,12 @@ po::options_description work_flags(RawOptions& raw, DaemonOptions& options) {
   add("provisioning", flag(raw.provisioning, "WORD")->default_value("distributed"),
       "who decides about volumes: distributed: each node daemon, for its own node; central: the "
       "cluster daemon, whose orders (VolumeCopies) the node daemons carry out; the same word for "
-      "all daemons. central is not complete: that etcd was put back to an earlier time is noticed "
-      "by the nodes alone");
+      "all daemons. central is not complete: a volume whose node gave it up gets no other place");
+  add("orphan-policy", flag(raw.orphan_policy, "WORD")->default_value("report"),
+      "volumes of this cluster that have no PersistentVolume: report: say so; delete: wipe and "
+      "remove them. The role that decides about volumes has it, see --provisioning");
+  add("orphan-grace", duration(raw, "orphan-grace", "1h"),
+      "how long a volume must have been without one before that");
   add("capacity-poll-interval", duration(raw, "capacity-poll-interval", "1m"),
       "how often what the scheduler is told of room is written anew, and what nobody keeps of it "
       "is "

@@ -9,7 +9,7 @@
 #include "provisioner/accounting/budget.h"
 #include "provisioner/controller/claims/immediate_plan.h"
 #include "provisioner/controller/reclaim/lost_volume_plan.h"
-#include "provisioner/controller/reclaim/orphan_plan.h"
+#include "provisioner/controller/reclaim/orphan_policy.h"
 #include "provisioner/daemon/endpoint.h"
 
 namespace flexlocal::provisioner {
@@ -44,7 +44,7 @@ struct DaemonOptions {
   LogFormat log_format = LogFormat::kText;
   std::optional<Endpoint> http_endpoint;  // of /healthz, /readyz and the metrics; nothing: none
   std::string metrics_path;
-  // The node role's, see orphan_plan.h.
+  // Of the role that decides about volumes, see orphan_policy.h.
   std::chrono::milliseconds orphan_grace{3600000};
   OrphanPolicy orphan_policy = OrphanPolicy::kReport;
   // The node role's, see budget.h.

@@ -192,6 +192,12 @@ Status check_together(const DaemonOptions& options) {
       !options.enable_capacity)
     return wrong_usage(
         "--immediate=rank needs --enable-capacity: it is how nodes know of each other's room");
+  const bool decides =
+      (options.role == Role::kNode) == (options.provisioning == Provisioning::kDistributed);
+  if (options.orphan_policy == OrphanPolicy::kDelete && !decides)
+    return wrong_usage(concat("--orphan-policy=delete is for the role ",
+                              options.role == Role::kNode ? "cluster" : "node",
+                              " with this --provisioning, which decides about volumes"));
   return check_election(options);
 }
 

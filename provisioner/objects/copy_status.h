@@ -30,6 +30,8 @@ enum class CopyState {
 inline constexpr std::string_view kAsOrdered = "AsOrdered";
 // Its reason where a copy cannot have the size that is ordered.
 inline constexpr std::string_view kNotGrown = "NotGrown";
+// And where a part of its data is wiped.
+inline constexpr std::string_view kPartlyWiped = "WipeBegun";
 
 // As Kubernetes' conditions: k8s.io/apimachinery/pkg/apis/meta/v1, Condition.
 struct CopyCondition {

@@ -34,6 +34,12 @@ struct VolumeCopy {
   CopyStatus status;
 };
 
+// Pods may have written to it: it was made, or ordered because it is there, though its node may not
+// have said so yet. `copy.order` is there.
+inline bool was_made_or_found(const VolumeCopy& copy) {
+  return copy.status.made || copy.order->origin != Origin::kNew;
+}
+
 // "pvc-<uid>-<copy>".
 std::string copy_name(const std::string& volume, const std::string& copy);
 std::string copy_name(const engine::VolumeSpec& volume);

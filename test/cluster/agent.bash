@@ -2,49 +2,8 @@
 # Orders written by hand, and what the agent of a node makes of them.
 # shellcheck source-path=SCRIPTDIR
 . "$BATS_TEST_DIRNAME/daemon.bash"
-. "$BATS_TEST_DIRNAME/../lab/api.bash"
 
 bats_require_minimum_version 1.5.0
-
-# The rights of examples/central, in place of those that start_cluster gave.
-give_central_rights() {
-  kubectl apply -f "$examples/central/rbac.yaml"
-  ! has_policies || kubectl apply -f "$examples/central/admission-policy.yaml"
-  export rights_of=central
-}
-
-# node_kubeconfig NODE: $work/NODE.kubeconfig, for a pod of the DaemonSet on that Node.
-node_kubeconfig() {
-  kubectl apply -f - <<END
-apiVersion: v1
-kind: Pod
-metadata: {name: agent-$1, namespace: flexlocal-system}
-spec: {nodeName: $1, serviceAccountName: flexlocal-node, containers: [{name: c, image: none}]}
-END
-  account_kubeconfig flexlocal-node "$1" "agent-$1"
-}
-
-has_policies() { ! is_older_than 1.30; }
-
-apply_definition() {
-  kubectl apply --validate=false -f "$examples/central/volumecopy.yaml"
-  eventually 60 kubectl get volumecopies
-}
-
-# start_agent [NODE]: with a token that names the Node, as the policies want it.
-start_agent() {
-  local node=${1:-worker}
-  [ -e "$work/$node.kubeconfig" ] || eventually 30 node_kubeconfig "$node"
-  daemon_kubeconfig=$work/$node.kubeconfig start_daemon "$node" --provisioning=central
-}
-
-# make_nothing [NODE]: its lvcreate fails, so that what is promised stays so.
-make_nothing() {
-  local node=${1:-worker}
-  printf '#!/bin/bash\necho "no volumes today" >&2\nexit 5\n' >"$work/$node/no-lvcreate"
-  chmod +x "$work/$node/no-lvcreate"
-  echo "lvcreate = $work/$node/no-lvcreate" >>"$work/$node.conf"
-}
 
 # A volume that nobody has heard of: sets uid, id, volume and copy.
 new_volume() {
@@ -89,7 +48,7 @@ record_is() { jq -en "input | $1" "$record"; }
 # make_ready [NODE]: what a pod's mount, or the agent, would have made: the logical volume, and the
 # record of it.
 make_ready() {
-  local node=${1:-worker} cluster size=536870912 lv group
+  local node=${1:-worker} cluster size=536870912
   stop_processes "$work" "$node"
   cluster=$(kubectl get namespace kube-system -o 'jsonpath={.metadata.uid}')
   "$work/$node/lvcreate" -qq -an -Zn -Wn -n "$volume" -L "${size}b" \
@@ -98,10 +57,7 @@ make_ready() {
     --addtag "flexlocal.io/cluster=$cluster" --addtag flexlocal.io/claim-namespace=default \
     --addtag flexlocal.io/pool=default --addtag flexlocal.io/on-delete=none --addtag flexlocal.io/fs=xfs \
     --addtag flexlocal.io/state=ready "$node"
-  read -r lv group < <("$work/$node/lvs" --noheadings -o lv_uuid,vg_uuid "$node/$volume")
-  jq -c --arg uuid "LVM-${group//-/}${lv//-/}" --arg group "$node" \
-    '.state = "ready" | .volumeGroup = $group | .deviceUUID = $uuid' "$record" >"$work/ready"
-  mv "$work/ready" "$record"
+  record_ready "$node" "$volume"
   start_agent "$node"
 }
 

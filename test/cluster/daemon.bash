@@ -8,6 +8,7 @@
 . "$BATS_TEST_DIRNAME/../lab/cache.bash"
 . "$BATS_TEST_DIRNAME/../lab/process.bash"
 . "$BATS_TEST_DIRNAME/../lab/eventually.bash"
+. "$BATS_TEST_DIRNAME/provisioning.bash"
 
 provisioner=$(realpath "${PROVISIONER:?the daemon to test}")
 plugin=$(realpath "${FLEXLOCAL:?the plugin of the same build}")
@@ -26,6 +27,7 @@ start_cluster() {
   # Without a device-mapper nothing can be wiped here: the tests' volumes go as they are.
   make_class flexlocal 'onDelete: none'
   eventually 30 service_account_token
+  ! is_central || prepare_central
 }
 
 # make_class NAME [PARAMETER...] [-- LINE...]: each parameter as `name: value`; lines are fields of
@@ -96,6 +98,7 @@ make_node() {
     printf '[pool.default]\nvolume-group = %s\n[tool]\n' "$name"
     for tool in lvs vgs lvremove lvchange lvextend; do echo "$tool = $work/$name/$tool"; done
   } >"$work/$name.conf"
+  ! is_central || make_nothing "$name"
 }
 
 # pool_says NODE LINE...: more lines about the node's pool.
@@ -147,6 +150,9 @@ call_init() {
 
 # start_daemon NODE [FLAG...]: waits for nothing; its log is $work/log/NODE.log.
 start_daemon() {
+  if is_central; then start_central "$@"; else start_node_daemon "$@"; fi
+}
+start_node_daemon() {
   local name=$1
   shift
   call_init "$name"
@@ -296,3 +302,6 @@ make_lv() {
 lv_exists() { [ -n "$("$work/$1/lvs" --noheadings -o lv_name --select "lv_name=$2" "$1")" ]; }
 lv_is_gone() { ! lv_exists "$@"; }
 free_bytes() { "$work/$1/vgs" --noheadings --units b --nosuffix -o vg_free "$1" | tr -d ' '; }
+tags_of() { "$work/worker/lvs" --noheadings -o lv_tags --select "lv_name=$1" worker; }
+# is_retained VOLUME: its tags on `worker` say so.
+is_retained() { [[ $(tags_of "$1") == *flexlocal.io/retained* ]]; }

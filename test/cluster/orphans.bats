@@ -19,23 +19,24 @@ setup() {
   make_claim data 512Mi
   eventually 30 claim_is data Bound
   volume=$(volume_of data)
-  stop_processes "$work" worker
+  stop_daemons worker
   cluster=$(kubectl get namespace kube-system -o 'jsonpath={.metadata.uid}')
 }
 
 teardown() {
   rm -f "$work"/worker/open
-  stop_processes "$work" worker
+  stop_daemons worker
   start_daemon worker
   delete_claim data
   eventually 30 is_gone pvc data
   eventually 30 no_volumes
-  stop_processes "$work" worker
+  stop_daemons worker
   "$work/worker/lvremove" -qq -y worker || true
   kubectl delete events --all
 }
 
-# make_orphan CLUSTER: an LV of a claim that nobody has heard of; its name is $orphan.
+# make_orphan CLUSTER: an LV of a claim that nobody has heard of; its name is $orphan. Where a leader
+# gives orders, it was made by the order of one, unless it is another cluster's.
 make_orphan() {
   local uid
   uid=$(</proc/sys/kernel/random/uuid)
@@ -47,6 +48,16 @@ make_orphan() {
     --addtag flexlocal.io/claim-namespace=default --addtag flexlocal.io/pool=default \
     --addtag flexlocal.io/fs=xfs --addtag flexlocal.io/on-delete=none \
     --addtag flexlocal.io/state=ready worker
+  ! is_central || [ "$1" != "$cluster" ] || order_orphan "$uid"
+}
+
+# order_orphan UID: the VolumeCopy of that volume, whose PersistentVolume and claim are gone.
+order_orphan() {
+  kubectl get volumecopies -o json | jq --arg uid "$1" --arg volume "$volume" '
+    first(.items[] | select(.spec.volume == $volume))
+    | {apiVersion, kind, metadata: {name: "pvc-\($uid)-0123456789abcdef", labels: .metadata.labels},
+       spec: (.spec | .volume = "pvc-\($uid)" | .copy = "0123456789abcdef" | .origin = "Existing"
+         | .size = "300Mi" | .claim.name = "gone" | .claim.uid = $uid)}' | kubectl create -f -
 }
 
 not_said() { ! event_says "$@"; }
@@ -61,7 +72,7 @@ lose_volume() {
   make_orphan "$cluster"
   start_daemon worker --orphan-grace=2s
   eventually 30 event_says node/worker OrphanedVolume \
-    "logical volume worker/$orphan (300 MiB, namespace default) on node worker has no PersistentVolume"
+    "$orphan (300 MiB, namespace default"
   lv_exists worker "$orphan"
 }
 
@@ -74,7 +85,7 @@ lose_volume() {
   strangers=$("$work/worker/lvs" --noheadings -o lv_name worker | grep -cv -e "$ours")
   start_daemon worker --orphan-grace=2s --orphan-policy=delete
   eventually 30 lv_is_gone worker "$ours"
-  eventually 30 event_says node/worker OrphanedVolumeDeleted "worker/$ours"
+  eventually 30 event_says node/worker OrphanedVolumeDeleted "$ours (300 MiB, namespace default"
   [ "$("$work/worker/lvs" --noheadings -o lv_name worker | wc -l)" = "$strangers" ]
   lv_exists worker "$orphan"
   lv_exists worker "$volume"
@@ -100,7 +111,7 @@ lose_volume() {
 }
 
 @test "a node whose list of PersistentVolumes is empty has nothing removed" {
-  make_lv worker "$volume"
+  make_data worker "$volume"
   delete_claim data
   eventually 30 is_gone pvc data
   lose_volume
@@ -117,24 +128,29 @@ lose_volume() {
   eventually 30 claim_is other Bound # never mounted, so that nothing of it is on the disk
   kubectl delete node worker
   "$BATS_TEST_DIRNAME/../lab/control-plane" node "$work/cluster" worker 16Gi
-  stop_processes "$work" worker
+  stop_daemons worker
   rm -r "$work/worker/state" # it was set up anew: no promise of the earlier one is there
   start_daemon worker
-  eventually 30 event_says pvc/other VolumeMissing \
-    "node worker was created anew and does not have the data of volume $(volume_of other)"
-  not_said pvc/data VolumeMissing ""
+  if is_central; then
+    eventually 30 event_says pvc/other VolumeLost \
+      "node worker cannot serve the volume: the copy was promised or made, and neither is on this host's disks"
+  else
+    eventually 30 event_says pvc/other VolumeMissing \
+      "node worker was created anew and does not have the data of volume $(volume_of other)"
+    not_said pvc/data VolumeMissing ""
+  fi
   delete_claim other
   eventually 30 is_gone pvc other
 }
 
 @test "the data of a claim whose PersistentVolume was deleted by force stays, and the claim is told" {
-  make_lv worker "$volume"
+  make_data worker "$volume"
   start_daemon worker --orphan-grace=1s --orphan-policy=delete
   make_claim other 512Mi
   eventually 30 claim_is other Bound
   lose_volume
   eventually 30 event_says pvc/data OrphanedVolume \
-    "PersistentVolume $volume was deleted while this claim exists; its data, logical volume worker/$volume"
+    "PersistentVolume $volume was deleted while this claim exists; its data,"
   lv_exists worker "$volume"
   # It is the claim that keeps it.
   delete_claim data
@@ -153,12 +169,10 @@ retain_volume() {
   kubectl delete pv "$volume" --wait=false
 }
 
-tags_of() { "$work/worker/lvs" --noheadings -o lv_tags --select "lv_name=$1" worker; }
-is_retained() { [[ $(tags_of "$1") == *flexlocal.io/retained* ]]; }
 is_not_retained() { lv_exists worker "$1" && ! is_retained "$1"; }
 
 @test "what the policy Retain keeps is no orphan, whatever the orphans' policy says" {
-  make_lv worker "$volume"
+  make_data worker "$volume"
   make_orphan "$cluster"
   start_daemon worker --orphan-grace=1s --orphan-policy=delete --http-endpoint=127.0.0.1:0
   make_claim other 512Mi
@@ -177,7 +191,7 @@ is_not_retained() { lv_exists worker "$1" && ! is_retained "$1"; }
 }
 
 @test "a daemon that is killed while it lets a retained volume go leaves no orphan" {
-  make_lv worker "$volume"
+  make_data worker "$volume"
   touch "$work/worker/hold-lvchange"
   start_daemon worker --orphan-grace=1s --orphan-policy=delete
   make_claim other 512Mi
@@ -195,7 +209,7 @@ is_not_retained() { lv_exists worker "$1" && ! is_retained "$1"; }
 }
 
 @test "a volume group that is not to be seen keeps the PersistentVolume of what is to be retained" {
-  make_lv worker "$volume"
+  make_data worker "$volume"
   start_daemon worker
   touch "$work/worker/broken"
   retain_volume
@@ -207,7 +221,7 @@ is_not_retained() { lv_exists worker "$1" && ! is_retained "$1"; }
 }
 
 @test "an administrator removes retained data by creating its PersistentVolume again with policy Delete" {
-  make_lv worker "$volume"
+  make_data worker "$volume"
   start_daemon worker
   retain_volume
   eventually 30 is_gone pv "$volume"
@@ -222,7 +236,7 @@ is_not_retained() { lv_exists worker "$1" && ! is_retained "$1"; }
 }
 
 @test "retained data that has a claim again is an ordinary volume, and can be retained again" {
-  make_lv worker "$volume"
+  make_data worker "$volume"
   start_daemon worker
   retain_volume
   eventually 30 is_gone pv "$volume"
@@ -240,7 +254,7 @@ spec:
 END
   eventually 30 claim_is again Bound
   # A daemon that begins looks at the disks first; this one would within a minute.
-  stop_processes "$work" worker
+  stop_daemons worker
   start_daemon worker
   eventually 30 is_not_retained "$volume"
   kubectl delete pvc again

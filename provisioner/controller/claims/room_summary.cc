@@ -26,6 +26,33 @@ bool exceeds_budget(const NodeReport& report, const WantedVolume& wanted) {
   return !check_budget(allowance, wanted.promise.pool, wanted.promise.size);
 }
 
+// `node.beat` is there where the reason is one of its daemon's.
+std::string in_full(NoRoom reason, const NodeView& node, const WantedVolume& volume,
+                    Bytes uncounted) {
+  const Promise& wanted = volume.promise;
+  switch (reason) {
+    case NoRoom::kDaemonNotReady:
+      return concat(to_words(reason), ": ", node.beat->report.trouble);
+    case NoRoom::kPoolFull:
+      return concat("pool \"", wanted.pool, "\" has ",
+                    to_string(figures_of(*node.beat, wanted)->free - uncounted),
+                    " free for backend ", engine::to_string(wanted.backend), ", ",
+                    to_string(wanted.size), " asked");
+    case NoRoom::kBudget: {
+      const NodeReport& report = node.beat->report;
+      const Allowance allowance{*report.budget, volume.of_class,
+                                given_of(report, volume) + uncounted};
+      return check_budget(allowance, wanted.pool, wanted.size).error().message();
+    }
+    case NoRoom::kNodeUnready:
+    case NoRoom::kNoDaemon:
+    case NoRoom::kNoPool:
+    case NoRoom::kCordoned:
+      break;
+  }
+  return std::string(to_words(reason));
+}
+
 }  // namespace
 
 std::string_view to_words(NoRoom reason) {
@@ -59,6 +86,15 @@ std::optional<NoRoom> no_room_on(const NodeView& node, const WantedVolume& volum
   if (exceeds_budget(node.beat->report, volume)) return NoRoom::kBudget;
   if (node.node.cordoned) return NoRoom::kCordoned;
   return std::nullopt;
+}
+
+std::optional<std::string> shortage_on(const NodeView& node, const WantedVolume& wanted,
+                                       Bytes uncounted) {
+  WantedVolume with_those = wanted;
+  with_those.promise.size += uncounted;
+  const auto reason = no_room_on(node, with_those);
+  if (!reason || *reason == NoRoom::kCordoned) return std::nullopt;
+  return in_full(*reason, node, wanted, uncounted);
 }
 
 Bytes largest_on(const NodeView& node, const WantedVolume& wanted) {

@@ -44,6 +44,12 @@ struct WantedVolume {
 // nullopt: as far as is known the volume would find room there.
 std::optional<NoRoom> no_room_on(const NodeView& node, const WantedVolume& wanted);
 
+// Why the volume finds no room there, with figures where there are some; nullopt: it does, or the
+// node is only cordoned. `uncounted`: what was ordered of the pool and is not in the daemon's
+// figures yet.
+std::optional<std::string> shortage_on(const NodeView& node, const WantedVolume& wanted,
+                                       Bytes uncounted);
+
 // What is left there, by the daemon's last word, of disks and RAM budget: the less of both.
 Bytes free_on(const NodeView& node, const WantedVolume& wanted);
 

@@ -29,10 +29,23 @@ bool is_withdrawn(const VolumeCopy* copy) {
   return copy != nullptr && copy->order && copy->order->desired == DesiredState::kRemoved;
 }
 
+// By its node's answer to the order as it is, whichever that is.
+bool is_removed(const VolumeCopy* copy) {
+  return copy != nullptr && copy->order && copy->status.state == CopyState::kRemoved &&
+         copy->status.observed_generation >= copy->generation;
+}
+
+// A claim had it, and may have written to it.
+bool is_released(const Volume& volume) {
+  return volume.phase == "Released" || volume.phase == "Failed";
+}
+
 EndPlan plan_living(const Volume& volume, const VolumeCopy* copy) {
   // Its order was withdrawn while it was being made: nobody has mounted it, and another copy is to
   // have its place. One that is bound already serves, or its node says that it is lost.
-  if (is_withdrawn(copy) && volume.phase != "Bound")
+  // What was made is no such order: its PersistentVolume was made again.
+  if (is_withdrawn(copy) && volume.phase != "Bound" &&
+      (!was_made_or_found(*copy) || is_removed(copy)))
     return {EndAction::kDelete, DesiredState::kRemoved};
   EndPlan plan = bring_to(DesiredState::kServing, copy, EndAction::kNone);
   const bool of_another_claim = copy != nullptr && copy->order && !volume.claim_uid.empty() &&
@@ -50,7 +63,10 @@ EndPlan plan_end(const Volume& volume, const VolumeCopy* copy) {
       if (!volume.deleting) return {EndAction::kDelete, DesiredState::kRemoved};
       return bring_to(DesiredState::kRemoved, copy, EndAction::kLetGo);
     case ReclaimPlan::kRetain:
-      if (is_withdrawn(copy)) return {EndAction::kLetGo};
+      // A removal that has not come to its end is taken back.
+      if (is_removed(copy) ||
+          (is_withdrawn(copy) && !is_released(volume) && !was_made_or_found(*copy)))
+        return {EndAction::kLetGo};
       return bring_to(DesiredState::kRetained, copy, EndAction::kLetGo);
     case ReclaimPlan::kLetGo:
       return {EndAction::kLetGo};
@@ -63,9 +79,8 @@ EndPlan plan_end(const Volume& volume, const VolumeCopy* copy) {
       break;
   }
   if (!is_ours(volume) || volume.deleting) return {};
-  const bool released = volume.phase == "Released" || volume.phase == "Failed";
   // Kept by its policy: nobody mounts it before a claim has it again.
-  if (released) return bring_to(DesiredState::kRetained, copy, EndAction::kNone);
+  if (is_released(volume)) return bring_to(DesiredState::kRetained, copy, EndAction::kNone);
   return plan_living(volume, copy);
 }
 

@@ -40,13 +40,6 @@ bool may_be_retained(const engine::Inventory& inventory, const engine::OwnedFold
 
 }  // namespace
 
-Result<OrphanPolicy> parse_orphan_policy(std::string_view text) {
-  if (text == "report") return OrphanPolicy::kReport;
-  if (text == "delete") return OrphanPolicy::kDelete;
-  return Error(ErrorCode::kInvalid, concat("orphan policy \"", printable(text, 40),
-                                           "\" is not known; accepted: report, delete"));
-}
-
 std::vector<Suspect> suspects_in(const engine::Inventory& inventory,
                                  const engine::NodeConfig& config, const std::string& cluster_id) {
   std::vector<Suspect> suspects;

@@ -9,16 +9,9 @@
 
 #include "flexvolume/base/clock.h"
 #include "flexvolume/engine/engine.h"
+#include "provisioner/controller/reclaim/orphan_policy.h"
 
 namespace flexlocal::provisioner {
-
-enum class OrphanPolicy {
-  kReport,  // say it, and leave it to a person
-  kDelete   // remove it as a reclaim would
-};
-
-// kInvalid lists what is accepted: "report", "delete".
-Result<OrphanPolicy> parse_orphan_policy(std::string_view text);
 
 // A logical volume, or a quota folder, of this cluster in one of this node's pools.
 struct Suspect {

@@ -70,6 +70,13 @@ struct PlanCase {
     return order().origin == Origin::kNew && !copy.status.promised && !copy.status.made &&
            !has_record();
   }
+  // Its removal had come to its end when it was taken back.
+  bool is_wiped() const {
+    const bool removed =
+        copy.status.state == CopyState::kRemoving || copy.status.state == CopyState::kRemoved;
+    return removed && wants(DesiredState::kRetained) && !has_record() &&
+           host.disk == DiskStage::kNone;
+  }
   // No claim may mount it, of whichever pods.
   bool is_closed() const { return host.claim_uid.empty() && host.claim_namespace == kShop; }
   bool has_record() const { return host.record != RecordStage::kNone; }

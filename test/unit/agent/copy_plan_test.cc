@@ -113,7 +113,8 @@ const Rule kRules[] = {
                             one.copy.status.state != CopyState::kRefused;
        const bool rolled_back = one.copy.status.made && one.is_begun() && one.is_record_of_this() &&
                                 one.host.order_uid == kObject && !one.is_rolled_back();
-       return none && (unknown || rolled_back) && !one.wants(DesiredState::kRemoved);
+       return none && (unknown || rolled_back) && !one.wants(DesiredState::kRemoved) &&
+              !one.is_wiped();
      },
      [](const PlanCase&, const CopyPlan& plan) {
        return plan.action == CopyAction::kNone && plan.state == CopyState::kLost &&
@@ -136,6 +137,12 @@ const Rule kRules[] = {
               !one.is_record_of_this() && !one.is_disk_of_this() &&
               one.host.record != RecordStage::kDamaged &&
               (one.host.disk != DiskStage::kUnseen || one.is_untouched());
+     }},
+    {"of a removal that was taken back it is said that it had come to its end, once that is sure",
+     [](const PlanCase&, const CopyPlan& plan) { return plan.trouble == CopyTrouble::kWiped; },
+     [](const PlanCase& one, const CopyPlan& plan) {
+       return one.is_wiped() && one.fresh && !one.in_doubt && plan.state == CopyState::kRemoved &&
+              plan.action == CopyAction::kNone && !one.is_any_of_another();
      }},
     {"where another copy has the place, nothing of it is touched",
      [](const PlanCase& one, const CopyPlan&) { return one.is_any_of_another(); },

@@ -162,11 +162,16 @@ TEST_CASE("that a copy is kept is said by its record or by its tags") {
   host.add_record(RecordState::kReady);
   host.add_lv();
   CHECK_FALSE(host.copy().retained);
+  CHECK_FALSE(host.copy().partly_retained);
   host.seen.volumes.front().ownership->retained = true;
   CHECK(host.copy().retained);
-  host.seen.volumes.front().ownership->retained = false;
+  CHECK(host.copy().partly_retained);
   host.seen.records.begin()->second.retained = true;
   CHECK(host.copy().retained);
+  CHECK_FALSE(host.copy().partly_retained);
+  host.seen.volumes.front().ownership->retained = false;
+  CHECK(host.copy().retained);
+  CHECK(host.copy().partly_retained);
 }
 
 TEST_CASE("two things of the volume's name are for a person") {

@@ -54,7 +54,8 @@ TEST_CASE_FIXTURE(Fixture, "volumes of deleted nodes are counted, told of or let
     answers["GET " + kNodePath] = {missing()};
     answers["GET " + kVolumePath] = {{200, volume_text(sample_spec(), "Released")}};
     answers["DELETE " + kVolumePath] = {{200, volume_text(sample_spec(), "Released")}};
-    LostVolumeWorker worker(parts);
+    NodeAbsence absence(parts);
+    LostVolumeWorker worker(parts, absence);
     CHECK(wait_for(worker.work("pvc-" + kUid)).ok());
     manual.advance(parts.options.node_delete_grace);
     CHECK(wait_for(worker.work("pvc-" + kUid)).ok());

@@ -77,18 +77,27 @@ TEST_CASE_FIXTURE(Fixture, "an order that changes while it is looked at is not w
   CHECK(order_now().desired == DesiredState::kServing);
 }
 
-TEST_CASE_FIXTURE(Fixture, "an orphan that was made is only told, and once an hour") {
+TEST_CASE_FIXTURE(Fixture, "what was made stays when its claim is gone, and a person is told") {
   answer(CopyState::kReady);
   CHECK(did() == kLooks);
-  manual.advance(seconds(3599));
   CHECK(did() == "");
+  manual.advance(kOrphanTold);
+  CHECK(did() == kLooks + ", GET persistentvolumes");
   CHECK(order_now().desired == DesiredState::kServing);
-  CHECK(log.has("orphaned volume"));
-  CHECK(log.lines.size() == 1);
-  manual.advance(seconds(1));
-  CHECK(did() == kLooks);
-  CHECK(log.lines.size() == 2);
   CHECK(event_says("has no PersistentVolume and no claim; its data stays"));
+}
+
+TEST_CASE_FIXTURE(Fixture, "a claim whose PersistentVolume is gone is told where its data is") {
+  answer(CopyState::kReady);
+  Claim lost = sample_claim();
+  lost.volume_name = volume;
+  know_claim(lost);
+  parts.options.orphan_policy = OrphanPolicy::kDelete;
+  CHECK(did() == "GET persistentvolumes, GET persistentvolumes");
+  manual.advance(std::chrono::hours(2));
+  CHECK(did() == "GET persistentvolumes, GET persistentvolumes");
+  CHECK(order_now().desired == DesiredState::kServing);
+  CHECK(event_says("was deleted while this claim exists"));
 }
 
 TEST_CASE_FIXTURE(Fixture,
@@ -171,6 +180,42 @@ TEST_CASE_FIXTURE(Fixture, "of a node that is gone only what was never promised 
   CHECK(did() == "");
   manual.advance(kRemovedStays);
   CHECK(did() == "DELETE volumecopies");
+}
+
+TEST_CASE_FIXTURE(Fixture, "the object of a node that is gone for good goes by the policy") {
+  const std::string gone = R"({"metadata":{"labels":{"flexlocal.io/node":"gone"}},)"
+                           R"("spec":{"nodeName":"gone"},"status":{"made":true}})";
+  parts.options.node_delete_policy = NodeDeletePolicy::kOrphan;
+  std::string patch = "{}";
+  bool goes = false;
+  SUBCASE("nobody needs it") { goes = true; }
+  SUBCASE("it is being removed") {
+    patch = R"({"spec":{"desiredState":"Removed"}})";
+    goes = true;
+  }
+  SUBCASE("a person retained it") { patch = R"({"spec":{"desiredState":"Retained"}})"; }
+  SUBCASE("its policy retains it") { patch = R"({"spec":{"reclaimPolicy":"Retain"}})"; }
+  SUBCASE("its claim lives") { know_claim(sample_claim()); }
+  SUBCASE("it has its PersistentVolume") { put(volumes, volume_text(sample_spec(), "Released")); }
+  SUBCASE("the policy is another") { parts.options.node_delete_policy = NodeDeletePolicy::kTell; }
+  server.patch(copy_path(copy().name), gone);
+  put(copies, server.patch(copy_path(copy().name), patch));
+  CHECK(work().ok());
+  manual.advance(parts.options.node_delete_grace);
+  CHECK(work().ok());
+  CHECK(copy_count() == (goes ? 0 : 1));
+}
+
+TEST_CASE_FIXTURE(Fixture, "nobody is asked again and again of the copy of a node that is gone") {
+  put(copies, server.patch(copy_path(copy().name),
+                           R"({"metadata":{"labels":{"flexlocal.io/node":"gone"}},)"
+                           R"("spec":{"nodeName":"gone"},"status":{"made":true}})"));
+  CHECK(did() == kLooks);
+  manual.advance(kOrphanTold);
+  CHECK(did() == kLooks + ", GET persistentvolumes");
+  manual.advance(std::chrono::minutes(59));
+  CHECK(did() == "");
+  CHECK(event_says("its node was deleted"));
 }
 
 TEST_CASE_FIXTURE(Fixture,

@@ -11,6 +11,7 @@ const std::string kDelete = "DELETE " + kVolumePath;
 const std::string kLetGo = "PATCH " + kVolumePath;
 
 struct Fixture : ClusterLab {
+  std::unique_ptr<NodeAbsence> absence;
   std::unique_ptr<LostVolumeWorker> worker;
 
   Fixture() {
@@ -20,7 +21,9 @@ struct Fixture : ClusterLab {
   }
   void begin(NodeDeletePolicy policy) {
     parts.options.node_delete_policy = policy;
-    worker = std::make_unique<LostVolumeWorker>(parts);
+    worker.reset();
+    absence = std::make_unique<NodeAbsence>(parts);
+    worker = std::make_unique<LostVolumeWorker>(parts, *absence);
   }
   void know(const std::string& phase) {
     const std::string text = volume_text(sample_spec(), phase);

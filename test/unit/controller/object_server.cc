@@ -45,9 +45,14 @@ bool holds(JsonView conditions, const std::string& object) {
       });
 }
 
+bool is_list(const kube::HttpRequest& request) {
+  return request.method == Method::kGet && request.target.find('?') != std::string::npos;
+}
+
 // "PATCH persistentvolumeclaims/status".
 std::string entry_of(const kube::HttpRequest& request) {
   std::string path = request.target.substr(0, request.target.find('?'));
+  if (is_list(request)) return concat("LIST ", path.substr(path.rfind('/') + 1));
   const bool of_status = path.ends_with("/status");
   if (of_status) path.resize(path.rfind('/'));
   if (request.method != Method::kPost) path.resize(path.rfind('/'));
@@ -78,9 +83,15 @@ std::vector<std::string> ObjectServer::paths(const std::string& collection) cons
 }
 
 std::string ObjectServer::list(const std::string& resource) const {
+  return list_where([&](const std::string& path) {
+    return path.find(concat('/', resource, '/')) != std::string::npos;
+  });
+}
+
+std::string ObjectServer::list_where(const std::function<bool(const std::string&)>& is_in) const {
   std::vector<std::string> items;
   for (const auto& [path, object] : objects_)
-    if (path.find(concat('/', resource, '/')) != std::string::npos) items.push_back(object);
+    if (is_in(path)) items.push_back(object);
   return concat(R"({"metadata":{"resourceVersion":")", versions_, R"("},"items":[)",
                 join(items, ","), "]}");
 }
@@ -94,8 +105,13 @@ HttpResponse ObjectServer::answer(const kube::HttpRequest& request) {
     script.erase(script.begin());
     return refusal(status, status == 409 ? "Conflict" : "");
   }
-  HttpResponse answered = refusal(404, "NotFound");
   std::string path = request.target;
+  if (is_list(request)) {
+    const std::string collection = path.substr(0, path.find('?')) + '/';
+    return response(
+        200, list_where([&](const std::string& each) { return each.starts_with(collection); }));
+  }
+  HttpResponse answered = refusal(404, "NotFound");
   if (path.ends_with("/status")) path.resize(path.rfind('/'));
   if (request.method == Method::kPost)
     answered = create(path, request.body);

@@ -2,6 +2,7 @@
 // and uids that must be named, generations of a spec, finalizers.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,7 +28,8 @@ class ObjectServer {
 
   kube::HttpResponse answer(const kube::HttpRequest& request);
 
-  // What was asked, but for events: "POST volumecopies", "PATCH persistentvolumeclaims/status".
+  // What was asked, but for events: "POST volumecopies", "PATCH persistentvolumeclaims/status",
+  // "LIST pods".
   std::vector<std::string> journal;
   // The journal, at once forgotten: "GET nodes, POST volumecopies".
   std::string done();
@@ -41,6 +43,7 @@ class ObjectServer {
   std::string unknown_field;
 
  private:
+  std::string list_where(const std::function<bool(const std::string& path)>& is_in) const;
   kube::HttpResponse create(const std::string& collection, const std::string& object);
   kube::HttpResponse merge(const std::string& path, const std::string& patch);
   kube::HttpResponse remove(const std::string& path, const std::string& options);

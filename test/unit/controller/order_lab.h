@@ -37,7 +37,9 @@ struct OrderLab : ClusterLab {
   OrderWorker orders{parts, desk, index, pending, roll};
   VolumeEndWorker ends{parts, desk, index};
   GrowthOrderer growths{parts, desk, index};
-  CopyCollector collector{parts, desk, roll};
+  NodeAbsence absence{parts};
+  OrphanedCopyWorker orphans{parts, desk, roll};
+  CopyCollector collector{parts, desk, roll, absence, orphans};
   const std::string volume = "pvc-" + kUid;
 
   OrderLab();

@@ -243,7 +243,8 @@ TEST_CASE_FIXTURE(Fixture, "what is ordered and not counted by the node yet is n
   know_claim(other);
   REQUIRE(wait_for(orders.work("shop/other")));
   CHECK(server.done() == kTakeBack);
-  CHECK(event_says("no room on node node-a: pool full"));
+  CHECK(event_says(
+      R"(no room on node node-a: pool \"default\" has 512 MiB free for backend lvm, 1 GiB asked)"));
 }
 
 TEST_CASE_FIXTURE(Fixture,

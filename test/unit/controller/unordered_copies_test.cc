@@ -1,7 +1,5 @@
 #include "provisioner/controller/unordered_copies.h"
 
-#include <algorithm>
-
 #include "test/unit/controller/order_lab.h"
 
 namespace flexlocal::provisioner::test {
@@ -26,11 +24,6 @@ struct Fixture : OrderLab {
     const auto worked = wait_for(orders.work("shop/data"));
     REQUIRE_MESSAGE(worked, worked.error().message());
     return server.done();
-  }
-  long warnings() const {
-    return std::count_if(log.lines.begin(), log.lines.end(), [](const std::string& line) {
-      return line.find("orphaned volume") != std::string::npos;
-    });
   }
   void choose(DesiredState desired) {
     const VolumeCopy known = copy();
@@ -204,19 +197,18 @@ TEST_CASE_FIXTURE(Fixture, "a volume of the claim goes before one of its name") 
   CHECK(copy().holds.empty());
 }
 
-TEST_CASE_FIXTURE(Fixture, "what has stayed without an order for a minute is said on its Node") {
-  tell(told_copy(kOtherUid));
-  unordered.look();
-  CHECK(warnings() == 0);
-  pass(kUnorderedGrace);
-  unordered.look();
-  unordered.look();
-  CHECK(event_says("has no VolumeCopy and no PersistentVolume; it stays as it is"));
-  CHECK(event_says("namespace shop, claim data"));
-  CHECK(warnings() == 1);
-  pass(std::chrono::hours(1));
-  unordered.look();
-  CHECK(warnings() == 2);
+TEST_CASE_FIXTURE(Fixture, "those are found that no VolumeCopy names, by the name it would have") {
+  CopyOrder ordered = sample_order();
+  know_copy(ordered);
+  const ToldCopy other = told_copy(kOtherUid);
+  beside[kNode] = {told_copy(), other};
+  beat(kNode);
+  const std::string name = copy_name(other.volume);
+  CHECK(unordered.names() == std::set<std::string>{name});
+  REQUIRE(unordered.find(name));
+  CHECK(unordered.find(name)->node.name == kNode);
+  CHECK(unordered.find(name)->copy == other);
+  CHECK_FALSE(unordered.find(copy_name(ordered)));
 }
 
 }  // namespace flexlocal::provisioner::test

@@ -50,18 +50,23 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(run_until([&] { return bytes == 4; }));
 }
 
-TEST_CASE_FIXTURE(Fixture, "a rest ends by itself, and a watch may go in the middle of one") {
+TEST_CASE_FIXTURE(Fixture, "a rest ends by itself") {
   watch->rest(std::chrono::milliseconds(5));
   write();
   REQUIRE(run_until([&] { return bytes == 1; }));
   write();
-  REQUIRE(run_until([&] { return bytes == 2; }));
+  CHECK(run_until([&] { return bytes == 2; }));
+}
+
+TEST_CASE_FIXTURE(Fixture, "a watch may go in the middle of a rest") {
   watch->rest(std::chrono::hours(1));
+  write();
+  REQUIRE(run_until([&] { return bytes == 1; }));
   write();
   settle();
   watch.reset();
   settle();
-  CHECK(bytes == 2);
+  CHECK(bytes == 1);
 }
 
 }  // namespace flexlocal::kube::test

@@ -62,6 +62,27 @@ TEST_CASE_FIXTURE(Fixture, "each node counts once, by its first reason") {
         "1 node not ready, 1 node daemon not ready, 1 pool full, 1 cordoned");
 }
 
+TEST_CASE_FIXTURE(Fixture, "why one node has no room is said with its figures") {
+  NodeReport& report = add(kGiB).report;
+  const auto shortage = [&](Bytes uncounted) {
+    return shortage_on(views.back(), {wanted}, uncounted);
+  };
+  CHECK_FALSE(shortage(Bytes()).has_value());
+  CHECK(shortage(kMiB) == "pool \"fast\" has 1023 MiB free for backend lvm, 1 GiB asked");
+  report.pools["fast"]["lvm"].free = Bytes(64 * kGiB.count());
+  report.budget = NodeBudget{.memory = kGiB, .ram_fraction = Ratio::of_millionths(Ratio::kOne)};
+  report.given["fast"] = Bytes(31 * kGiB.count());
+  CHECK_FALSE(shortage(Bytes()).has_value());
+  CHECK(
+      shortage(kMiB) ==
+      "pool \"fast\" has 1023 MiB left of its RAM budget of 32 GiB (1 GiB of RAM x 1 x 32), 1 GiB "
+      "asked");
+  report.trouble = "the volume group is gone";
+  CHECK(shortage(Bytes()) == "node daemon not ready: the volume group is gone");
+  views.back().beat = nullptr;
+  CHECK(shortage(Bytes()) == "no node daemon");
+}
+
 TEST_CASE_FIXTURE(Fixture,
                   "a node's budget counts once its disks have room, by the class's ratio") {
   NodeReport& report = add(kGiB).report;

@@ -114,10 +114,10 @@ TEST_CASE("a volume is let go only once its node says, to this very order, that 
     if (is_released(volume) && volume.reclaim_policy == "Delete")
       CHECK((has_answered(copy, CopyState::kRemoved) &&
              copy->order->desired == DesiredState::kRemoved));
-    else if (volume.reclaim_policy != "Delete" &&
-             !(copy != nullptr && copy->order && copy->order->desired == DesiredState::kRemoved))
-      CHECK((has_answered(copy, CopyState::kRetained) &&
-             copy->order->desired == DesiredState::kRetained));
+    else if (volume.reclaim_policy != "Delete" && !is_withdrawn(volume, copy))
+      CHECK(((has_answered(copy, CopyState::kRetained) &&
+              copy->order->desired == DesiredState::kRetained) ||
+             has_answered(copy, CopyState::kRemoved)));
   });
   CHECK(ends > 0);
 }
@@ -130,6 +130,18 @@ TEST_CASE("a policy that is not Delete never leads to a removal, and keeps the d
     if (plan.action == EndAction::kGiveOrder && plan.desired == DesiredState::kRetained)
       CHECK(((volume.deleting && volume.phase != "Bound") || is_released(volume)));
   });
+}
+
+TEST_CASE("a removal that has not come to its end is taken back when the volume is to be kept") {
+  const Volume kept = sample_volume("Released", "Retain", true);
+  for (const CopyState state : {CopyState::kReady, CopyState::kRemoving, CopyState::kLost}) {
+    const VolumeCopy copy = answered_copy(DesiredState::kRemoved, state, true);
+    const EndPlan plan = plan_end(kept, &copy);
+    CHECK(plan.action == EndAction::kGiveOrder);
+    CHECK(plan.desired == DesiredState::kRetained);
+  }
+  const VolumeCopy removed = answered_copy(DesiredState::kRemoved, CopyState::kRemoved, true);
+  CHECK(plan_end(kept, &removed).action == EndAction::kLetGo);
 }
 
 TEST_CASE("a volume that nobody is bound to goes when its order was withdrawn") {

@@ -1,0 +1,256 @@
+#include "provisioner/controller/orphaned_copy_worker.h"
+
+#include <algorithm>
+
+#include "flexvolume/base/text.h"
+#include "provisioner/kube/complete_list.h"
+#include "provisioner/objects/paths.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+// Events are kept for an hour.
+constexpr auto kTellAgain = std::chrono::hours(1);
+constexpr std::string_view kOrphaned = "OrphanedVolume";
+
+std::string place_text(const CopyOrder& order) {
+  return concat("volume ", order.volume.name.text(), " (", to_string(order.volume.size),
+                ", namespace ", order.volume.claim_namespace,
+                order.claim_name.empty() ? "" : ", claim ", order.claim_name, ") on node ",
+                order.node);
+}
+
+bool is_of(const CopyOrder& order, const std::string& claim_uid) {
+  return claim_uid == order.claim_uid || claim_uid == order.volume.name.claim_uid();
+}
+
+}  // namespace
+
+bool OrphanedCopyWorker::rests(const std::string& name) const {
+  const auto known = known_.find(name);
+  return known != known_.end() && parts_.clock.now() < known->second.next;
+}
+
+void OrphanedCopyWorker::begin_look(const std::string& name) {
+  known_.try_emplace(name, Known{.since = parts_.clock.now()});
+  rest(name, std::min<std::chrono::nanoseconds>(parts_.options.orphan_grace, kOrphanTold));
+}
+
+void OrphanedCopyWorker::found_none(const std::string& name) {
+  const auto known = known_.find(name);
+  if (known != known_.end()) known->second.since = parts_.clock.now();
+}
+
+void OrphanedCopyWorker::rest(const std::string& name, std::chrono::nanoseconds pause) {
+  const auto known = known_.find(name);
+  if (known != known_.end()) known->second.next = parts_.clock.now() + pause;
+}
+
+void OrphanedCopyWorker::forget(const std::string& name) {
+  known_.erase(name);
+  removing_.erase(name);
+}
+
+void OrphanedCopyWorker::forget_unless(
+    const std::function<bool(const std::string& name)>& is_there) {
+  std::erase_if(known_, [&](const auto& known) { return !is_there(known.first); });
+  std::erase_if(removing_, [&](const std::string& name) { return !is_there(name); });
+}
+
+Task<OrphanedCopyWorker::Again> OrphanedCopyWorker::work(const Orphan& orphan) {
+  const std::string name = copy_name(orphan.order);
+  const OrphanedCopy view = view_of(orphan);
+  if (view.claim_lives) found_none(name);
+  const OrphanedCopyPlan plan =
+      plan_orphaned_copy(view, parts_.options.orphan_policy, parts_.options.orphan_grace);
+  const bool for_a_person = parts_.options.orphan_policy == OrphanPolicy::kReport ||
+                            !view.is_ordered || view.retained || view.node_is_gone;
+  const bool with_its_node = view.node_is_gone && !view.retained &&
+                             parts_.options.node_delete_policy != NodeDeletePolicy::kTell;
+  if (plan.action == OrphanedCopyAction::kTell && for_a_person && !with_its_node)
+    rest(name, kTellAgain);
+  auto carried = co_await carry_out(orphan, plan);
+  if (!carried) {
+    found_none(name);  // from the beginning, whatever it was
+    co_return carried.error();
+  }
+  const auto known = known_.find(name);
+  const auto now = parts_.clock.now();
+  if (known == known_.end() || known->second.next <= now) co_return std::nullopt;
+  co_return known->second.next - now;
+}
+
+OrphanedCopy OrphanedCopyWorker::view_of(const Orphan& orphan) const {
+  OrphanedCopy view;
+  const CopyOrder& order = orphan.order;
+  view.claim_lives = claim_of(order) != nullptr;
+  view.is_ordered = orphan.object.has_value();
+  view.retained = orphan.retained;
+  if (orphan.object)
+    view.retained =
+        order.reclaim_policy != "Delete" || orphan.object->status.state == CopyState::kRetained;
+  view.node_is_gone = parts_.nodes.get(order.node) == nullptr;
+  view.in_doubt = is_in_doubt();
+  const auto known = known_.find(copy_name(order));
+  if (known != known_.end()) view.age = parts_.clock.now() - known->second.since;
+  parts_.volumes.for_each([&](const std::string&, const Volume& volume) {
+    view.node_has_volumes = view.node_has_volumes || volume.node == order.node;
+  });
+  return view;
+}
+
+bool OrphanedCopyWorker::is_in_doubt() const {
+  return roll_.leaves_doubt() || parts_.options.saw_put_back;
+}
+
+// The lists may lag behind: whatever is done or said is by the API server's own word, that on the
+// PersistentVolume last.
+Task<Status> OrphanedCopyWorker::carry_out(const Orphan& orphan, const OrphanedCopyPlan& plan) {
+  using Action = OrphanedCopyAction;
+  const std::string name = copy_name(orphan.order);
+  if (plan.action == Action::kWait) co_return Status();
+  if (plan.action == Action::kRemove) {
+    auto claimed = co_await has_claim(orphan.order);
+    if (!claimed) co_return claimed.error();
+    if (*claimed) {
+      found_none(name);
+      co_return Status();
+    }
+  }
+  auto volume = co_await volume_of(orphan.order);
+  if (!volume) co_return volume.error();
+  Status removed;
+  if (*volume && (*volume)->copy == orphan.order.volume.copy)
+    found_none(name);  // the watch brings it
+  else if (*volume)
+    tell(orphan, "; its data stays: its PersistentVolume names another copy");
+  else if (plan.action == Action::kTellClaim)
+    tell_claim(orphan);
+  else if (plan.action == Action::kRemove)
+    removed = co_await remove(orphan);
+  else
+    tell(orphan, concat(plan.action == Action::kTell ? "; its data stays: " : "; ", plan.why));
+  co_return removed;
+}
+
+// What came while the API server was asked counts.
+Task<Status> OrphanedCopyWorker::remove(const Orphan& orphan) {
+  CopyOrder order = orphan.order;
+  const std::string name = copy_name(order);
+  if (claim_of(order) != nullptr || parts_.volumes.get(order.volume.name.text()) != nullptr ||
+      is_in_doubt()) {
+    found_none(name);
+    co_return Status();
+  }
+  order.desired = DesiredState::kRemoved;
+  auto ordered = co_await desk_.change(*orphan.object, order);
+  if (!ordered) co_return ordered;
+  removing_.insert(name);
+  parts_.log.warning("orphaned volume is being removed", {{"copy", name}, {"node", order.node}});
+  co_return Status();
+}
+
+// The PersistentVolume of that name, whichever copy it names.
+Task<Result<std::optional<Volume>>> OrphanedCopyWorker::volume_of(const CopyOrder& order) {
+  const std::string path = volume_path(order.volume.name.text());
+  const auto answer = co_await parts_.api.get(path);
+  if (!answer && answer.error().code() == ErrorCode::kNotFound) co_return std::nullopt;
+  if (!answer) co_return answer.error().context("asking whether the PersistentVolume is gone");
+  auto volume = decode_volume(answer->root());
+  if (!volume) co_return Error(ErrorCode::kCorrupt, "the PersistentVolume cannot be read");
+  co_return volume;
+}
+
+// The informer keeps claims that wait, or are of classes that are there, only.
+Task<Result<bool>> OrphanedCopyWorker::has_claim(const CopyOrder& order) {
+  const std::string path = claims_path(order.volume.claim_namespace);
+  const std::string no_selector;
+  const std::string field = "uid";
+  auto uids = co_await complete_list(parts_.api, path, no_selector, field);
+  if (!uids) co_return uids.error().context("asking whether the claim is gone");
+  co_return std::ranges::any_of(*uids, [&](const std::string& uid) { return is_of(order, uid); });
+}
+
+const Claim* OrphanedCopyWorker::claim_of(const CopyOrder& order) const {
+  if (!order.claim_name.empty()) {
+    const Claim* const named =
+        parts_.claims.get(concat(order.volume.claim_namespace, '/', order.claim_name));
+    return named != nullptr && is_of(order, named->uid) ? named : nullptr;
+  }
+  const Claim* found = nullptr;
+  parts_.claims.for_each([&](const std::string&, const Claim& claim) {
+    if (is_of(order, claim.uid)) found = &claim;
+  });
+  return found;
+}
+
+// Not told within the last hour; from now on it is.
+bool OrphanedCopyWorker::is_new(const std::string& name, const std::string& text) {
+  const auto known = known_.find(name);
+  if (known == known_.end()) return false;
+  const auto now = parts_.clock.now();
+  if (known->second.text == text && now - known->second.told < kTellAgain) return false;
+  known->second.text = text;
+  known->second.told = now;
+  return true;
+}
+
+void OrphanedCopyWorker::tell_claim(const Orphan& orphan) {
+  const CopyOrder& order = orphan.order;
+  const Claim* const claim = claim_of(order);
+  // One that waits gets the copy, or is told what else is done with it: see order_worker.h.
+  if (claim == nullptr || claim->volume_name.empty()) return;
+  const std::string text =
+      concat("PersistentVolume ", order.volume.name.text(),
+             " was deleted while this claim exists; its data, ", place_text(order),
+             ", stays as long as the claim does: copy it away before the claim is deleted, or "
+             "create the PersistentVolume again as it was");
+  if (!is_new(copy_name(order), text)) return;
+  parts_.log.warning("a claim has lost its PersistentVolume; its data stays",
+                     {{"namespace", claim->namespace_name},
+                      {"claim", claim->name},
+                      {"volume", order.volume.name.text()}});
+  parts_.events.record(
+      {reference_to(*claim), kube::EventType::kWarning, std::string(kOrphaned), text});
+}
+
+void OrphanedCopyWorker::tell(const Orphan& orphan, const std::string& why) {
+  const CopyOrder& order = orphan.order;
+  const std::string name = copy_name(order);
+  std::string text = concat(place_text(order),
+                            orphan.object ? " has no PersistentVolume and no claim"
+                                          : " has no VolumeCopy and no PersistentVolume",
+                            why);
+  if (orphan.object)
+    text += concat(". A person removes it by spec.desiredState=Removed of VolumeCopy ", name);
+  if (!is_new(name, text)) return;
+  parts_.log.warning("orphaned volume", {{"copy", name}, {"node", order.node}});
+  say(order, kube::EventType::kWarning, kOrphaned, text);
+}
+
+void OrphanedCopyWorker::look_at_removal(const VolumeCopy& copy) {
+  if (!copy.order || !removing_.contains(copy.name)) return;
+  const CopyOrder& order = *copy.order;
+  if (order.desired != DesiredState::kRemoved) return forget(copy.name);
+  const bool answered = copy.status.observed_generation >= copy.generation;
+  if (answered && copy.status.state == CopyState::kRemoved) {
+    forget(copy.name);
+    return say(order, kube::EventType::kNormal, "OrphanedVolumeDeleted",
+               concat(place_text(order), " had neither PersistentVolume nor claim and is removed"));
+  }
+  std::string why;
+  if (!answered && !rests(copy.name)) why = "its node has not answered";
+  for (const CopyCondition& condition : copy.status.conditions)
+    if (answered && !condition.holds && !condition.message.empty()) why = condition.message;
+  const std::string text = concat(place_text(order), " is not removed: ", why);
+  if (!why.empty() && is_new(copy.name, text))
+    say(order, kube::EventType::kWarning, kOrphaned, text);
+}
+
+void OrphanedCopyWorker::say(const CopyOrder& order, kube::EventType type, std::string_view reason,
+                             const std::string& message) {
+  const NodeIdentity node{order.node, order.hostname, order.node_uid};
+  parts_.events.record({reference_to(node), type, std::string(reason), message});
+}
+
+}  // namespace flexlocal::provisioner

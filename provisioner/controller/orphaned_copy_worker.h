@@ -1,0 +1,78 @@
+// Copies that no PersistentVolume names: whose claim lives keeps its data, and of the others a
+// person is told. Those that were ordered are removed, where --orphan-policy says so.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "provisioner/controller/cluster_parts.h"
+#include "provisioner/controller/order_desk.h"
+#include "provisioner/controller/reclaim/orphaned_copy_plan.h"
+#include "provisioner/controller/roll_caller.h"
+#include "provisioner/objects/copy_roll.h"
+
+namespace flexlocal::provisioner {
+
+// By what stands in its VolumeCopy, or by what its node tells where no VolumeCopy names it.
+struct Orphan {
+  CopyOrder order;  // of one that no VolumeCopy names: to keep it as it is
+  bool retained = false;
+  std::optional<VolumeCopy> object{};
+};
+
+class OrphanedCopyWorker {
+ public:
+  using Again = Result<std::optional<std::chrono::nanoseconds>>;
+
+  OrphanedCopyWorker(ClusterParts& parts, OrderDesk& desk, RollCaller& roll)
+      : parts_(parts), desk_(desk), roll_(roll) {}
+
+  // Whether the copy of that name was looked at not long ago, and needs no other look yet.
+  bool rests(const std::string& name) const;
+  // A look at it begins, which asks the API server.
+  void begin_look(const std::string& name);
+  // It turned out to be none: from now on it is one for no time at all.
+  void found_none(const std::string& name);
+  // One pass over a copy that no PersistentVolume names, as far as the lists go; after
+  // begin_look(). Returns after which time it is to be looked at again.
+  Task<Again> work(const Orphan& orphan);
+  // One pass over an order: says on the Node what comes of an orphan's removal.
+  void look_at_removal(const VolumeCopy& copy);
+  // It is none, or its object is gone.
+  void forget(const std::string& name);
+  // All but those that `is_there` says of.
+  void forget_unless(const std::function<bool(const std::string& name)>& is_there);
+
+ private:
+  struct Known {
+    Clock::Instant since;  // it is an orphan
+    Clock::Instant next{};
+    std::string text{};  // that was told last
+    Clock::Instant told{};
+  };
+
+  Task<Status> carry_out(const Orphan& orphan, const OrphanedCopyPlan& plan);
+  Task<Status> remove(const Orphan& orphan);
+  Task<Result<std::optional<Volume>>> volume_of(const CopyOrder& order);
+  Task<Result<bool>> has_claim(const CopyOrder& order);
+  OrphanedCopy view_of(const Orphan& orphan) const;
+  bool is_in_doubt() const;
+  const Claim* claim_of(const CopyOrder& order) const;
+  bool is_new(const std::string& name, const std::string& text);
+  void tell_claim(const Orphan& orphan);
+  void tell(const Orphan& orphan, const std::string& why);
+  void rest(const std::string& name, std::chrono::nanoseconds pause);
+  void say(const CopyOrder& order, kube::EventType type, std::string_view reason,
+           const std::string& message);
+
+  ClusterParts& parts_;
+  OrderDesk& desk_;
+  RollCaller& roll_;
+  std::map<std::string, Known> known_;  // by VolumeCopy's name
+  std::set<std::string> removing_;      // orders that were given here
+};
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,34 @@
+#include "provisioner/controller/reclaim/orphaned_copy_plan.h"
+
+#include <algorithm>
+
+namespace flexlocal::provisioner {
+
+OrphanedCopyPlan plan_orphaned_copy(const OrphanedCopy& copy, OrphanPolicy policy,
+                                    std::chrono::nanoseconds grace) {
+  using Action = OrphanedCopyAction;
+  if (copy.claim_lives) return {Action::kTellClaim};
+  if (copy.age < std::min<std::chrono::nanoseconds>(grace, kOrphanTold)) return {Action::kWait};
+  // Rule 6 of "Orders and records": a restore of etcd looks just so.
+  if (!copy.is_ordered)
+    return {Action::kTell, "it may be of an API server that was put back to an earlier state"};
+  if (copy.retained) return {Action::kTell, "it is retained, by its reclaim policy or a person"};
+  if (copy.node_is_gone) return {Action::kTell, "its node was deleted"};
+  if (policy == OrphanPolicy::kReport)
+    return {Action::kTell, "orphans are removed by --orphan-policy=delete"};
+  if (copy.in_doubt)
+    return {Action::kTell,
+            "it is not deleted, since the API server may have been put back to an earlier state, "
+            "and have forgotten whose it is"};
+  // A node without any PersistentVolume is more often one that is asked about wrongly than one that
+  // was left.
+  if (!copy.node_has_volumes)
+    return {
+        Action::kTell,
+        "it is not deleted, since the API server lists no PersistentVolume of this node at all"};
+  if (copy.age < grace)
+    return {Action::kAnnounce, "--orphan-policy=delete removes it when --orphan-grace is over"};
+  return {Action::kRemove};
+}
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,35 @@
+// What becomes of a copy that no PersistentVolume names: a pure decision.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "provisioner/controller/reclaim/orphan_policy.h"
+
+namespace flexlocal::provisioner {
+
+// For so long a copy is without a PersistentVolume before a person is told.
+inline constexpr std::chrono::minutes kOrphanTold{1};
+
+struct OrphanedCopy {
+  bool claim_lives = false;        // its data stays as long as the claim does
+  bool is_ordered = true;          // else its node alone tells of it
+  bool retained = false;           // by its policy, or because a person said so
+  bool node_is_gone = false;       // nobody could answer
+  bool in_doubt = false;           // the API server may have forgotten whose it is
+  bool node_has_volumes = false;   // the API server lists PersistentVolumes of its node
+  std::chrono::nanoseconds age{};  // for so long it has had neither PersistentVolume nor claim
+};
+
+enum class OrphanedCopyAction { kWait, kTellClaim, kTell, kAnnounce, kRemove };
+
+struct OrphanedCopyPlan {
+  OrphanedCopyAction action = OrphanedCopyAction::kWait;
+  std::string why{};  // of kTell and kAnnounce: why it stays, or how long
+};
+
+// `grace`: how long a copy has to be an orphan before it is removed.
+OrphanedCopyPlan plan_orphaned_copy(const OrphanedCopy& copy, OrphanPolicy policy,
+                                    std::chrono::nanoseconds grace);
+
+}  // namespace flexlocal::provisioner

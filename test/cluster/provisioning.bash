@@ -1,0 +1,103 @@
+# shellcheck shell=bash disable=SC2154 # shared with daemon.bash
+# Who decides in a file's cluster: PROVISIONING=central runs the same tests with a leader that gives
+# orders and agents that carry them out; without it each node's daemon decides for its node.
+
+# shellcheck source-path=SCRIPTDIR
+. "$BATS_TEST_DIRNAME/../lab/api.bash"
+
+is_central() { [ "${PROVISIONING:-distributed}" = central ]; }
+
+# The rights of examples/central, in place of those that start_cluster gave.
+give_central_rights() {
+  kubectl apply -f "$examples/central/rbac.yaml"
+  ! has_policies || kubectl apply -f "$examples/central/admission-policy.yaml"
+  export rights_of=central
+}
+
+# node_kubeconfig NODE: $work/NODE.kubeconfig, for a pod of the DaemonSet on that Node.
+node_kubeconfig() {
+  kubectl apply -f - <<END
+apiVersion: v1
+kind: Pod
+metadata: {name: agent-$1, namespace: flexlocal-system}
+spec: {nodeName: $1, serviceAccountName: flexlocal-node, containers: [{name: c, image: none}]}
+END
+  account_kubeconfig flexlocal-node "$1" "agent-$1"
+}
+
+has_policies() { ! is_older_than 1.30; }
+
+apply_definition() {
+  kubectl apply --validate=false -f "$examples/central/volumecopy.yaml"
+  eventually 60 kubectl get volumecopies
+}
+
+# make_nothing [NODE]: its lvcreate fails, so that what is promised stays so.
+make_nothing() {
+  local node=${1:-worker}
+  printf '#!/bin/bash\necho "no volumes today" >&2\nexit 5\n' >"$work/$node/no-lvcreate"
+  chmod +x "$work/$node/no-lvcreate"
+  echo "lvcreate = $work/$node/no-lvcreate" >>"$work/$node.conf"
+}
+
+# record_ready NODE VOLUME: the record of the logical volume that is there says that it was made.
+record_ready() {
+  local record=$work/$1/state/volumes/$2
+  jq -c --arg uuid "LVM-$("$work/$1/lvs" --noheadings -o vg_uuid,lv_uuid "$1/$2" | tr -d ' -')" --arg group "$1" \
+    '.state = "ready" | .volumeGroup = $group | .deviceUUID = $uuid' "$record" >"$work/ready"
+  mv "$work/ready" "$record"
+}
+
+# make_data NODE VOLUME: as a pod has used it. Where an agent makes volumes, its record says that it has.
+make_data() {
+  if is_central; then
+    make_lv "$1" "$2" default ready
+    record_ready "$1" "$2"
+  else
+    make_lv "$1" "$2"
+  fi
+}
+
+# start_agent [NODE [FLAG...]]: with a token that names the Node, as the policies want it.
+start_agent() {
+  local node=${1:-worker}
+  [ -e "$work/$node.kubeconfig" ] || eventually 30 node_kubeconfig "$node"
+  daemon_kubeconfig=$work/$node.kubeconfig start_node_daemon "$node" --provisioning=central "${@:2}"
+}
+
+# stop_daemons NODE: nobody decides about its volumes any more.
+stop_daemons() {
+  stop_processes "$work" "$1"
+  ! is_central || stop_processes "$work" leader
+}
+
+# What a leader and agents need beside what start_cluster made.
+prepare_central() {
+  apply_definition
+  give_central_rights
+  kubectl apply -f "$examples/central/read-pods.yaml"
+  eventually 30 account_kubeconfig flexlocal-cluster leader
+}
+
+# start_leader_as FLAG...: the cluster daemon that gives orders, unless one with these flags runs.
+start_leader_as() {
+  local flags="$*"
+  [ ! -e "$work/pids/leader" ] || [ "$flags" != "$(cat "$work/leader.flags")" ] || return 0
+  stop_processes "$work" leader
+  echo "$flags" >"$work/leader.flags"
+  start_cluster_daemon leader --provisioning=central --register=false --capacity-poll-interval=5s "$@"
+}
+
+# start_central NODE [FLAG...]: agent and leader; each gets the flags that are its own.
+start_central() {
+  local node=$1 flag of_leader=() of_agent=()
+  shift
+  for flag in "$@"; do
+    case $flag in
+      --orphan-*) of_leader+=("$flag") ;;
+      *) of_agent+=("$flag") ;;
+    esac
+  done
+  start_agent "$node" "${of_agent[@]}"
+  start_leader_as "${of_leader[@]}"
+}
