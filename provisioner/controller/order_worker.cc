@@ -236,7 +236,7 @@ std::optional<std::string> OrderWorker::objection_to(const Claim& claim, const O
   if (index_.has_open_withdrawal(node.name))
     return concat("node ", node.name, " has not said yet that an order that was withdrawn is gone");
   const NodeView view = parts_.view_of(node);
-  if (view.beat != nullptr && !view.carries_out())
+  if (view.beat != nullptr && view.beat->report.trouble.empty() && !view.carries_out())
     return concat("the node daemon of node ", node.name,
                   " carries out no orders (--provisioning=distributed)");
   const WantedVolume wanted{promise_of(order), order.parameters.disk_per_ram};

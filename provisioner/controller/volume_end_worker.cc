@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "flexvolume/base/text.h"
+#include "provisioner/controller/claims/order_plan.h"
 #include "provisioner/objects/paths.h"
 #include "provisioner/objects/volume_object.h"
 
@@ -153,6 +154,8 @@ void VolumeEndWorker::tell_of_loss(const Volume& volume) {
 void VolumeEndWorker::tell_of_trouble(const Volume& volume) {
   const VolumeCopy* const copy = copy_of(volume);
   if (copy == nullptr) return;
+  if (const std::string silence = silence_of(*copy); !silence.empty())
+    return tell(volume, kube::EventType::kWarning, "VolumeFailedDelete", silence);
   const CopyStatus& status = copy->status;
   if (status.state == CopyState::kRemoving && status.wiped > Bytes())
     tell(volume, kube::EventType::kNormal, "VolumeWiping",
@@ -164,6 +167,20 @@ void VolumeEndWorker::tell_of_trouble(const Volume& volume) {
     tell(volume, kube::EventType::kWarning, wiped ? "VolumeWiping" : "VolumeFailedDelete",
          condition.message);
   }
+}
+
+// Of an order that its node has not answered in time; empty: it has, or there is time yet.
+std::string VolumeEndWorker::silence_of(const VolumeCopy& copy) const {
+  if (!copy.order) return {};
+  const auto unanswered = index_.unanswered_for(copy);
+  const Node* const node = parts_.nodes.get(copy.order->node);
+  if (!unanswered || *unanswered < kOrderTimeout || node == nullptr) return {};
+  const NodeView view = parts_.view_of(*node);
+  if (view.beat == nullptr || !view.health.daemon_runs())
+    return concat("the node daemon of node ", node->name, " gives no sign of life");
+  const std::string& trouble = view.beat->report.trouble;
+  return concat("the node daemon of node ", node->name,
+                trouble.empty() ? " has not answered yet" : " is not ready: ", trouble);
 }
 
 // Once an hour, which is how long events are kept, or when it is another text.

@@ -36,6 +36,7 @@ class VolumeEndWorker {
   void forget(const std::string& name);
   void tell_of_loss(const Volume& volume);
   void tell_of_trouble(const Volume& volume);
+  std::string silence_of(const VolumeCopy& copy) const;
   void tell(const Volume& volume, kube::EventType type, std::string_view reason,
             const std::string& message);
   void count_removed(const Volume& volume);

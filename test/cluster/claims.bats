@@ -49,7 +49,7 @@ teardown() {
     and $order.backend == "lvm" and $order.pool == "default" and $order.size == "512Mi"
     and $order.onDelete == "none" and $order.nodeName == "small"'
   # By which the plugin mounts.
-  order_of "$volume" | jq -en 'input as $order | input | (.state == "promised" or .state == "making") and .copy == $order.copy
+  order_of "$volume" | jq -en 'input as $order | input | (.state == "promised" or .state == "intent") and .copy == $order.copy
     and .claimUID == $order.claim.uid and .claimNamespace == "default" and .size == "536870912"' \
     - "$work/small/state/volumes/$volume"
   eventually 10 event_says pvc/data ProvisioningSucceeded "512 MiB"

@@ -57,7 +57,7 @@ order_orphan() {
     first(.items[] | select(.spec.volume == $volume))
     | {apiVersion, kind, metadata: {name: "pvc-\($uid)-0123456789abcdef", labels: .metadata.labels},
        spec: (.spec | .volume = "pvc-\($uid)" | .copy = "0123456789abcdef" | .origin = "Existing"
-         | .size = "300Mi" | .claim.name = "gone" | .claim.uid = $uid)}' | kubectl create -f -
+         | .desiredState = "Serving" | .size = "300Mi" | .claim.name = "gone" | .claim.uid = $uid)}' | kubectl create -f -
 }
 
 not_said() { ! event_says "$@"; }
@@ -213,7 +213,9 @@ is_not_retained() { lv_exists worker "$1" && ! is_retained "$1"; }
   start_daemon worker
   touch "$work/worker/broken"
   retain_volume
-  eventually 30 event_says "pv/$volume" VolumeFailedDelete "its data cannot be marked as retained"
+  local words='its data cannot be marked as retained'
+  ! is_central || words='node worker is not ready: '
+  eventually 30 event_says "pv/$volume" VolumeFailedDelete "$words"
   kubectl get pv "$volume"
   rm "$work/worker/broken"
   eventually 30 is_gone pv "$volume"
@@ -225,12 +227,16 @@ is_not_retained() { lv_exists worker "$1" && ! is_retained "$1"; }
   start_daemon worker
   retain_volume
   eventually 30 is_gone pv "$volume"
-  jq '.spec.persistentVolumeReclaimPolicy = "Delete" | del(.metadata.annotations["flexlocal.io/order"])' \
-    "$work/saved.json" | kubectl create -f -
-  eventually 30 event_says "pv/$volume" VolumeFailedDelete "annotation flexlocal.io/order is missing"
-  lv_exists worker "$volume"
-  kubectl annotate pv "$volume" \
-    "flexlocal.io/order=$(jq -r '.metadata.annotations["flexlocal.io/order"]' "$work/saved.json")"
+  jq '.spec.persistentVolumeReclaimPolicy = "Delete"' "$work/saved.json" >"$work/deleted.json"
+  if is_central; then # its VolumeCopy has the order
+    kubectl create -f "$work/deleted.json"
+  else
+    jq 'del(.metadata.annotations["flexlocal.io/order"])' "$work/deleted.json" | kubectl create -f -
+    eventually 30 event_says "pv/$volume" VolumeFailedDelete "annotation flexlocal.io/order is missing"
+    lv_exists worker "$volume"
+    kubectl annotate pv "$volume" \
+      "flexlocal.io/order=$(jq -r '.metadata.annotations["flexlocal.io/order"]' "$work/saved.json")"
+  fi
   eventually 30 is_gone pv "$volume"
   lv_is_gone worker "$volume"
 }

@@ -91,6 +91,46 @@ TEST_CASE_FIXTURE(Fixture, "why data does not go is told on the volume") {
   CHECK(has_volume());
 }
 
+TEST_CASE_FIXTURE(Fixture, "why a node does not answer is told on the volume, when it is late") {
+  know_ready_copy();
+  change_volume(kReleased);
+  CHECK(did() == "DELETE persistentvolumes");
+  CHECK(did() == "PATCH volumecopies");
+  pass(std::chrono::duration_cast<std::chrono::seconds>(kOrderTimeout) - std::chrono::seconds(1));
+  CHECK(did() == "");
+  SUBCASE("its daemon runs") {
+    pass(std::chrono::seconds(1));
+    CHECK(did() == "");
+    CHECK(event_says("the node daemon of node node-a has not answered yet"));
+  }
+  SUBCASE("its daemon is silent") {
+    manual.advance(std::chrono::seconds(60));
+    CHECK(did() == "");
+    CHECK(event_says("the node daemon of node node-a gives no sign of life"));
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "each thing that is said of an end is said once") {
+  know_ready_copy();
+  change_volume(kReleased);
+  CHECK(did() == "DELETE persistentvolumes");
+  CHECK(did() == "PATCH volumecopies");
+  CopyStatus status;
+  status.state = CopyState::kRemoving;
+  status.size = kGiB;
+  status.wiped = kMiB;
+  status.conditions = {{std::string(kAsOrdered), false, "NotRemoved", "the disk is on fire"}};
+  answer(copy(), status);
+  for (int looks = 0; looks < 3; ++looks) CHECK(did() == "");
+  const std::string& written = events_text();
+  const auto once = [&](const std::string& text) {
+    const auto first = written.find(text);
+    return first != std::string::npos && written.find(text, first + 1) == std::string::npos;
+  };
+  CHECK(once("wiping: 1 MiB of 1 GiB"));
+  CHECK(once("the disk is on fire"));
+}
+
 TEST_CASE_FIXTURE(Fixture,
                   "a retained volume is mounted by nobody, and kept when a person deletes it") {
   know_ready_copy();
