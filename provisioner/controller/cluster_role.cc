@@ -228,13 +228,19 @@ Task<Status> ClusterRole::work_on_claim(const std::string& claim) {
 Task<Status> ClusterRole::work_on_volume(const std::string& volume) {
   const Volume* const known = volumes_.get(volume);
   const bool has_node = known != nullptr && nodes_.get(known->node) != nullptr;
-  Status worked;
-  if (orders_begun_ && (has_node || known == nullptr))
-    worked = co_await end_worker_.work(volume);
-  else if (orders_begun_)
-    worked = co_await end_worker_.retain(volume);
-  if (worked && !(orders_begun_ && has_node)) worked = co_await volume_worker_.work(volume);
-  co_return worked;
+  if (orders_begun_ && has_node) {
+    auto worked = co_await end_worker_.work(volume);
+    co_return worked;
+  }
+  if (orders_begun_) {
+    const Status kept = co_await end_worker_.keep(volume);
+    // An order that cannot be given at all is no reason to say nothing of the volume.
+    const bool passes = !kept && kept.error().code() != ErrorCode::kDenied &&
+                        kept.error().code() != ErrorCode::kInvalid;
+    if (passes) co_return kept;
+  }
+  auto looked_after = co_await volume_worker_.work(volume);
+  co_return looked_after;
 }
 
 Task<Status> ClusterRole::work_on_copy(const std::string& name) {

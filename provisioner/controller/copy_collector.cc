@@ -8,9 +8,10 @@ namespace {
 
 constexpr auto kRollWait = std::chrono::seconds(1);
 
-// Whether its node has answered this very order by that nothing of the copy is there.
+// Whether its node has answered this very order by that nothing of the copy is there. One to retain
+// it may have come when its removal was over.
 bool is_removed(const VolumeCopy& copy) {
-  return copy.order->desired == DesiredState::kRemoved &&
+  return copy.order->desired != DesiredState::kServing &&
          copy.status.state == CopyState::kRemoved &&
          copy.status.observed_generation >= copy.generation;
 }
@@ -27,20 +28,21 @@ Task<CopyCollector::Again> CopyCollector::work(const VolumeCopy& copy) {
   const CopyOrder& order = *copy.order;
   const bool node_is_gone = parts_.nodes.get(order.node) == nullptr;
   orphans_.look_at_removal(copy);
-  if (is_removed(copy) ||
-      (order.desired == DesiredState::kRemoved && node_is_gone && was_never_more(copy))) {
+  const Volume* const volume = parts_.volumes.get(order.volume.name.text());
+  const bool has_volume = volume != nullptr && volume->copy == order.volume.copy;
+  const bool is_to_go = order.desired == DesiredState::kRemoved;
+  if ((is_removed(copy) && (is_to_go || !has_volume)) ||
+      (is_to_go && node_is_gone && was_never_more(copy))) {
     auto buried = co_await bury(copy);
     co_return buried;
   }
   removed_.erase(copy.name);
-  if (order.desired == DesiredState::kRemoved) {
+  if (is_to_go) {
     auto let_go = co_await let_go_with_node(copy);
     co_return let_go;
   }
   // A retained copy is a person's to choose about; one with a PersistentVolume lives with that.
-  const Volume* const volume = parts_.volumes.get(order.volume.name.text());
-  if (order.desired == DesiredState::kRetained ||
-      (volume != nullptr && volume->copy == order.volume.copy)) {
+  if (order.desired == DesiredState::kRetained || has_volume) {
     orphans_.forget(copy.name);
     co_return std::nullopt;
   }
@@ -81,7 +83,7 @@ bool CopyCollector::has_lost_volume(const VolumeCopy& copy) const {
   const Claim* const claim =
       parts_.claims.get(concat(order.volume.claim_namespace, '/', order.claim_name));
   return copy.status.made && claim != nullptr && claim->uid == order.claim_uid &&
-         !claim->volume_name.empty();
+         claim->volume_name == order.volume.name.text();
 }
 
 Task<Result<bool>> CopyCollector::has_claim(const CopyOrder& order) {

@@ -11,6 +11,8 @@ namespace {
 
 // Events are kept for an hour.
 constexpr auto kTellAgain = std::chrono::hours(1);
+// What may pass by itself.
+constexpr auto kInTheWay = std::chrono::minutes(10);
 constexpr std::string_view kOrphaned = "OrphanedVolume";
 
 std::string place_text(const CopyOrder& order) {
@@ -32,13 +34,15 @@ bool OrphanedCopyWorker::rests(const std::string& name) const {
 }
 
 void OrphanedCopyWorker::begin_look(const std::string& name) {
-  known_.try_emplace(name, Known{.since = parts_.clock.now()});
+  const auto now = parts_.clock.now();
+  known_.try_emplace(name, Known{.since = now, .removable_since = now});
   rest(name, std::min<std::chrono::nanoseconds>(parts_.options.orphan_grace, kOrphanTold));
 }
 
 void OrphanedCopyWorker::found_none(const std::string& name) {
   const auto known = known_.find(name);
-  if (known != known_.end()) known->second.since = parts_.clock.now();
+  if (known != known_.end())
+    known->second.since = known->second.removable_since = parts_.clock.now();
 }
 
 void OrphanedCopyWorker::rest(const std::string& name, std::chrono::nanoseconds pause) {
@@ -63,12 +67,7 @@ Task<OrphanedCopyWorker::Again> OrphanedCopyWorker::work(const Orphan& orphan) {
   if (view.claim_lives) found_none(name);
   const OrphanedCopyPlan plan =
       plan_orphaned_copy(view, parts_.options.orphan_policy, parts_.options.orphan_grace);
-  const bool for_a_person = parts_.options.orphan_policy == OrphanPolicy::kReport ||
-                            !view.is_ordered || view.retained || view.node_is_gone;
-  const bool with_its_node = view.node_is_gone && !view.retained &&
-                             parts_.options.node_delete_policy != NodeDeletePolicy::kTell;
-  if (plan.action == OrphanedCopyAction::kTell && for_a_person && !with_its_node)
-    rest(name, kTellAgain);
+  if (plan.action == OrphanedCopyAction::kTell) rest(name, pause_after_telling(view));
   auto carried = co_await carry_out(orphan, plan);
   if (!carried) {
     found_none(name);  // from the beginning, whatever it was
@@ -80,7 +79,19 @@ Task<OrphanedCopyWorker::Again> OrphanedCopyWorker::work(const Orphan& orphan) {
   co_return known->second.next - now;
 }
 
-OrphanedCopy OrphanedCopyWorker::view_of(const Orphan& orphan) const {
+// Where a person is to act there is no hurry; what goes with its node is looked at again soon.
+std::chrono::nanoseconds OrphanedCopyWorker::pause_after_telling(const OrphanedCopy& view) const {
+  const bool goes_with_node = view.node_is_gone && !view.retained &&
+                              parts_.options.node_delete_policy != NodeDeletePolicy::kTell;
+  const bool for_a_person = parts_.options.orphan_policy == OrphanPolicy::kReport ||
+                            !view.is_ordered || view.retained || view.node_is_gone ||
+                            parts_.options.saw_put_back;
+  const std::chrono::nanoseconds soon = std::min<std::chrono::nanoseconds>(
+      parts_.options.orphan_grace, goes_with_node ? kOrphanTold : kInTheWay);
+  return for_a_person && !goes_with_node ? std::chrono::nanoseconds(kTellAgain) : soon;
+}
+
+OrphanedCopy OrphanedCopyWorker::view_of(const Orphan& orphan) {
   OrphanedCopy view;
   const CopyOrder& order = orphan.order;
   view.claim_lives = claim_of(order) != nullptr;
@@ -91,11 +102,15 @@ OrphanedCopy OrphanedCopyWorker::view_of(const Orphan& orphan) const {
         order.reclaim_policy != "Delete" || orphan.object->status.state == CopyState::kRetained;
   view.node_is_gone = parts_.nodes.get(order.node) == nullptr;
   view.in_doubt = is_in_doubt();
-  const auto known = known_.find(copy_name(order));
-  if (known != known_.end()) view.age = parts_.clock.now() - known->second.since;
   parts_.volumes.for_each([&](const std::string&, const Volume& volume) {
     view.node_has_volumes = view.node_has_volumes || volume.node == order.node;
   });
+  const auto now = parts_.clock.now();
+  const auto known = known_.find(copy_name(order));
+  if (known == known_.end()) return view;
+  if (!is_removable(view)) known->second.removable_since = now;
+  view.age = now - known->second.since;
+  view.removable_for = now - known->second.removable_since;
   return view;
 }
 
@@ -109,7 +124,8 @@ Task<Status> OrphanedCopyWorker::carry_out(const Orphan& orphan, const OrphanedC
   using Action = OrphanedCopyAction;
   const std::string name = copy_name(orphan.order);
   if (plan.action == Action::kWait) co_return Status();
-  if (plan.action == Action::kRemove) {
+  const bool has_another = parts_.volumes.get(orphan.order.volume.name.text()) != nullptr;
+  if (plan.action == Action::kRemove && !has_another) {
     auto claimed = co_await has_claim(orphan.order);
     if (!claimed) co_return claimed.error();
     if (*claimed) {
@@ -122,8 +138,8 @@ Task<Status> OrphanedCopyWorker::carry_out(const Orphan& orphan, const OrphanedC
   Status removed;
   if (*volume && (*volume)->copy == orphan.order.volume.copy)
     found_none(name);  // the watch brings it
-  else if (*volume)
-    tell(orphan, "; its data stays: its PersistentVolume names another copy");
+  else if (*volume || has_another)
+    tell_of_another(orphan);
   else if (plan.action == Action::kTellClaim)
     tell_claim(orphan);
   else if (plan.action == Action::kRemove)
@@ -226,6 +242,11 @@ void OrphanedCopyWorker::tell(const Orphan& orphan, const std::string& why) {
   if (!is_new(name, text)) return;
   parts_.log.warning("orphaned volume", {{"copy", name}, {"node", order.node}});
   say(order, kube::EventType::kWarning, kOrphaned, text);
+}
+
+void OrphanedCopyWorker::tell_of_another(const Orphan& orphan) {
+  rest(copy_name(orphan.order), kTellAgain);
+  tell(orphan, "; its data stays: its PersistentVolume names another copy");
 }
 
 void OrphanedCopyWorker::look_at_removal(const VolumeCopy& copy) {

@@ -48,7 +48,8 @@ class OrphanedCopyWorker {
 
  private:
   struct Known {
-    Clock::Instant since;  // it is an orphan
+    Clock::Instant since;            // it is an orphan
+    Clock::Instant removable_since;  // nothing but time was in the way of its removal
     Clock::Instant next{};
     std::string text{};  // that was told last
     Clock::Instant told{};
@@ -58,12 +59,14 @@ class OrphanedCopyWorker {
   Task<Status> remove(const Orphan& orphan);
   Task<Result<std::optional<Volume>>> volume_of(const CopyOrder& order);
   Task<Result<bool>> has_claim(const CopyOrder& order);
-  OrphanedCopy view_of(const Orphan& orphan) const;
+  OrphanedCopy view_of(const Orphan& orphan);
   bool is_in_doubt() const;
   const Claim* claim_of(const CopyOrder& order) const;
   bool is_new(const std::string& name, const std::string& text);
   void tell_claim(const Orphan& orphan);
   void tell(const Orphan& orphan, const std::string& why);
+  void tell_of_another(const Orphan& orphan);
+  std::chrono::nanoseconds pause_after_telling(const OrphanedCopy& view) const;
   void rest(const std::string& name, std::chrono::nanoseconds pause);
   void say(const CopyOrder& order, kube::EventType type, std::string_view reason,
            const std::string& message);

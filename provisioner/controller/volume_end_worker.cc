@@ -12,8 +12,10 @@ namespace {
 
 constexpr auto kTellAgain = std::chrono::hours(1);
 
-// Whose pods may mount it from now on. Of another namespace's claim the node says that it cannot.
-void take_claim(const Volume& volume, CopyOrder& order) {
+// Whose pods may mount it from now on, and what becomes of its data in the end. Of another
+// namespace's claim the node says that it cannot.
+void take_over(const Volume& volume, CopyOrder& order) {
+  order.reclaim_policy = policy_of_order(volume);
   if (volume.claim_uid.empty()) return;
   order.claim_uid = volume.claim_uid;
   order.claim_name = volume.claim_name;
@@ -21,11 +23,31 @@ void take_claim(const Volume& volume, CopyOrder& order) {
   order.volume.access_mode = access_mode_of(volume.access_modes);
 }
 
+// Its node has answered this very order by what is in the way.
+bool says_why(const VolumeCopy& copy) {
+  return copy.status.observed_generation >= copy.generation &&
+         std::ranges::any_of(copy.status.conditions, [](const CopyCondition& condition) {
+           return !condition.holds && !condition.message.empty();
+         });
+}
+
+// What a copy that was found does not know of itself, and an order to serve has to say.
+void fill_in(const Volume& volume, CopyOrder& order) {
+  const auto fill = [](std::string& field, const std::string& value) {
+    if (field.empty()) field = value;
+  };
+  fill(order.storage_class, volume.storage_class);
+  const auto stated = parse_order_text(volume.order);
+  if (!stated) return;
+  fill(order.node_uid, stated->node_uid);
+  fill(order.hostname, stated->hostname);
+  fill(order.claim_name, stated->claim_name);
+}
+
 }  // namespace
 
 Task<Status> VolumeEndWorker::work(const std::string& name) {
   const Volume* const known = parts_.volumes.get(name);
-  if (known == nullptr) forget(name);
   if (known == nullptr || !is_ours(*known)) co_return Status();
   const Volume volume = *known;  // the store may change while we wait
   const EndPlan plan = plan_end(volume, copy_of(volume));
@@ -36,14 +58,19 @@ Task<Status> VolumeEndWorker::work(const std::string& name) {
   co_return carried;
 }
 
-// The PersistentVolume of a node that is gone may be let go: what is to be kept is not forgotten.
-Task<Status> VolumeEndWorker::retain(const std::string& name) {
+// Should its node come back, it is to find what holds now: that the copy is to be kept, or is not
+// to be removed any more.
+Task<Status> VolumeEndWorker::keep(const std::string& name) {
   const Volume* const known = parts_.volumes.get(name);
-  if (known == nullptr || !is_ours(*known) || known->reclaim_policy == "Delete") co_return Status();
+  if (known == nullptr) forget(name);
+  if (known == nullptr || !is_ours(*known)) co_return Status();
   const Volume volume = *known;
-  const EndPlan plan = plan_end(volume, copy_of(volume));
-  if (plan.action != EndAction::kGiveOrder || plan.desired != DesiredState::kRetained)
-    co_return Status();
+  const VolumeCopy* const copy = copy_of(volume);
+  const EndPlan plan = plan_end(volume, copy);
+  const bool keeps = plan.desired == DesiredState::kRetained ||
+                     (plan.desired == DesiredState::kServing && copy != nullptr && copy->order &&
+                      copy->order->desired == DesiredState::kRemoved);
+  if (plan.action != EndAction::kGiveOrder || !keeps) co_return Status();
   auto ordered = co_await order(volume, plan.desired);
   co_return ordered;
 }
@@ -90,7 +117,8 @@ Task<Status> VolumeEndWorker::order(const Volume& volume, DesiredState desired) 
     const VolumeCopy copy = *known;
     CopyOrder order = *copy.order;
     order.desired = desired;
-    take_claim(volume, order);
+    take_over(volume, order);
+    fill_in(volume, order);
     auto changed = co_await desk_.change(copy, order);
     co_return changed;
   }
@@ -102,7 +130,7 @@ Task<Status> VolumeEndWorker::order(const Volume& volume, DesiredState desired) 
     co_return Error(ErrorCode::kDenied, "the volume was made for another cluster");
   stated->origin = Origin::kExisting;
   stated->desired = desired;
-  take_claim(volume, *stated);
+  take_over(volume, *stated);
   auto given = co_await desk_.give(*stated);
   if (given)
     parts_.log.warning("the order of a volume's copy was lost and is given again",
@@ -171,7 +199,7 @@ void VolumeEndWorker::tell_of_trouble(const Volume& volume) {
 
 // Of an order that its node has not answered in time; empty: it has, or there is time yet.
 std::string VolumeEndWorker::silence_of(const VolumeCopy& copy) const {
-  if (!copy.order) return {};
+  if (!copy.order || says_why(copy)) return {};
   const auto unanswered = index_.unanswered_for(copy);
   const Node* const node = parts_.nodes.get(copy.order->node);
   if (!unanswered || *unanswered < kOrderTimeout || node == nullptr) return {};

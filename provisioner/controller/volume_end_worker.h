@@ -19,8 +19,8 @@ class VolumeEndWorker {
 
   // One pass over the PersistentVolume of that name.
   Task<Status> work(const std::string& name);
-  // Of a PersistentVolume whose node is gone: only that its copy is retained, where it is to be.
-  Task<Status> retain(const std::string& name);
+  // Of a PersistentVolume whose node is gone: only that its copy is kept, where it is to be.
+  Task<Status> keep(const std::string& name);
 
  private:
   struct Told {

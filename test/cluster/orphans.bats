@@ -57,7 +57,7 @@ order_orphan() {
     first(.items[] | select(.spec.volume == $volume))
     | {apiVersion, kind, metadata: {name: "pvc-\($uid)-0123456789abcdef", labels: .metadata.labels},
        spec: (.spec | .volume = "pvc-\($uid)" | .copy = "0123456789abcdef" | .origin = "Existing"
-         | .desiredState = "Serving" | .size = "300Mi" | .claim.name = "gone" | .claim.uid = $uid)}' | kubectl create -f -
+         | .desiredState = "Serving" | .reclaimPolicy = "Delete" | .size = "300Mi" | .claim.name = "gone" | .claim.uid = $uid)}' | kubectl create -f -
 }
 
 not_said() { ! event_says "$@"; }

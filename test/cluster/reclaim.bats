@@ -22,6 +22,7 @@ setup() {
 
 teardown() {
   delete_claim data
+  kill -CONT "$(process_id "$work" worker)" || true
   rm -f "$work"/worker/{open,broken,hold-*,held-*}
   eventually 30 is_gone pvc data
   [ -z "$volume" ] || "$work/worker/lvremove" -qq -y "worker/$volume" || true
@@ -72,16 +73,30 @@ only_volumes_of() {
   lv_exists worker "$volume"
 }
 
+is_ordered() { kubectl get volumecopies -o json | jq -en --arg claim "$1" 'input | any(.items[]; .spec.claim.name == $claim)'; }
+
+# hold_making CLAIM: it waits for its volume, which the daemon has begun to make.
+hold_making() {
+  if is_central; then # the leader has ordered it, and the agent stands still
+    kill -STOP "$(process_id "$work" worker)"
+    make_claim "$1"
+    eventually 30 is_ordered "$1"
+  else
+    stop_processes "$work" worker
+    touch "$work/worker/hold-vgs"
+    start_daemon worker
+    make_claim "$1"
+    eventually 30 selected "$1"
+    eventually 30 test -e "$work/worker/held-vgs"
+  fi
+}
+
 @test "a claim that is deleted while its volume is being made leaves nothing" {
-  stop_processes "$work" worker
-  touch "$work/worker/hold-vgs"
-  start_daemon worker
-  make_claim other
-  eventually 30 selected other
-  eventually 30 test -e "$work/worker/held-vgs"
+  hold_making other
   delete_claim other
   eventually 30 is_gone pvc other
-  rm "$work/worker/hold-vgs"
+  rm -f "$work/worker/hold-vgs"
+  kill -CONT "$(process_id "$work" worker)"
   # By the time that another claim has its volume the deleted one's would be there, too.
   make_claim third
   eventually 30 claim_is third Bound

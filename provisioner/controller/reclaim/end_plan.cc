@@ -43,18 +43,26 @@ bool is_released(const Volume& volume) {
 EndPlan plan_living(const Volume& volume, const VolumeCopy* copy) {
   // Its order was withdrawn while it was being made: nobody has mounted it, and another copy is to
   // have its place. One that is bound already serves, or its node says that it is lost.
-  // What was made is no such order: its PersistentVolume was made again.
-  if (is_withdrawn(copy) && volume.phase != "Bound" &&
-      (!was_made_or_found(*copy) || is_removed(copy)))
+  // Where data may be, and no claim is named, a person has made the PersistentVolume again.
+  const bool made_again = is_withdrawn(copy) && was_made_or_found(*copy) && !is_removed(copy) &&
+                          volume.claim_uid.empty();
+  if (is_withdrawn(copy) && volume.phase != "Bound" && !made_again)
     return {EndAction::kDelete, DesiredState::kRemoved};
   EndPlan plan = bring_to(DesiredState::kServing, copy, EndAction::kNone);
   const bool of_another_claim = copy != nullptr && copy->order && !volume.claim_uid.empty() &&
                                 copy->order->claim_uid != volume.claim_uid;
-  if (plan.action == EndAction::kNone && of_another_claim) plan.action = EndAction::kGiveOrder;
+  const bool of_another_policy =
+      copy != nullptr && copy->order && copy->order->reclaim_policy != policy_of_order(volume);
+  if (plan.action == EndAction::kNone && (of_another_claim || of_another_policy))
+    plan.action = EndAction::kGiveOrder;
   return plan;
 }
 
 }  // namespace
+
+std::string policy_of_order(const Volume& volume) {
+  return volume.reclaim_policy == "Delete" ? "Delete" : "Retain";
+}
 
 EndPlan plan_end(const Volume& volume, const VolumeCopy* copy) {
   switch (plan_reclaim(volume, volume.node)) {

@@ -1,6 +1,8 @@
 // What becomes of the copy behind a PersistentVolume, and of that itself: a pure decision.
 #pragma once
 
+#include <string>
+
 #include "provisioner/controller/reclaim/reclaim_plan.h"
 #include "provisioner/objects/volume_copy.h"
 
@@ -23,6 +25,9 @@ struct EndPlan {
 
   bool operator==(const EndPlan&) const = default;
 };
+
+// As an order says it: only "Delete" says that the data may go.
+std::string policy_of_order(const Volume& volume);
 
 // `copy`: the one that the PersistentVolume names; nullptr: there is no such object.
 EndPlan plan_end(const Volume& volume, const VolumeCopy* copy);

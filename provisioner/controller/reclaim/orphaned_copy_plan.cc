@@ -26,7 +26,7 @@ OrphanedCopyPlan plan_orphaned_copy(const OrphanedCopy& copy, OrphanPolicy polic
     return {
         Action::kTell,
         "it is not deleted, since the API server lists no PersistentVolume of this node at all"};
-  if (copy.age < grace)
+  if (copy.removable_for < grace)
     return {Action::kAnnounce, "--orphan-policy=delete removes it when --orphan-grace is over"};
   return {Action::kRemove};
 }

@@ -144,6 +144,13 @@ const Rule kRules[] = {
        return one.is_wiped() && one.fresh && !one.in_doubt && plan.state == CopyState::kRemoved &&
               plan.action == CopyAction::kNone && !one.is_any_of_another();
      }},
+    {"of a removal that had come to its end when it was taken back, that is said",
+     [](const PlanCase& one, const CopyPlan&) {
+       return one.is_wiped() && one.fresh && !one.in_doubt;
+     },
+     [](const PlanCase&, const CopyPlan& plan) {
+       return plan.trouble == CopyTrouble::kWiped && plan.state == CopyState::kRemoved;
+     }},
     {"where another copy has the place, nothing of it is touched",
      [](const PlanCase& one, const CopyPlan&) { return one.is_any_of_another(); },
      [](const PlanCase&, const CopyPlan& plan) {
@@ -201,6 +208,18 @@ TEST_CASE("what an agent does about every order, answer and host keeps the rules
     CHECK(asked[i] > 0);
     CHECK(broken[i] == "");
   }
+}
+
+TEST_CASE("a copy is kept once both its record and its tags say so") {
+  PlanCase one;
+  one.order().desired = DesiredState::kRetained;
+  one.says(CopyState::kReady);
+  one.has(RecordStage::kReady);
+  one.has_disk(DiskStage::kReady);
+  one.host.retained = true;
+  CHECK(one.plan() == CopyPlan{CopyAction::kNone, CopyState::kRetained, CopyTrouble::kNone});
+  one.host.partly_retained = true;
+  CHECK(one.plan() == CopyPlan{CopyAction::kRetain, CopyState::kReady, CopyTrouble::kNone});
 }
 
 TEST_CASE("what no order names, what is not understood and another node's is left as it is") {

@@ -134,6 +134,7 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(did_after_grace(ordered()) == kAsks);
   CHECK(order().desired == DesiredState::kServing);
   CHECK(event_says("its PersistentVolume names another copy"));
+  CHECK(orphans.rests(copy().name));
 }
 
 TEST_CASE_FIXTURE(Fixture, "without an answer nothing is removed, and the time begins anew") {
@@ -180,6 +181,24 @@ TEST_CASE_FIXTURE(Fixture, "the time of one that was none meanwhile begins anew"
   }
   CHECK(did(ordered()) == "");
   CHECK(order().desired == DesiredState::kServing);
+}
+
+TEST_CASE_FIXTURE(Fixture, "the grace begins when nothing else is in the way any more") {
+  CHECK(did_after_grace(told()) == "GET persistentvolumes");
+  manual.advance(parts.options.orphan_grace);
+  order_there();
+  SUBCASE("its node alone told of it") { CHECK(did(told()) == "GET persistentvolumes"); }
+  SUBCASE("a person had retained it") {
+    answer(CopyState::kRetained);
+    CHECK(did(ordered()) == "GET persistentvolumes");
+    answer(CopyState::kReady);
+  }
+  CHECK(did(ordered()) == "GET persistentvolumes");
+  manual.advance(parts.options.orphan_grace - std::chrono::seconds(1));
+  CHECK(did(ordered()) == "GET persistentvolumes");
+  CHECK(order().desired == DesiredState::kServing);
+  manual.advance(std::chrono::seconds(1));
+  CHECK(did(ordered()) == kAsks + ", PATCH volumecopies");
 }
 
 TEST_CASE_FIXTURE(Fixture, "where a person is to act the API server is asked once an hour") {

@@ -154,9 +154,40 @@ TEST_CASE("a volume that nobody is bound to goes when its order was withdrawn") 
         EndAction::kLetGo);
 }
 
+TEST_CASE("a volume that was made again while its data waits to be removed serves again") {
+  Volume again = sample_volume("Available", "Retain", false);
+  again.claim_uid.clear();
+  VolumeCopy made = answered_copy(DesiredState::kRemoved, CopyState::kRemoving, true);
+  made.status.made = true;
+  CHECK(plan_end(again, &made).action == EndAction::kGiveOrder);
+  CHECK(plan_end(again, &made).desired == DesiredState::kServing);
+  // One that was never made, or is gone, has nothing to serve.
+  VolumeCopy unmade = made;
+  unmade.status.made = false;
+  CHECK(plan_end(again, &unmade).action == EndAction::kDelete);
+  VolumeCopy gone = made;
+  gone.status.state = CopyState::kRemoved;
+  CHECK(plan_end(again, &gone).action == EndAction::kDelete);
+  // Of a claim that another copy serves, or is to serve, it came too late.
+  CHECK(plan_end(sample_volume("Available", "Retain", false), &made).action == EndAction::kDelete);
+}
+
+TEST_CASE("the policy of a volume is that of its copy's order") {
+  Volume volume = sample_volume("Bound", "Delete", false);
+  VolumeCopy copy = answered_copy(DesiredState::kServing, CopyState::kReady, true);
+  copy.order->reclaim_policy = "Delete";
+  CHECK(plan_end(volume, &copy).action == EndAction::kNone);
+  for (const char* policy : {"Retain", "Recycle", ""}) {
+    volume.reclaim_policy = policy;
+    CHECK(plan_end(volume, &copy).action == EndAction::kGiveOrder);
+    CHECK(plan_end(volume, &copy).desired == DesiredState::kServing);
+    CHECK(policy_of_order(volume) == "Retain");
+  }
+}
+
 TEST_CASE("a volume that another claim has is ordered for that") {
   const VolumeCopy copy = answered_copy(DesiredState::kServing, CopyState::kReady, true);
-  Volume volume = sample_volume("Bound", "Retain", false);
+  Volume volume = sample_volume("Bound", "Delete", false);
   volume.claim_uid = kOtherUid;
   CHECK(plan_end(volume, &copy) == EndPlan{EndAction::kGiveOrder, DesiredState::kServing});
   volume.claim_uid.clear();
@@ -189,9 +220,10 @@ TEST_CASE("a copy that is not understood is not written over") {
 }
 
 TEST_CASE("an order is not given again that is given") {
-  for_each_end([](const Volume&, const VolumeCopy* copy, const EndPlan& plan) {
+  for_each_end([](const Volume& volume, const VolumeCopy* copy, const EndPlan& plan) {
     if (plan.action != EndAction::kGiveOrder || copy == nullptr) return;
-    CHECK(copy->order->desired != plan.desired);
+    CHECK((copy->order->desired != plan.desired ||
+           copy->order->reclaim_policy != policy_of_order(volume)));
   });
 }
 

@@ -16,7 +16,7 @@ struct Fixture {
 
   Fixture() {
     copy.node_has_volumes = true;
-    copy.age = kGrace;
+    copy.age = copy.removable_for = kGrace;
   }
   OrphanedCopyPlan plan(std::chrono::nanoseconds grace = kGrace) const {
     return plan_orphaned_copy(copy, policy, grace);
@@ -27,7 +27,7 @@ struct Fixture {
 
 TEST_CASE_FIXTURE(Fixture, "an orphan is removed after the grace, where the policy says so") {
   CHECK(plan().action == Action::kRemove);
-  copy.age = kGrace - kInstant;
+  copy.removable_for = kGrace - kInstant;
   CHECK(plan().action == Action::kAnnounce);
   copy.age = kOrphanTold - kInstant;
   CHECK(plan().action == Action::kWait);
@@ -61,6 +61,7 @@ TEST_CASE_FIXTURE(Fixture, "one thing that is in the way keeps it, and is said a
     copy.node_has_volumes = false;
     why = "the API server lists no PersistentVolume of this node at all";
   }
+  CHECK(is_removable(copy) == (policy == OrphanPolicy::kReport));
   CHECK(plan().action == Action::kTell);
   CHECK(plan().why.find(why) != std::string::npos);
   copy.age = kOrphanTold;
