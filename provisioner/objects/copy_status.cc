@@ -41,11 +41,19 @@ void write_size(JsonWriter& json, std::string_view key, Bytes size) {
   write_text(json, key, size == Bytes() ? std::string() : format_quantity(size));
 }
 
+// Empty where there is nothing to say, see write_condition().
+std::string message_of(JsonView condition) {
+  const std::string_view message = condition["message"].text();
+  return message == condition["reason"].text() ? std::string() : std::string(message);
+}
+
 void write_condition(JsonWriter& json, const CopyCondition& condition) {
   json.begin_object().member("type", condition.type);
   json.member("status", condition.holds ? "True" : "False");
   json.member("reason", condition.reason);
-  json.member("message", printable(condition.message, kMostMessage));
+  // Kubernetes 1.20 takes an empty text for null, and refuses that: it says the reason once more.
+  const std::string& text = condition.message.empty() ? condition.reason : condition.message;
+  json.member("message", printable(text, kMostMessage));
   json.member("lastTransitionTime", kube::format_time(condition.since)).end_object();
 }
 
@@ -95,7 +103,7 @@ CopyStatus parse_status(JsonView status) {
     const JsonView one = conditions.at(i);
     parsed.conditions.push_back(
         {std::string(one["type"].text()), one["status"].text() == "True",
-         std::string(one["reason"].text()), std::string(one["message"].text()),
+         std::string(one["reason"].text()), message_of(one),
          kube::parse_time(one["lastTransitionTime"].text()).value_or(Clock::Wall())});
   }
   return parsed;

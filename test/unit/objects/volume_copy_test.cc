@@ -222,6 +222,18 @@ TEST_CASE("a message that is too long for the schema does not cost the status") 
   CHECK(status_patch(decoded(copy_json(plain_order())), status).size() < 2000);
 }
 
+TEST_CASE("no empty message is sent, for Kubernetes 1.20 takes it for null") {
+  CopyStatus status;
+  status.conditions = {{std::string(kAsOrdered), true, "AsOrdered", "", {}}};
+  JsonWriter json;
+  write_status(json, status);
+  const std::string text = json.take();
+  CHECK(text.find(R"("message":"AsOrdered")") != std::string::npos);
+  const auto document = JsonDocument::parse(text);
+  REQUIRE(document.ok());
+  CHECK(parse_status(document->root()).conditions == status.conditions);
+}
+
 TEST_CASE("a condition keeps its time until it turns") {
   const Clock::Wall first{std::chrono::seconds(100)};
   const Clock::Wall later{std::chrono::seconds(200)};
