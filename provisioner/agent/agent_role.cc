@@ -39,8 +39,7 @@ AgentRole::AgentRole(boost::asio::io_context& io, kube::ApiClient& api, Storage&
       ledger_(storage, config, clock),
       kubelet_init_(storage, loop_.events(), clock, log, membership.node),
       worker_(CopyClient(api, copies_),
-              CopyHand(storage, ledger_, CopyJudge(ledger_, budget_, membership.node.name),
-                       kGivesUp, clock, log),
+              CopyHand(storage, ledger_, CopyJudge(ledger_, budget_), kGivesUp, clock, log),
               ledger_, config, self_, clock),
       memory_(api, log, membership.node.name, budget_),
       disks_(storage, ledger_, log, options.disks, [this] { enqueue_all(); }) {
@@ -66,8 +65,16 @@ Task<void> AgentRole::work(const std::string& name) {
     loop_.queue().forget(name);  // all are looked at again afterwards
     co_return;
   }
+  const bool removed_before = is_removed(name);
   auto pass = co_await worker_.work(name);
   report(name, pass);
+  // Claims wait for the room, and the leader goes by what the Lease says.
+  if (!removed_before && is_removed(name) && on_room_freed_) on_room_freed_();
+}
+
+bool AgentRole::is_removed(const std::string& name) const {
+  const VolumeCopy* const copy = copies_.get(name);
+  return copy != nullptr && copy->status.state == CopyState::kRemoved;
 }
 
 void AgentRole::report(const std::string& name, const Result<Pass>& pass) {

@@ -1,6 +1,7 @@
 // The agent: it carries out what the controller orders of this node's copies, and answers.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "flexvolume/base/log.h"
@@ -44,6 +45,9 @@ class AgentRole {
   // Node's name, nothing is done.
   NodeReport report();
   void heard(const Status& beaten);
+  // Called when something was removed, so that report() tells more room. It must not wait. To be
+  // set before run().
+  void on_room_freed(std::function<void()> handler) { on_room_freed_ = std::move(handler); }
   // The list of orders is complete and the last look at the disks succeeded. Else kUnavailable, in
   // words, or what was wrong with the disks.
   Status readiness();
@@ -52,6 +56,7 @@ class AgentRole {
 
  private:
   Task<void> work(const std::string& name);
+  bool is_removed(const std::string& name) const;
   void report(const std::string& name, const Result<Pass>& pass);
   void enqueue(const std::string& name);
   void enqueue_all();
@@ -63,6 +68,7 @@ class AgentRole {
   AgentOptions options_;
   AgentHost self_;
   std::optional<Error> held_;  // why nothing is done
+  std::function<void()> on_room_freed_;
   NodeBudget budget_;
   kube::Informer<VolumeCopy> copies_;
   ReconcileLoop loop_;

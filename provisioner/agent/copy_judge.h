@@ -13,8 +13,7 @@ namespace flexlocal::provisioner {
 class CopyJudge {
  public:
   // Both must outlive this; `budget` may change meanwhile.
-  CopyJudge(Ledger& ledger, const NodeBudget& budget, std::string node)
-      : ledger_(ledger), budget_(budget), node_(std::move(node)) {}
+  CopyJudge(Ledger& ledger, const NodeBudget& budget) : ledger_(ledger), budget_(budget) {}
 
   // Whether the copy may be made, or may have the size that is ordered now. If so, that much is
   // reserved until release(). kNoSpace, kNotFound and kInvalid, in words, when not; anything else
@@ -27,7 +26,6 @@ class CopyJudge {
 
   Ledger& ledger_;
   const NodeBudget& budget_;
-  std::string node_;
 };
 
 // Whether the error of judge() says that the node cannot have it.

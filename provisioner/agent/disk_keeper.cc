@@ -45,11 +45,10 @@ Task<void> DiskKeeper::tidy() {
   for (;;) {
     auto tidied = co_await tidy_once();
     state_.tidied = tidied;
-    if (!tidied)
-      log_.warning("records and tags could not be brought together",
-                   {{"error", tidied.error().message()}});
+    untidy_.look(tidied, log_, "records and tags could not be brought together");
     tidied_();
-    auto slept = co_await kube::sleep_for(intervals_.tidy);
+    const auto pause = tidied ? intervals_.tidy : std::min(intervals_.tidy, intervals_.failed_tidy);
+    auto slept = co_await kube::sleep_for(pause);
     if (!slept) co_return;
   }
 }

@@ -1,5 +1,7 @@
 #include "provisioner/agent/heartbeat.h"
 
+#include <algorithm>
+
 #include "flexvolume/base/text.h"
 #include "provisioner/kube/backoff.h"
 
@@ -8,6 +10,7 @@ namespace flexlocal::provisioner {
 Task<void> Heartbeat::run() {
   unsigned unsettled = 0;
   for (;;) {
+    soon_ = false;
     const NodeReport report = report_();
     const Status beaten = co_await beat(report);
     tell(beaten);
@@ -18,8 +21,23 @@ Task<void> Heartbeat::run() {
     const auto pause =
         settled ? options_.interval
                 : kube::backoff_delay({options_.shortest, options_.interval}, unsettled - 1);
-    const Status slept = co_await kube::sleep_for(pause);
-    if (!slept) co_return;
+    const Status rested = co_await rest(pause);
+    if (!rested) co_return;
+  }
+}
+
+void Heartbeat::beat_soon() {
+  soon_ = true;
+  hurried_.notify_all();
+}
+
+Task<Status> Heartbeat::rest(std::chrono::nanoseconds pause) {
+  const auto begun = std::chrono::steady_clock::now();
+  for (;;) {
+    const auto until = begun + (soon_ ? std::min(pause, options_.shortest) : pause);
+    if (std::chrono::steady_clock::now() >= until) co_return Status();
+    const Status waited = co_await hurried_.wait(until);
+    if (!waited) co_return waited;
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "flexvolume/base/log.h"
+#include "provisioner/kube/condition.h"
 #include "provisioner/kube/version.h"
 #include "provisioner/objects/heartbeat_record.h"
 
@@ -18,7 +19,8 @@ struct HeartbeatOptions {
   HeartbeatOwner owner;
   bool gives_way = false;  // while another holder beats for the same Node
   std::chrono::nanoseconds interval = kHeartbeatInterval;
-  // Not yet ready, or after a failure: the first pause, which doubles up to the interval.
+  // Not yet ready, or after a failure: the first pause, which doubles up to the interval. And the
+  // pause before a beat that is asked for.
   std::chrono::nanoseconds shortest = std::chrono::seconds(1);
 };
 
@@ -45,6 +47,10 @@ class Heartbeat {
   // an earlier state, by a restore of etcd. It must not wait. To be set before run().
   void on_put_back(std::function<void()> handler) { on_put_back_ = std::move(handler); }
 
+  // What the report says has changed, and somebody waits for it: the next beat comes now, but no
+  // sooner than the shortest pause after the last.
+  void beat_soon();
+
   // Beats until its task is told to stop. Failures are logged once each and tried again.
   Task<void> run();
 
@@ -52,6 +58,7 @@ class Heartbeat {
   enum class Next { kCreate, kRead, kUpdate };
 
   Task<Status> beat(const NodeReport& report);
+  Task<Status> rest(std::chrono::nanoseconds pause);
   void see(const kube::Lease& lease);
   Status check_rival();
   void tell(const Status& beaten);
@@ -67,6 +74,8 @@ class Heartbeat {
   std::optional<ErrorCode> told_;
   std::function<void(const Status& beaten)> on_beat_;
   std::function<void()> on_put_back_;
+  bool soon_ = false;  // see beat_soon(), since the last report
+  kube::Condition hurried_;
   // Another holder's latest sign of life, and when it was first seen here.
   std::optional<Clock::Wall> rival_renewed_;
   Clock::Instant rival_seen_{};

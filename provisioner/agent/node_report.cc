@@ -50,7 +50,10 @@ NodeReport report_of(const NodeState& state, const engine::NodeConfig& config, c
           ledger.last_room({.name = {}, .backend = backend, .pool = name, .size = {}});
       if (room)
         report.pools[name][std::string(engine::to_string(backend))] = {
-            size_of(*ledger.last_seen(), id), room->free, largest_of(ledger, name, backend, *room)};
+            .size = size_of(*ledger.last_seen(), id),
+            .free = room->free,
+            .largest = largest_of(ledger, name, backend, *room),
+            .unit = engine::size_in(backend, pool, Bytes(1), room->unit)};
       else
         why = room.error().message();
     }

@@ -215,9 +215,11 @@ Task<Status> ClusterRole::work_on_claim(const std::string& claim) {
   if (!orders_begun_) co_return Status();
   const Claim* const known = claims_.get(claim);
   if (known != nullptr && !known->volume_name.empty()) {
-    auto grown = co_await growth_orderer_.work(claim);
-    co_return grown;
+    auto again = co_await growth_orderer_.work(claim);
+    if (again && *again) queue_.add_after(concat(kClaimKey, claim), **again);
+    co_return again ? Status() : again.error();
   }
+  if (known == nullptr) growth_orderer_.forget(claim);
   auto again = co_await order_worker_.work(claim);
   if (!again) co_return again.error();
   if (*again) queue_.add_after(concat(kClaimKey, claim), **again);

@@ -1,38 +1,69 @@
 #include "provisioner/controller/growth_orderer.h"
 
+#include <algorithm>
+
 #include "flexvolume/base/text.h"
+#include "provisioner/controller/claims/order_plan.h"
+#include "provisioner/controller/node_silence.h"
 #include "provisioner/objects/growth_status.h"
 #include "provisioner/objects/paths.h"
 #include "provisioner/objects/volume_object.h"
 
 namespace flexlocal::provisioner {
 
-Task<Status> GrowthOrderer::work(const std::string& key) {
+namespace {
+
+constexpr std::string_view kFailed = "VolumeResizeFailed";
+// Of a node that does not answer: what keeps it may be another thing by then.
+constexpr auto kLookedAtAgain = std::chrono::minutes(1);
+
+// What the node says is in the way; empty: nothing.
+std::string trouble_of(const VolumeCopy& copy) {
+  const auto found =
+      std::ranges::find_if(copy.status.conditions, [](const CopyCondition& condition) {
+        return condition.type == kAsOrdered && !condition.holds;
+      });
+  return found == copy.status.conditions.end() ? std::string() : found->message;
+}
+
+}  // namespace
+
+Task<GrowthOrderer::Again> GrowthOrderer::work(const std::string& key) {
   const Claim* const known = parts_.claims.get(key);
   const Volume* const named = known == nullptr ? nullptr : parts_.volumes.get(known->volume_name);
-  if (known == nullptr || named == nullptr) co_return Status();
+  if (known == nullptr || named == nullptr) co_return std::nullopt;
   const Claim claim = *known;  // the stores may change while we wait
   const Volume volume = *named;
+  auto again = co_await plan(claim, volume);
+  co_return again;
+}
+
+Task<GrowthOrderer::Again> GrowthOrderer::plan(const Claim& claim, const Volume& volume) {
   const GrowthPlan plan = plan_growth(claim, &volume, volume.node, parts_.cluster_id);
   if (const auto* refusal = std::get_if<Refuse>(&plan)) {
-    say(claim, kube::EventType::kWarning, "VolumeResizeFailed", refusal->why);
+    say(claim, kube::EventType::kWarning, kFailed, refusal->why);
     co_return Error(ErrorCode::kInvalid, refusal->why);
   }
   if (const auto* left = std::get_if<Settle>(&plan)) {
     const Settle what = *left;
     auto settled = co_await settle(claim, volume, what);
-    co_return settled;
+    if (!settled) co_return settled.error();
+    co_return std::nullopt;
   }
-  const auto* const growth = std::get_if<Growth>(&plan);
-  if (growth == nullptr) co_return Status();
-  auto carried = co_await carry_out(claim, volume, *growth);
+  if (!std::holds_alternative<Growth>(plan)) co_return std::nullopt;
+  Growth growth = std::get<Growth>(plan);
+  if (const Node* const node = parts_.nodes.get(volume.node))
+    growth.asked = size_on(parts_.view_of(*node), promise_of(growth, growth.asked));
+  auto carried = co_await carry_out(claim, volume, growth);
   co_return carried;
 }
 
-Task<Status> GrowthOrderer::carry_out(const Claim& claim, const Volume& volume,
-                                      const Growth& growth) {
+Task<GrowthOrderer::Again> GrowthOrderer::carry_out(const Claim& claim, const Volume& volume,
+                                                    const Growth& growth) {
   const VolumeCopy* const copy = index_.find(volume.name, volume.copy);
   const GrowthOrder order = plan_growth_order(growth, copy);
+  if (order.step == GrowthStep::kWait) co_return await_answer(claim, volume, copy);
+  news_.forget(claim.key());
   Status done;
   switch (order.step) {
     case GrowthStep::kWait:
@@ -43,13 +74,29 @@ Task<Status> GrowthOrderer::carry_out(const Claim& claim, const Volume& volume,
       break;
     }
     case GrowthStep::kRefused:
-      done = co_await fail(claim, volume, order);
+      done = co_await fail(claim, volume, growth, order);
       break;
     case GrowthStep::kGrown:
       done = co_await conclude(claim, volume, order);
       break;
   }
-  co_return done;
+  if (!done) co_return done.error();
+  co_return std::nullopt;
+}
+
+// Whoever waits for a node that cannot answer is told why.
+std::optional<std::chrono::nanoseconds> GrowthOrderer::await_answer(const Claim& claim,
+                                                                    const Volume& volume,
+                                                                    const VolumeCopy* copy) {
+  if (copy == nullptr) return std::nullopt;
+  const auto unanswered = index_.unanswered_for(*copy);
+  if (unanswered && *unanswered < kOrderTimeout) return kOrderTimeout - *unanswered;
+  std::string why = silence_of(parts_, index_, *copy);
+  if (why.empty()) why = trouble_of(*copy);
+  if (!why.empty() && news_.is_news(claim.key(), kFailed, why, parts_.clock.now()))
+    say(claim, kube::EventType::kWarning, kFailed,
+        concat("volume ", volume.name, " does not grow yet: ", why));
+  return unanswered ? std::optional<std::chrono::nanoseconds>(kLookedAtAgain) : std::nullopt;
 }
 
 Task<Status> GrowthOrderer::raise(const VolumeCopy& copy, Bytes size) {
@@ -85,11 +132,12 @@ Task<Status> GrowthOrderer::conclude(const Claim& claim, const Volume& volume,
 }
 
 // The order stays: the volume grows once there is room.
-Task<Status> GrowthOrderer::fail(const Claim& claim, const Volume& volume,
+Task<Status> GrowthOrderer::fail(const Claim& claim, const Volume& volume, const Growth& growth,
                                  const GrowthOrder& order) {
   parts_.work.volumes.grow.failed({claim.storage_class});
-  say(claim, kube::EventType::kWarning, "VolumeResizeFailed",
-      concat("volume ", volume.name, " does not grow from ", to_string(order.size), ": ", order.why,
+  say(claim, kube::EventType::kWarning, kFailed,
+      concat("volume ", volume.name, " does not grow from ", to_string(order.size), " to ",
+             to_string(growth.asked), " on node ", volume.node, ": ", order.why,
              "; it stays as it is, and grows once there is room"));
   // An expand controller that is at work writes more in a moment, which brings the claim here
   // again.

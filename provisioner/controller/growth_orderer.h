@@ -2,12 +2,15 @@
 // the claim's status. A kill at any step leaves what the next pass completes.
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
 
 #include "provisioner/controller/claims/growth_order.h"
 #include "provisioner/controller/cluster_parts.h"
 #include "provisioner/controller/copy_index.h"
 #include "provisioner/controller/order_desk.h"
+#include "provisioner/work/news_filter.h"
 
 namespace flexlocal::provisioner {
 
@@ -16,14 +19,22 @@ class GrowthOrderer {
   GrowthOrderer(ClusterParts& parts, OrderDesk& desk, const CopyIndex& index)
       : parts_(parts), desk_(desk), index_(index) {}
 
-  // One pass over the bound claim "namespace/name".
-  Task<Status> work(const std::string& key);
+  // One pass over the bound claim "namespace/name"; after which time it is to be looked at again,
+  // though nothing changes.
+  using Again = Result<std::optional<std::chrono::nanoseconds>>;
+  Task<Again> work(const std::string& key);
+  // Of a claim that is gone.
+  void forget(const std::string& key) { news_.forget(key); }
 
  private:
-  Task<Status> carry_out(const Claim& claim, const Volume& volume, const Growth& growth);
+  Task<Again> plan(const Claim& claim, const Volume& volume);
+  std::optional<std::chrono::nanoseconds> await_answer(const Claim& claim, const Volume& volume,
+                                                       const VolumeCopy* copy);
+  Task<Again> carry_out(const Claim& claim, const Volume& volume, const Growth& growth);
   Task<Status> raise(const VolumeCopy& copy, Bytes size);
   Task<Status> conclude(const Claim& claim, const Volume& volume, const GrowthOrder& order);
-  Task<Status> fail(const Claim& claim, const Volume& volume, const GrowthOrder& order);
+  Task<Status> fail(const Claim& claim, const Volume& volume, const Growth& growth,
+                    const GrowthOrder& order);
   Task<Status> settle(const Claim& claim, const Volume& volume, const Settle& settle);
   Task<Status> patch_capacity(const Volume& volume, Bytes size);
   Task<Status> write_status(const Claim& claim, const std::string& body);
@@ -34,6 +45,7 @@ class GrowthOrderer {
   ClusterParts& parts_;
   OrderDesk& desk_;
   const CopyIndex& index_;
+  NewsFilter news_;  // by claim
 };
 
 }  // namespace flexlocal::provisioner

@@ -5,24 +5,18 @@
 #include "provisioner/objects/volume_object.h"
 
 namespace flexlocal::provisioner {
-namespace {
-
-// Events are kept for an hour.
-constexpr auto kTellAgain = std::chrono::hours(1);
-
-}  // namespace
 
 Task<Status> LostVolumeWorker::work(const std::string& name) {
   const Volume* known = parts_.volumes.get(name);
   if (known == nullptr || known->node.empty()) {
-    told_.erase(name);
+    news_.forget(name);
     co_return Status();
   }
   const Volume volume = *known;  // the store may change while we wait
   const auto gone = co_await absence_.is_gone(volume.node);
   if (!gone) co_return gone.error();
   if (!*gone) {
-    if (parts_.nodes.get(volume.node) != nullptr) told_.erase(name);
+    if (parts_.nodes.get(volume.node) != nullptr) news_.forget(name);
     co_return Status();
   }
   auto looked_after = co_await look_after(volume);
@@ -79,12 +73,9 @@ Task<Status> LostVolumeWorker::let_go(const Volume& volume) {
 }
 
 void LostVolumeWorker::tell(const Volume& volume) {
-  const auto now = parts_.clock.now();
-  const auto [found, is_new] = told_.try_emplace(volume.name, now);
-  if (!is_new && now - found->second < kTellAgain) return;
-  found->second = now;
-  parts_.work.lost_volumes_told.with({}).add();
   const std::string advice = advice_on(volume);
+  if (!news_.is_news(volume.name, "NodeDeleted", advice, parts_.clock.now())) return;
+  parts_.work.lost_volumes_told.with({}).add();
   parts_.log.warning("PersistentVolume of a deleted node",
                      {{"volume", volume.name}, {"node", volume.node}, {"advice", advice}});
   parts_.events.record({reference_to(volume), kube::EventType::kWarning, "NodeDeleted", advice});

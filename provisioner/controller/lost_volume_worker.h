@@ -1,11 +1,11 @@
 // Tidies up the PersistentVolumes of nodes that were deleted, as far as the policy goes.
 #pragma once
 
-#include <map>
 #include <string>
 
 #include "provisioner/controller/cluster_parts.h"
 #include "provisioner/controller/node_absence.h"
+#include "provisioner/work/news_filter.h"
 
 namespace flexlocal::provisioner {
 
@@ -24,7 +24,7 @@ class LostVolumeWorker {
 
   ClusterParts& parts_;
   NodeAbsence& absence_;
-  std::map<std::string, Clock::Instant> told_;
+  NewsFilter news_;  // by PersistentVolume
 };
 
 }  // namespace flexlocal::provisioner

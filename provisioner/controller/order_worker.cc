@@ -11,8 +11,6 @@
 namespace flexlocal::provisioner {
 namespace {
 
-// Whatever made a node refuse may be over then.
-constexpr auto kPassedOver = std::chrono::seconds(30);
 // For so long nothing is said of a roll call.
 constexpr auto kRollSilent = std::chrono::seconds(20);
 // What waits for a person.
@@ -34,7 +32,7 @@ bool is_withdrawn(const VolumeCopy* copy) {
 Task<OrderWorker::Again> OrderWorker::work(const std::string& key) {
   const Claim* const known = parts_.claims.get(key);
   if (known == nullptr) {
-    refused_.erase(key);
+    chooser_.forget(key);
     pending_.forget(key);
     co_return std::nullopt;
   }
@@ -128,7 +126,7 @@ Task<OrderWorker::Again> OrderWorker::give(const Claim& claim, const Order& deci
   // What nodes say may have changed meanwhile.
   if (!roll_.is_over() || UnorderedCopies(parts_, index_).of_claim(claim)) co_return kSoon;
   const bool immediate = claim.selected_node.empty();
-  const std::string name = immediate ? choose(claim, order) : claim.selected_node;
+  const std::string name = immediate ? chooser_.choose(claim, order) : claim.selected_node;
   if (name.empty()) {
     pending_.tell_of_room(claim);
     co_return std::nullopt;
@@ -144,14 +142,16 @@ Task<OrderWorker::Again> OrderWorker::give(const Claim& claim, const Order& deci
     if (!looked) co_return looked.error();
     co_return kSoon;
   }
-  if (const auto why = objection_to(claim, order, *node)) {
+  if (const auto why = chooser_.objection_to(claim, order, *node)) {
     auto refused = co_await refuse_node(claim, name, *why);
     if (!refused) co_return refused.error();
     co_return std::nullopt;
   }
   auto copy = order_for(claim, order, *node);
   if (!copy) co_return copy.error();
+  const auto begun = chooser_.begin_order({name, copy->volume.pool}, copy->volume.size);
   auto given = co_await desk_.give(*copy);
+  chooser_.end_order(begun);
   if (!given) co_return given.error();
   if (immediate) parts_.work.claims_placed.with({}).add();
   parts_.log.info("copy ordered", {{"namespace", claim.namespace_name},
@@ -226,25 +226,6 @@ Task<Status> OrderWorker::take_size(const Claim& claim, Order& order) const {
   co_return Status();
 }
 
-// In words; nullopt: as far as is known the node can have it.
-std::optional<std::string> OrderWorker::objection_to(const Claim& claim, const Order& order,
-                                                     const Node& node) const {
-  const StorageClass* const storage_class = parts_.classes.get(claim.storage_class);
-  if (storage_class != nullptr && !is_allowed(*storage_class, node))
-    return concat("StorageClass ", storage_class->name, " does not allow node ", node.name,
-                  " (allowedTopologies)");
-  if (index_.has_open_withdrawal(node.name))
-    return concat("node ", node.name, " has not said yet that an order that was withdrawn is gone");
-  const NodeView view = parts_.view_of(node);
-  if (view.beat != nullptr && view.beat->report.trouble.empty() && !view.carries_out())
-    return concat("the node daemon of node ", node.name,
-                  " carries out no orders (--provisioning=distributed)");
-  const WantedVolume wanted{promise_of(order), order.parameters.disk_per_ram};
-  const auto why = shortage_on(view, wanted, index_.uncounted(node.name, order.parameters.pool));
-  if (!why) return std::nullopt;
-  return concat("no room on node ", node.name, ": ", *why);
-}
-
 Result<CopyOrder> OrderWorker::order_for(const Claim& claim, const Order& decided,
                                          const Node& node) const {
   const StorageClass* const storage_class = parts_.classes.get(claim.storage_class);
@@ -254,7 +235,9 @@ Result<CopyOrder> OrderWorker::order_for(const Claim& claim, const Order& decide
                  concat("Node ", node.name, " has no uid or no label ", kHostnameLabel));
   auto id = draw_copy_id();
   if (!id) return id.error();
-  return order_for_claim(decided, claim, *storage_class, {node.name, hostname->second, node.uid},
+  Order rounded = decided;
+  rounded.requested = size_on(parts_.view_of(node), promise_of(decided));
+  return order_for_claim(rounded, claim, *storage_class, {node.name, hostname->second, node.uid},
                          parts_.cluster_id, std::move(*id));
 }
 
@@ -289,7 +272,7 @@ Task<Status> OrderWorker::withdraw(const Claim& claim, const VolumeCopy& copy,
 // The scheduler looks for another node, or we do.
 Task<Status> OrderWorker::refuse_node(const Claim& claim, const std::string& node,
                                       const std::string& why) {
-  refused_[claim.key()][node] = parts_.clock.now();
+  chooser_.refused(claim, node);
   // By the mark the policies know it for ours; that it comes is a change of the claim.
   if (claim.selected_node == node && !claim.marked) co_return Status();
   parts_.work.volumes.provision.failed({claim.storage_class, ""});
@@ -348,21 +331,6 @@ Task<Status> OrderWorker::adopt(const Claim& claim, const VolumeCopy& copy) {
   co_return error;
 }
 
-std::string OrderWorker::choose(const Claim& claim, const Order& order) const {
-  const StorageClass* const storage_class = parts_.classes.get(claim.storage_class);
-  if (storage_class == nullptr) return {};
-  const WantedVolume wanted{promise_of(order), order.parameters.disk_per_ram};
-  std::vector<NodeChoice> nodes;
-  parts_.nodes.for_each([&](const std::string& name, const Node& node) {
-    const NodeView view = parts_.view_of(node);
-    if (!view.carries_out() || is_passed_over(claim, name) || index_.has_open_withdrawal(name))
-      return;
-    if (index_.has_left_of(order.name.text(), name)) return;
-    nodes.push_back({view, index_.uncounted(name, wanted.promise.pool)});
-  });
-  return choose_node(nodes, *storage_class, wanted);
-}
-
 bool OrderWorker::waits_for_choice(const Claim& claim) const {
   return claim.selected_node.empty() && index_.of_volume(concat("pvc-", claim.uid)).empty() &&
          parts_.volumes.get(concat("pvc-", claim.uid)) == nullptr;
@@ -372,13 +340,6 @@ bool OrderWorker::is_immediate(const Claim& claim) const {
   const StorageClass* const known = parts_.classes.get(claim.storage_class);
   return known != nullptr && known->immediate && claim.marked &&
          parts_.options.immediate == ImmediateBinding::kCentral;
-}
-
-bool OrderWorker::is_passed_over(const Claim& claim, const std::string& node) const {
-  const auto refusals = refused_.find(claim.key());
-  if (refusals == refused_.end()) return false;
-  const auto refused = refusals->second.find(node);
-  return refused != refusals->second.end() && parts_.clock.now() - refused->second < kPassedOver;
 }
 
 void OrderWorker::count_bound(const Claim& claim, const VolumeCopy& copy) {

@@ -2,13 +2,13 @@
 // node's answer, makes the PersistentVolume or hands the claim back.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 
 #include "provisioner/controller/claims/order_plan.h"
 #include "provisioner/controller/cluster_parts.h"
 #include "provisioner/controller/copy_index.h"
+#include "provisioner/controller/node_chooser.h"
 #include "provisioner/controller/order_desk.h"
 #include "provisioner/controller/pending_claim_worker.h"
 #include "provisioner/controller/roll_caller.h"
@@ -20,7 +20,12 @@ class OrderWorker {
  public:
   OrderWorker(ClusterParts& parts, OrderDesk& desk, CopyIndex& index, PendingClaimWorker& pending,
               RollCaller& roll)
-      : parts_(parts), desk_(desk), index_(index), pending_(pending), roll_(roll) {}
+      : parts_(parts),
+        desk_(desk),
+        index_(index),
+        pending_(pending),
+        roll_(roll),
+        chooser_(parts, index) {}
 
   // One pass over the claim "namespace/name". Returns after which time it is to be looked at again
   // whatever happens; nullopt: not before something changes.
@@ -28,7 +33,6 @@ class OrderWorker {
 
  private:
   using Again = Result<std::optional<std::chrono::nanoseconds>>;
-  using Refusals = std::map<std::string, Clock::Instant>;  // by node
 
   OrderPlan plan(const Claim& claim) const;
   Task<Again> carry_out(const Claim& claim, const OrderPlan& plan);
@@ -43,12 +47,8 @@ class OrderWorker {
   Task<Status> bind(const Claim& claim, const VolumeCopy& copy);
   Task<Status> adopt(const Claim& claim, const VolumeCopy& copy);
   Task<Status> refuse_node(const Claim& claim, const std::string& node, const std::string& why);
-  std::optional<std::string> objection_to(const Claim& claim, const Order& order,
-                                          const Node& node) const;
-  std::string choose(const Claim& claim, const Order& order) const;
   bool waits_for_choice(const Claim& claim) const;
   bool is_immediate(const Claim& claim) const;
-  bool is_passed_over(const Claim& claim, const std::string& node) const;
   void count_bound(const Claim& claim, const VolumeCopy& copy);
   // A try that came to nothing, in words.
   void fail(const Claim& claim, const std::string& why);
@@ -60,7 +60,7 @@ class OrderWorker {
   CopyIndex& index_;
   PendingClaimWorker& pending_;
   RollCaller& roll_;
-  std::map<std::string, Refusals> refused_;  // by claim
+  NodeChooser chooser_;
 };
 
 }  // namespace flexlocal::provisioner

@@ -3,14 +3,12 @@
 #include <algorithm>
 
 #include "flexvolume/base/text.h"
-#include "provisioner/controller/claims/order_plan.h"
+#include "provisioner/controller/node_silence.h"
 #include "provisioner/objects/paths.h"
 #include "provisioner/objects/volume_object.h"
 
 namespace flexlocal::provisioner {
 namespace {
-
-constexpr auto kTellAgain = std::chrono::hours(1);
 
 // Whose pods may mount it from now on, and what becomes of its data in the end. Of another
 // namespace's claim the node says that it cannot.
@@ -21,14 +19,6 @@ void take_over(const Volume& volume, CopyOrder& order) {
   order.claim_name = volume.claim_name;
   order.volume.claim_namespace = volume.claim_namespace;
   order.volume.access_mode = access_mode_of(volume.access_modes);
-}
-
-// Its node has answered this very order by what is in the way.
-bool says_why(const VolumeCopy& copy) {
-  return copy.status.observed_generation >= copy.generation &&
-         std::ranges::any_of(copy.status.conditions, [](const CopyCondition& condition) {
-           return !condition.holds && !condition.message.empty();
-         });
 }
 
 // What a copy that was found does not know of itself, and an order to serve has to say.
@@ -62,7 +52,7 @@ Task<Status> VolumeEndWorker::work(const std::string& name) {
 // to be removed any more.
 Task<Status> VolumeEndWorker::keep(const std::string& name) {
   const Volume* const known = parts_.volumes.get(name);
-  if (known == nullptr) forget(name);
+  if (known == nullptr) news_.forget(name);
   if (known == nullptr || !is_ours(*known)) co_return Status();
   const Volume volume = *known;
   const VolumeCopy* const copy = copy_of(volume);
@@ -73,10 +63,6 @@ Task<Status> VolumeEndWorker::keep(const std::string& name) {
   if (plan.action != EndAction::kGiveOrder || !keeps) co_return Status();
   auto ordered = co_await order(volume, plan.desired);
   co_return ordered;
-}
-
-void VolumeEndWorker::forget(const std::string& name) {
-  std::erase_if(told_, [&](const auto& told) { return told.first.first == name; });
 }
 
 // Also one that is not understood: its name is taken, and it is not written over.
@@ -154,7 +140,7 @@ Task<Status> VolumeEndWorker::let_go(const Volume& volume) {
   auto answer = co_await parts_.api.merge_patch(path, body);
   if (!answer && answer.error().code() == ErrorCode::kNotFound) co_return Status();
   if (!answer) co_return answer.error().context("letting the PersistentVolume go");
-  forget(volume.name);
+  news_.forget(volume.name);
   count_removed(volume);
   parts_.log.info("volume let go", {{"namespace", volume.claim_namespace},
                                     {"claim", volume.claim_name},
@@ -182,7 +168,7 @@ void VolumeEndWorker::tell_of_loss(const Volume& volume) {
 void VolumeEndWorker::tell_of_trouble(const Volume& volume) {
   const VolumeCopy* const copy = copy_of(volume);
   if (copy == nullptr) return;
-  if (const std::string silence = silence_of(*copy); !silence.empty())
+  if (const std::string silence = silence_of(parts_, index_, *copy); !silence.empty())
     return tell(volume, kube::EventType::kWarning, "VolumeFailedDelete", silence);
   const CopyStatus& status = copy->status;
   if (status.state == CopyState::kRemoving && status.wiped > Bytes())
@@ -197,28 +183,11 @@ void VolumeEndWorker::tell_of_trouble(const Volume& volume) {
   }
 }
 
-// Of an order that its node has not answered in time; empty: it has, or there is time yet.
-std::string VolumeEndWorker::silence_of(const VolumeCopy& copy) const {
-  if (!copy.order || says_why(copy)) return {};
-  const auto unanswered = index_.unanswered_for(copy);
-  const Node* const node = parts_.nodes.get(copy.order->node);
-  if (!unanswered || *unanswered < kOrderTimeout || node == nullptr) return {};
-  const NodeView view = parts_.view_of(*node);
-  if (view.beat == nullptr || !view.health.daemon_runs())
-    return concat("the node daemon of node ", node->name, " gives no sign of life");
-  const std::string& trouble = view.beat->report.trouble;
-  return concat("the node daemon of node ", node->name,
-                trouble.empty() ? " has not answered yet" : " is not ready: ", trouble);
-}
-
 // Once an hour, which is how long events are kept, or when it is another text.
 void VolumeEndWorker::tell(const Volume& volume, kube::EventType type, std::string_view reason,
                            const std::string& message) {
-  const auto now = parts_.clock.now();
-  Told& told = told_[{volume.name, std::string(reason)}];
-  if (told.text == message && now - told.when < kTellAgain) return;
-  told = {message, now};
-  say(volume, type, reason, message);
+  if (news_.is_news(volume.name, reason, message, parts_.clock.now()))
+    say(volume, type, reason, message);
 }
 
 // What is kept is let go, too, and is not removed.

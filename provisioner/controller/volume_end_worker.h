@@ -1,14 +1,13 @@
 // Carries out the plan for a PersistentVolume: what is desired of its copy, and its own end.
 #pragma once
 
-#include <map>
 #include <string>
-#include <utility>
 
 #include "provisioner/controller/cluster_parts.h"
 #include "provisioner/controller/copy_index.h"
 #include "provisioner/controller/order_desk.h"
 #include "provisioner/controller/reclaim/end_plan.h"
+#include "provisioner/work/news_filter.h"
 
 namespace flexlocal::provisioner {
 
@@ -23,20 +22,13 @@ class VolumeEndWorker {
   Task<Status> keep(const std::string& name);
 
  private:
-  struct Told {
-    std::string text;
-    Clock::Instant when;
-  };
-
   const VolumeCopy* copy_of(const Volume& volume) const;
   Task<Status> carry_out(const Volume& volume, const EndPlan& plan);
   Task<Status> order(const Volume& volume, DesiredState desired);
   Task<Status> remove_object(const Volume& volume);
   Task<Status> let_go(const Volume& volume);
-  void forget(const std::string& name);
   void tell_of_loss(const Volume& volume);
   void tell_of_trouble(const Volume& volume);
-  std::string silence_of(const VolumeCopy& copy) const;
   void tell(const Volume& volume, kube::EventType type, std::string_view reason,
             const std::string& message);
   void count_removed(const Volume& volume);
@@ -46,7 +38,7 @@ class VolumeEndWorker {
   ClusterParts& parts_;
   OrderDesk& desk_;
   const CopyIndex& index_;
-  std::map<std::pair<std::string, std::string>, Told> told_;  // by PersistentVolume and reason
+  NewsFilter news_;  // by PersistentVolume
 };
 
 }  // namespace flexlocal::provisioner

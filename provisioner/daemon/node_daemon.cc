@@ -107,8 +107,10 @@ class NodeDaemon {
     kube::ApiClient heartbeat_api(http, process_.clock(), heartbeat_api_options());
     Heartbeat heartbeat(heartbeat_api, process_.clock(), process_.log(), heartbeat_options(owner),
                         [&role] { return role.report(); });
-    if constexpr (std::is_same_v<Role, AgentRole>)
+    if constexpr (std::is_same_v<Role, AgentRole>) {
       heartbeat.on_beat([&role](const Status& beaten) { role.heard(beaten); });
+      role.on_room_freed([&heartbeat] { heartbeat.beat_soon(); });
+    }
     // A watch goes on in silence from a version that is not there yet, and misses what comes
     // before.
     Status worked;

@@ -21,6 +21,9 @@ constexpr std::size_t kLongestReason = 500;
 // All annotations of an object may have 256 KiB together.
 constexpr std::size_t kLongestPools = 64U << 10U;
 
+// Beyond what extents and stripes come to: such a node's word would make volumes of any size.
+constexpr Bytes kLargestUnit(1ULL << 40U);
+
 void write_bytes(JsonWriter& json, std::string_view key, Bytes size) {
   json.key(key).integer(static_cast<std::int64_t>(std::min(size, kMostBytes).count()));
 }
@@ -35,6 +38,7 @@ std::string pools_text(const PoolReport& pools) {
       json.key("size").integer(static_cast<std::int64_t>(figures.size.count()));
       json.key("free").integer(static_cast<std::int64_t>(figures.free.count()));
       if (figures.largest) write_bytes(json, "largest", *figures.largest);
+      if (figures.unit.count() != 0) write_bytes(json, "unit", figures.unit);
       json.end_object();
     }
     json.end_object();
@@ -80,6 +84,7 @@ PoolReport parse_pools(const std::string& text) {
       PoolFigures& known = pools[std::string(pool)][std::string(backend)];
       known = {bytes_of(figures["size"]), bytes_of(figures["free"])};
       if (figures["largest"].exists()) known.largest = bytes_of(figures["largest"]);
+      if (const Bytes unit = bytes_of(figures["unit"]); unit <= kLargestUnit) known.unit = unit;
     });
   });
   return pools;

@@ -24,6 +24,7 @@ struct PoolFigures {
   // The largest volume that there is room for, by layout and disks; nullopt: the daemon is of a
   // version that does not say.
   std::optional<Bytes> largest{};
+  Bytes unit{};  // volumes have whole multiples of it; 0: it is not told
 };
 // By the pool's name and the backend's word, "lvm".
 using PoolReport = std::map<std::string, std::map<std::string, PoolFigures>>;

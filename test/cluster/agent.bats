@@ -42,7 +42,7 @@ teardown() {
 @test "what there is no room for is refused with figures, and withdrawn when that is ordered" {
   order '.spec.size = "100Gi"'
   eventually 30 is_state Refused
-  reasons NotPossibleHere 'no room on node worker: pool \"default\" has'
+  reasons NotPossibleHere 'pool \"default\" has'
   [ ! -e "$record" ]
   change '{"desiredState": "Removed"}'
   eventually 30 is_state Removed

@@ -3,6 +3,7 @@
 
 setup_file() {
   . "$BATS_TEST_DIRNAME/daemon.bash"
+  export leader=first
   start_cluster
   own_objects
   eventually 30 account_kubeconfig flexlocal-cluster first
@@ -201,6 +202,7 @@ sweeps_are() { [ "$(sweeps)" -ge "$1" ]; }
 }
 
 @test "with --enable-capacity=false a node tells nothing" {
+  not_central "the leader tells of all nodes"
   stop_processes "$work" small
   kubectl -n flexlocal-system delete csistoragecapacities -l flexlocal.io/node=small
   start_daemon small --enable-capacity=false

@@ -4,6 +4,7 @@
 
 setup_file() {
   . "$BATS_TEST_DIRNAME/daemon.bash"
+  export leader=first
   start_cluster
   second_account
   eventually 30 account_kubeconfig flexlocal-cluster first
@@ -78,7 +79,7 @@ heartbeat_says() {
   version=$("$provisioner" --version)
   eventually 20 heartbeat_says worker '.metadata.annotations["flexlocal.io/ready"] == "true"'
   heartbeat_says worker ".metadata.annotations[\"flexlocal.io/version\"] == \"${version#* }\"
-    and .spec.holderIdentity == \"worker\" and .spec.leaseDurationSeconds == 40
+    and .spec.holderIdentity != \"\" and .spec.leaseDurationSeconds == 40
     and (.metadata.annotations[\"flexlocal.io/pools\"] | fromjson | .default.lvm.free > 4000000000)
     and .metadata.ownerReferences[0].uid == \"$(kubectl get node worker -o 'jsonpath={.metadata.uid}')\""
   renewed=$(kubectl -n flexlocal-system get lease node-worker -o 'jsonpath={.spec.renewTime}')

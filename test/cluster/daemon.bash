@@ -165,9 +165,10 @@ start_node_daemon() {
 # start_cluster_daemon NAME [FLAG...]: the cluster role, as the ServiceAccount of $work/NAME.kubeconfig;
 # its log is $work/log/NAME.log.
 start_cluster_daemon() {
-  local name=$1
+  local name=$1 way=()
   shift
-  start_process "$work" "$name" env -i "${daemon_environment[@]}" "$provisioner" cluster --kubeconfig="$work/$name.kubeconfig" \
+  ! is_central || way=(--provisioning=central)
+  start_process "$work" "$name" env -i "${daemon_environment[@]}" "$provisioner" cluster "${way[@]}" --kubeconfig="$work/$name.kubeconfig" \
     --retry-interval-start=200ms --retry-interval-max=2s --leader-election-lease-duration=6s \
     --leader-election-renew-deadline=4s --leader-election-retry-period=1s "$@"
 }

@@ -3,6 +3,7 @@
 
 setup_file() {
   . "$BATS_TEST_DIRNAME/daemon.bash"
+  export leader=first
   . "$BATS_TEST_DIRNAME/immediate.bash"
   start_immediate_cluster
   start_daemon small

@@ -2,6 +2,7 @@
 
 setup_file() {
   . "$BATS_TEST_DIRNAME/daemon.bash"
+  export leader=cluster
   promtool=$("$BATS_TEST_DIRNAME/../lab/promtool")
   export promtool
   start_cluster

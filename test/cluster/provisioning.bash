@@ -5,6 +5,8 @@
 # shellcheck source-path=SCRIPTDIR
 . "$BATS_TEST_DIRNAME/../lab/api.bash"
 
+# A file that starts its own leader says so: the name of it.
+#   export leader=first
 is_central() { [ "${PROVISIONING:-distributed}" = central ]; }
 
 # The rights of examples/central, in place of those that start_cluster gave.
@@ -68,8 +70,11 @@ start_agent() {
 # stop_daemons NODE: nobody decides about its volumes any more.
 stop_daemons() {
   stop_processes "$work" "$1"
-  ! is_central || stop_processes "$work" leader
+  ! is_central || stop_processes "$work" "${leader:-leader}"
 }
+
+# not_central WHY: for what only daemons that decide for their own nodes do.
+not_central() { ! is_central || skip "provisioning: $1"; }
 
 # What a leader and agents need beside what start_cluster made.
 prepare_central() {
@@ -85,7 +90,7 @@ start_leader_as() {
   [ ! -e "$work/pids/leader" ] || [ "$flags" != "$(cat "$work/leader.flags")" ] || return 0
   stop_processes "$work" leader
   echo "$flags" >"$work/leader.flags"
-  start_cluster_daemon leader --provisioning=central --register=false --capacity-poll-interval=5s "$@"
+  start_cluster_daemon leader --register=false --capacity-poll-interval=5s "$@"
 }
 
 # start_central NODE [FLAG...]: agent and leader; each gets the flags that are its own.
@@ -99,5 +104,5 @@ start_central() {
     esac
   done
   start_agent "$node" "${of_agent[@]}"
-  start_leader_as "${of_leader[@]}"
+  [ -n "${leader:-}" ] || start_leader_as "${of_leader[@]}"
 }

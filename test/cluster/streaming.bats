@@ -3,6 +3,7 @@
 
 setup_file() {
   . "$BATS_TEST_DIRNAME/daemon.bash"
+  export leader=first
   start_cluster
   . "$BATS_TEST_DIRNAME/../lab/api.bash"
   eventually 30 account_kubeconfig flexlocal-cluster first

@@ -45,6 +45,18 @@ size_of() { lvs --noheadings --units m --nosuffix -o lv_size "$group/$name" | se
   done
 }
 
+# As of Kubernetes' quantity 500M, which LVM does not take in bytes.
+@test "a size that is no whole number of sectors is rounded up" {
+  volume_name 1
+  record_for "$name" 399999999 8000000000000001
+  promise "$name"
+  mount_volume "$name" && expect_success
+  [ "$(size_of)" = 384 ]
+  record_for "$name" 399999999 8000000000000001
+  engine_call grow "$record" 499999999 && expect_success
+  [ "$(size_of)" = 480 ]
+}
+
 @test "a volume that is not mounted grows at once, its file system with the next mount" {
   volume_name 1 && mount_volume "$name" && expect_success
   before=$(offers)

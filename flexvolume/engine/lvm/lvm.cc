@@ -42,6 +42,13 @@ std::string lv_uuid_of(std::string_view device_uuid) {
   return uuid;
 }
 
+// LVM rounds up to whole extents, and refuses bytes that are no whole sectors (tools/lvmcmdline.c,
+// _size_arg): "500M" is none.
+std::string size_argument(Bytes size) {
+  constexpr Bytes kSector(512);
+  return concat(size.rounded_up_to(kSector).count(), 'b');
+}
+
 }  // namespace
 
 // LVM takes no more than one --config.
@@ -187,7 +194,7 @@ Result<ThinPool> Lvm::thin_pool(std::string_view group, std::string_view name) {
 
 Status Lvm::create(const Pool& pool, const VolumeSpec& spec, std::string_view attempt) {
   std::vector<std::string> arguments = {"--yes", "--quiet", "--name", spec.name.text()};
-  const std::string size = concat(spec.size.count(), 'b');
+  const std::string size = size_argument(spec.size);
   if (spec.backend == Backend::kThin) {
     arguments.insert(arguments.end(), {"--virtualsize", size, "--thinpool", pool.thin_pool});
   } else {
@@ -208,7 +215,7 @@ Status Lvm::extend(const LogicalVolume& volume, Bytes size) {
   // lvextend takes no --select: that the name is still this volume's is up to the caller, who holds
   // the locks of volume and group.
   return run_on(volume, "lvextend",
-                {"--yes", "--quiet", "--size", concat(size.count(), 'b'), "--",
+                {"--yes", "--quiet", "--size", size_argument(size), "--",
                  concat(volume.group, '/', volume.name)});
 }
 

@@ -32,7 +32,7 @@ GrowthOrder plan_growth_order(const Growth& growth, const VolumeCopy* copy) {
     const CopyCondition* const pending = find_condition(status, kFileSystemResizePending);
     return {.step = GrowthStep::kGrown,
             .size = status.size,
-            .as_requested = ordered == growth.asked,
+            .as_requested = status.size == growth.asked,
             .awaits_mount = pending != nullptr && pending->holds};
   }
   const CopyCondition* const as_ordered = find_condition(status, kAsOrdered);

@@ -18,15 +18,15 @@ enum class GrowthStep {
 struct GrowthOrder {
   GrowthStep step = GrowthStep::kWait;
   Bytes size{};
-  bool as_requested = false;  // kGrown: that is the request, rounded up; see allocated_for()
+  bool as_requested = false;  // kGrown: that is what was asked for; see allocated_for()
   bool awaits_mount = false;  // kGrown: its file system grows at the next mount
   std::string why{};
 
   bool operator==(const GrowthOrder&) const = default;
 };
 
-// `copy`: the one that the PersistentVolume names; nullptr: there is no such object, or it is not
-// understood.
+// `growth`: of what is asked for, rounded up as the node's disks do. `copy`: the one that the
+// PersistentVolume names; nullptr: there is no such object, or it is not understood.
 GrowthOrder plan_growth_order(const Growth& growth, const VolumeCopy* copy);
 
 }  // namespace flexlocal::provisioner

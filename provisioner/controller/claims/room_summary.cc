@@ -14,6 +14,13 @@ const PoolFigures* figures_of(const NodeHeartbeat& beat, const Promise& wanted) 
   return backend == pool->second.end() ? nullptr : &backend->second;
 }
 
+// Of one volume: a layout takes more than the volume has, and needs it on different disks.
+Bytes largest_of(const PoolFigures& figures) { return figures.largest.value_or(figures.free); }
+
+Bytes whole_units(Bytes size, Bytes unit) {
+  return unit.count() == 0 ? size : Bytes(size.count() - size.count() % unit.count());
+}
+
 Bytes given_of(const NodeReport& report, const WantedVolume& wanted) {
   const auto given = report.given.find(wanted.promise.pool);
   return given == report.given.end() ? Bytes() : given->second;
@@ -33,20 +40,27 @@ std::string in_full(NoRoom reason, const NodeView& node, const WantedVolume& vol
   switch (reason) {
     case NoRoom::kDaemonNotReady:
       return concat(to_words(reason), ": ", node.beat->report.trouble);
-    case NoRoom::kPoolFull:
-      return concat("pool \"", wanted.pool, "\" has ",
-                    to_string(figures_of(*node.beat, wanted)->free - uncounted),
-                    " free for backend ", engine::to_string(wanted.backend), ", ",
-                    to_string(wanted.size), " asked");
+    case NoRoom::kPoolFull: {
+      const PoolFigures& figures = *figures_of(*node.beat, wanted);
+      const Bytes free = figures.free - uncounted;
+      std::string text = concat("pool \"", wanted.pool, "\" has ", to_string(free),
+                                " free for backend ", engine::to_string(wanted.backend), ", ",
+                                to_string(size_on(node, wanted)), " asked");
+      if (wanted.size <= free)
+        text += concat(", and one volume can have ", to_string(largest_of(figures) - uncounted));
+      return text;
+    }
     case NoRoom::kBudget: {
       const NodeReport& report = node.beat->report;
       const Allowance allowance{*report.budget, volume.of_class,
                                 given_of(report, volume) + uncounted};
       return check_budget(allowance, wanted.pool, wanted.size).error().message();
     }
+    case NoRoom::kNoPool:
+      return concat("its node.conf has no pool \"", wanted.pool, "\" for backend ",
+                    engine::to_string(wanted.backend), ", or LVM does not show it");
     case NoRoom::kNodeUnready:
     case NoRoom::kNoDaemon:
-    case NoRoom::kNoPool:
     case NoRoom::kCordoned:
       break;
   }
@@ -82,7 +96,7 @@ std::optional<NoRoom> no_room_on(const NodeView& node, const WantedVolume& volum
   if (!node.beat->report.trouble.empty()) return NoRoom::kDaemonNotReady;
   const PoolFigures* figures = figures_of(*node.beat, wanted);
   if (figures == nullptr) return NoRoom::kNoPool;
-  if (figures->free < wanted.size) return NoRoom::kPoolFull;
+  if (largest_of(*figures) < wanted.size) return NoRoom::kPoolFull;
   if (exceeds_budget(node.beat->report, volume)) return NoRoom::kBudget;
   if (node.node.cordoned) return NoRoom::kCordoned;
   return std::nullopt;
@@ -100,7 +114,14 @@ std::optional<std::string> shortage_on(const NodeView& node, const WantedVolume&
 Bytes largest_on(const NodeView& node, const WantedVolume& wanted) {
   if (no_room_on(node, wanted).value_or(NoRoom::kCordoned) != NoRoom::kCordoned) return {};
   const PoolFigures* const figures = figures_of(*node.beat, wanted.promise);
-  return std::min(figures->largest.value_or(figures->free), free_on(node, wanted));
+  return whole_units(std::min(largest_of(*figures), free_on(node, wanted)), figures->unit);
+}
+
+Bytes size_on(const NodeView& node, const Promise& wanted) {
+  const PoolFigures* const figures =
+      node.beat == nullptr ? nullptr : figures_of(*node.beat, wanted);
+  const bool known = figures != nullptr && figures->unit.count() != 0;
+  return known ? wanted.size.rounded_up_to(figures->unit) : wanted.size;
 }
 
 Bytes free_on(const NodeView& node, const WantedVolume& wanted) {

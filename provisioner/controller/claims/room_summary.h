@@ -56,6 +56,10 @@ Bytes free_on(const NodeView& node, const WantedVolume& wanted);
 // The largest volume of that kind that can be ordered there, by the daemon's last word; 0: none.
 Bytes largest_on(const NodeView& node, const WantedVolume& wanted);
 
+// What the volume will have there, at least: its size, rounded up as the node's disks do, by the
+// daemon's last word.
+Bytes size_on(const NodeView& node, const Promise& wanted);
+
 // `0 of 7 nodes have 500Gi in pool "fast" for backend lvm: 5 pool full, 2 node not ready`, the most
 // frequent first; nullopt as soon as one node could take it.
 std::optional<std::string> no_room_anywhere(const std::vector<NodeView>& nodes,

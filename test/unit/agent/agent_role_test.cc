@@ -57,6 +57,7 @@ struct Fixture : kube::test::Lab {
   std::chrono::seconds tidy_interval{60};
   std::optional<Status> beaten = Status();  // how the first beat for the Node ended
   bool ended = false;
+  int freed = 0;  // times that more room was to be told
 
   Fixture() { config.pools["default"].volume_group = "vg"; }
   ~Fixture() {
@@ -76,6 +77,7 @@ struct Fixture : kube::test::Lab {
     role = std::make_unique<AgentRole>(io, api, storage, config, clock, log,
                                        Membership{kNodeIdentity, kCluster, kMuchMemory}, "host",
                                        options);
+    role->on_room_freed([this] { ++freed; });
     tasks.spawn(run(*role, ended));
     if (beaten) role->heard(*beaten);
   }
@@ -211,7 +213,9 @@ TEST_CASE_FIXTURE(Fixture, "a wipe goes on slice by slice") {
                     {.done = false, .wiped = kMiB, .size = kGiB}};
   start();
   CHECK(run_until([&] { return are(CopyState::kRemoved, names); }));
+  CHECK(run_until([&] { return freed > 0; }));
   CHECK(stop());
+  CHECK(freed == 1);
 }
 
 TEST_CASE_FIXTURE(Fixture, "readiness says what is missing") {

@@ -35,7 +35,7 @@ TEST_CASE_FIXTURE(Fixture, "a growth that there is no room for is said once, bes
     CHECK_FALSE(condition()->holds);
     CHECK(condition()->reason == "NotGrown");
     CHECK(condition()->message ==
-          "no room on node node-a: pool \"default\" has 1 GiB free for backend lvm, 2 GiB more "
+          "pool \"default\" has 1 GiB free for backend lvm, 2 GiB more "
           "asked");
   }
   CHECK(done() == concat("PATCH Ready, follow order 2 for ", kUid, ", PATCH Ready"));

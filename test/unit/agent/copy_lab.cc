@@ -15,10 +15,10 @@ constexpr int kMostPasses = 10;
 CopyLab::Process::Process(CopyLab& lab)
     : copies(lab.api, lab.log, copies_of(kNode), decode_copy),
       ledger(lab.storage, lab.config, lab.manual),
-      worker(CopyClient(lab.api, copies),
-             CopyHand(lab.storage, ledger, CopyJudge(ledger, lab.budget, kNode), true, lab.manual,
-                      lab.log),
-             ledger, lab.config, {{kNode, kUidOfNode, kCluster}, "host"}, lab.manual) {}
+      worker(
+          CopyClient(lab.api, copies),
+          CopyHand(lab.storage, ledger, CopyJudge(ledger, lab.budget), true, lab.manual, lab.log),
+          ledger, lab.config, {{kNode, kUidOfNode, kCluster}, "host"}, lab.manual) {}
 
 CopyLab::CopyLab() {
   config.pools["default"].volume_group = "vg";

@@ -14,7 +14,8 @@ using std::chrono::seconds;
 
 NodeReport ready_report() {
   NodeReport report;
-  report.pools["default"]["lvm"] = {kGiB + kGiB, kGiB};
+  report.pools["default"]["lvm"] = {
+      .size = kGiB + kGiB, .free = kGiB, .largest = kMiB, .unit = kKiB};
   report.budget = NodeBudget{.memory = kGiB};
   report.given["default"] = kGiB;
   return report;
@@ -66,8 +67,9 @@ TEST_CASE("a beat says who, which version, whether ready, and with what room; al
   CHECK(lease.annotations.at("flexlocal.io/version") == version());
   CHECK(lease.annotations.at("flexlocal.io/ready") == "true");
   CHECK_FALSE(lease.annotations.contains("flexlocal.io/reason"));
-  CHECK(lease.annotations.at("flexlocal.io/pools") ==
-        R"({"default":{"lvm":{"size":2147483648,"free":1073741824}}})");
+  CHECK(
+      lease.annotations.at("flexlocal.io/pools") ==
+      R"({"default":{"lvm":{"size":2147483648,"free":1073741824,"largest":1048576,"unit":1024}}})");
   CHECK(lease.annotations.at("flexlocal.io/budget") ==
         R"({"memory":1073741824,"ramFraction":"0.85","diskPerRam":"32","pools":{"default":)"
         R"({"budget":29205777612,"used":1073741824,"free":28132035788}}})");
@@ -80,7 +82,10 @@ TEST_CASE("a beat says who, which version, whether ready, and with what room; al
   CHECK(beat->duration == seconds(40));
   CHECK(beat->version == version());
   CHECK(beat->report.trouble.empty());
-  CHECK(beat->report.pools.at("default").at("lvm").free == kGiB);
+  const PoolFigures& figures = beat->report.pools.at("default").at("lvm");
+  CHECK(figures.free == kGiB);
+  CHECK(figures.largest == kMiB);
+  CHECK(figures.unit == kKiB);
   REQUIRE(beat->report.budget.has_value());
   CHECK(beat->report.budget->memory == kGiB);
   CHECK(beat->report.budget->limit({}) == NodeBudget{.memory = kGiB}.limit({}));
@@ -101,12 +106,13 @@ TEST_CASE("a daemon that is not ready says why, until it is") {
 TEST_CASE("a stranger's Lease is no heartbeat, and nonsense in one reads as absent") {
   CHECK_FALSE(decoded(R"({"metadata":{"name":"flexlocal-cluster"}})").has_value());
   CHECK_FALSE(decoded(R"({"metadata":{"name":"node-"}})").has_value());
-  const auto beat =
-      decoded(R"({"metadata":{"name":"node-a","annotations":{"flexlocal.io/pools":)"
-              R"("{\"p\":{\"lvm\":{\"size\":-1,\"free\":\"x\"},\"thin\":7},\"q\":[]}"}}})");
+  const auto beat = decoded(
+      R"({"metadata":{"name":"node-a","annotations":{"flexlocal.io/pools":)"
+      R"("{\"p\":{\"lvm\":{\"size\":-1,\"free\":\"x\",\"unit\":2199023255552},\"thin\":7},\"q\":[]}"}}})");
   REQUIRE(beat.has_value());
   CHECK(beat->report.trouble == "no reason given");
   CHECK(beat->report.pools.at("p").at("lvm").size == Bytes(0));
+  CHECK(beat->report.pools.at("p").at("lvm").unit == Bytes(0));
   CHECK(beat->report.pools.at("p").at("thin").free == Bytes(0));
   CHECK_FALSE(beat->report.pools.contains("q"));
   CHECK(decoded(R"({"metadata":{"name":"node-a","annotations":{"flexlocal.io/pools":"[["}}})")
@@ -167,6 +173,25 @@ TEST_CASE_FIXTURE(Fixture, "while another host beats for the Node, nothing is wr
   manual.advance(std::chrono::seconds(2));
   CHECK(run_until([&] { return server.lease->holder == kNode; }));
   CHECK(run_until([&] { return heard.back().ok(); }));
+}
+
+TEST_CASE_FIXTURE(Fixture, "a beat that is asked for does not wait for the interval") {
+  HeartbeatOptions seldom = options();
+  seldom.interval = std::chrono::hours(1);
+  std::size_t expected = 2;
+  SUBCASE("but comes after the shortest pause") {}
+  SUBCASE("and no sooner") {
+    seldom.shortest = std::chrono::hours(1);
+    expected = 1;
+  }
+  Heartbeat slow(api, manual, log, seldom, [this] { return report; });
+  tasks.spawn(slow.run());
+  REQUIRE(beats(1));
+  settle();
+  slow.beat_soon();
+  CHECK(beats(expected));
+  settle();
+  CHECK(http.seen.size() == expected);
 }
 
 TEST_CASE_FIXTURE(Fixture, "a Lease at an older version than before says that all was put back") {

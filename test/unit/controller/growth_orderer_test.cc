@@ -10,6 +10,8 @@ const std::string kTell = "PATCH persistentvolumeclaims/status";
 
 // A bound volume of 1 GiB, whose claim asks for 2 GiB.
 struct Fixture : OrderLab {
+  std::optional<std::chrono::nanoseconds> waits;  // after which the last pass wants another one
+
   Fixture() {
     know_copy(sample_order());
     answer_size(kGiB);
@@ -30,7 +32,11 @@ struct Fixture : OrderLab {
   static CopyCondition at_mount() {
     return {std::string(kFileSystemResizePending), true, "NotMounted", "at the next mount", {}};
   }
-  Status work() { return wait_for(growths.work("shop/data")); }
+  Status work() {
+    auto again = wait_for(growths.work("shop/data"));
+    waits = again ? *again : std::nullopt;
+    return again ? Status() : again.error();
+  }
   std::string did() {
     const Status worked = work();
     REQUIRE_MESSAGE(worked, worked.error().message());
@@ -88,7 +94,8 @@ TEST_CASE_FIXTURE(Fixture, "a refused growth is told in the node's words, and it
   CHECK(did() == "PATCH persistentvolumes");
   CHECK(volume_there().capacity == "1Gi");
   CHECK(order().volume.size == kTwo);
-  CHECK(event_says("does not grow from 1 GiB: the pool is full; it stays as it is"));
+  CHECK(event_says(
+      "does not grow from 1 GiB to 2 GiB on node node-a: the pool is full; it stays as it is"));
   CHECK(counts(R"(flexlocal_volume_grow_failed_total{class="local"} 1)"));
 }
 
@@ -113,6 +120,55 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(claim_there().resize_status == "ControllerResizeInfeasible");
   CHECK(claim_there().allocated == "1Gi");
   CHECK(did() == "");
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a node that does not answer is waited for, and then the claim is told") {
+  CHECK(did() == "PATCH volumecopies");
+  pass(std::chrono::seconds(1));
+  CHECK(did() == "");
+  CHECK(waits == kOrderTimeout - std::chrono::seconds(1));
+  pass(std::chrono::duration_cast<std::chrono::seconds>(kOrderTimeout));
+  CHECK(did() == "");
+  CHECK(waits == std::chrono::minutes(1));
+  CHECK(event_says("does not grow yet: the node daemon of node node-a has not answered yet"));
+}
+
+TEST_CASE_FIXTURE(Fixture, "a claim is told what keeps its node from growing the volume, once") {
+  CHECK(did() == "PATCH volumecopies");
+  answer_size(kGiB, {{std::string(kAsOrdered), false, "Unseen", "no such disk", {}}});
+  CHECK(did() == "");
+  CHECK(did() == "");
+  CHECK_FALSE(waits);
+  CHECK(event_says("does not grow yet: no such disk"));
+  CHECK_FALSE(event_says(R"("count":2)"));
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a size that a node rounds up is ordered and told so, and quota is not") {
+  unit = Bytes(3 * kMiB.count());
+  pass(std::chrono::seconds(1));
+  Claim claim = bound_claim("2Gi");
+  claim.allocated = "2Gi";
+  know_claim(claim);
+  CHECK(did() == "PATCH volumecopies");
+  const Bytes rounded = Bytes(2049 * kMiB.count());
+  CHECK(order().volume.size == rounded);
+  answer_size(rounded);
+  CHECK(did() == "PATCH persistentvolumes, " + kTell);
+  CHECK(volume_there().capacity == "2049Mi");
+  CHECK(claim_there().capacity == "2049Mi");
+  CHECK(claim_there().allocated == "2Gi");
+}
+
+TEST_CASE_FIXTURE(Fixture, "what the disks have beyond the request is charged for") {
+  Claim claim = bound_claim("2Gi");
+  claim.allocated = "3Gi";
+  know_claim(claim);
+  CHECK(did() == "PATCH volumecopies");
+  answer_size(kTwo + kGiB);
+  CHECK(did() == "PATCH persistentvolumes, " + kTell);
+  CHECK(claim_there().allocated == "3Gi");
 }
 
 TEST_CASE_FIXTURE(Fixture, "an order that has changed meanwhile is not raised over that") {

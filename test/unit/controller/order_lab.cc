@@ -15,12 +15,12 @@ std::string ready_node(const std::string& name) {
 }
 
 std::string beat_of(const std::string& node, int renewed, Bytes free, std::int64_t term,
-                    std::vector<std::string> sees, std::vector<ToldCopy> told) {
+                    std::vector<std::string> sees, std::vector<ToldCopy> told, Bytes unit) {
   kube::Lease lease;
   lease.namespace_name = "ns";
   lease.name = heartbeat_name(node);
   NodeReport report;
-  report.pools["default"]["lvm"] = {kTenGiB, free};
+  report.pools["default"]["lvm"] = {.size = kTenGiB, .free = free, .unit = unit};
   report.roll = CopyRoll{.host = std::string(32, 'a'),
                          .term = term,
                          .orders = digest_of(std::move(sees)),
@@ -57,7 +57,7 @@ void OrderLab::beat(const std::string& node, std::int64_t term) {
   for (const std::string& path : server.paths(copies_path()))
     if (const auto known = decode_copy(parsed(server.text(path)).root()); known->agent == node)
       sees.push_back(known->name);
-  put(beats, beat_of(node, ++second_, free_.at(node), term, std::move(sees), beside[node]));
+  put(beats, beat_of(node, ++second_, free_.at(node), term, std::move(sees), beside[node], unit));
 }
 
 void OrderLab::know_claim(const Claim& claim) {

@@ -71,6 +71,16 @@ TEST_CASE_FIXTURE(Fixture, "a PersistentVolume has the size that the node promis
   CHECK(parse_order_text(volume_there().order)->volume == order().volume);
 }
 
+TEST_CASE_FIXTURE(Fixture, "a volume is ordered, and offered, in whole units of its node's disks") {
+  unit = Bytes(3 * kMiB.count());
+  pass(seconds(1));
+  CHECK(did() == "POST volumecopies");
+  CHECK(order().volume.size == kGiB + kMiB + kMiB);
+  answer(CopyState::kReady);
+  CHECK(did() == "POST persistentvolumes");
+  CHECK(volume_there().capacity == "1026Mi");
+}
+
 TEST_CASE_FIXTURE(Fixture, "a node has ten seconds, then its order is withdrawn in words") {
   const auto given = work();
   REQUIRE(given);

@@ -99,6 +99,33 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(last() == NoRoom::kPoolFull);
 }
 
+TEST_CASE_FIXTURE(Fixture,
+                  "a layout that takes more than a volume has, has less room than is free") {
+  PoolFigures& figures = add(kGiB + kGiB).report.pools["fast"]["lvm"];
+  figures.largest = kGiB - kMiB;
+  CHECK(last() == NoRoom::kPoolFull);
+  CHECK(shortage_on(views.back(), {wanted}, kMiB) ==
+        R"(pool "fast" has 1.99 GiB free for backend lvm, 1 GiB asked, and one volume can have )"
+        R"(1022 MiB)");
+  figures.largest = kGiB;
+  CHECK_FALSE(last());
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "sizes are rounded as the node's disks do, and rooms to what they hold") {
+  PoolFigures& figures = add(kGiB + kMiB).report.pools["fast"]["lvm"];
+  CHECK(size_on(views.back(), wanted) == kGiB);
+  CHECK(largest_on(views.back(), {wanted}) == kGiB + kMiB);
+  figures.unit = Bytes(3 * kMiB.count());
+  CHECK(size_on(views.back(), wanted) == kGiB + kMiB + kMiB);
+  wanted.size = figures.unit;
+  CHECK(size_on(views.back(), wanted) == figures.unit);
+  CHECK(largest_on(views.back(), {wanted}) == kGiB - kMiB);
+  views.back().beat = nullptr;
+  wanted.size = kGiB;
+  CHECK(size_on(views.back(), wanted) == kGiB);
+}
+
 TEST_CASE_FIXTURE(Fixture, "a cluster without nodes has no room either") {
   CHECK(summary() == "0 of 0 nodes have 1Gi in pool \"fast\" for backend lvm");
 }

@@ -1,0 +1,64 @@
+#include "provisioner/controller/node_chooser.h"
+
+#include "flexvolume/base/text.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+// Whatever made a node refuse may be over then.
+constexpr auto kPassedOver = std::chrono::seconds(30);
+
+}  // namespace
+
+std::optional<std::string> NodeChooser::objection_to(const Claim& claim, const Order& order,
+                                                     const Node& node) const {
+  const StorageClass* const storage_class = parts_.classes.get(claim.storage_class);
+  if (storage_class != nullptr && !is_allowed(*storage_class, node))
+    return concat("StorageClass ", storage_class->name, " does not allow node ", node.name,
+                  " (allowedTopologies)");
+  if (index_.has_open_withdrawal(node.name))
+    return concat("node ", node.name, " has not said yet that an order that was withdrawn is gone");
+  const NodeView view = parts_.view_of(node);
+  if (view.beat != nullptr && view.beat->report.trouble.empty() && !view.carries_out())
+    return concat("the node daemon of node ", node.name,
+                  " carries out no orders (--provisioning=distributed)");
+  const WantedVolume wanted{promise_of(order), order.parameters.disk_per_ram};
+  const auto why = shortage_on(view, wanted, uncounted(node.name, order.parameters.pool));
+  if (!why) return std::nullopt;
+  return concat("no room on node ", node.name, ": ", *why);
+}
+
+std::string NodeChooser::choose(const Claim& claim, const Order& order) const {
+  const StorageClass* const storage_class = parts_.classes.get(claim.storage_class);
+  if (storage_class == nullptr) return {};
+  const WantedVolume wanted{promise_of(order), order.parameters.disk_per_ram};
+  std::vector<NodeChoice> nodes;
+  parts_.nodes.for_each([&](const std::string& name, const Node& node) {
+    const NodeView view = parts_.view_of(node);
+    if (!view.carries_out() || is_passed_over(claim, name) || index_.has_open_withdrawal(name))
+      return;
+    if (index_.has_left_of(order.name.text(), name)) return;
+    nodes.push_back({view, uncounted(name, wanted.promise.pool)});
+  });
+  return choose_node(nodes, *storage_class, wanted);
+}
+
+void NodeChooser::refused(const Claim& claim, const std::string& node) {
+  refused_[claim.key()][node] = parts_.clock.now();
+}
+
+bool NodeChooser::is_passed_over(const Claim& claim, const std::string& node) const {
+  const auto refusals = refused_.find(claim.key());
+  if (refusals == refused_.end()) return false;
+  const auto refused = refusals->second.find(node);
+  return refused != refusals->second.end() && parts_.clock.now() - refused->second < kPassedOver;
+}
+
+Bytes NodeChooser::uncounted(const std::string& node, const std::string& pool) const {
+  Bytes sum = index_.uncounted(node, pool);
+  const auto [begin, end] = being_given_.equal_range({node, pool});
+  for (auto given = begin; given != end; ++given) sum += given->second;
+  return sum;
+}
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,51 @@
+// Which node a volume is ordered of: whether the chosen one can have it, and for claims that no
+// scheduler chooses for, which one.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "provisioner/controller/claims/claim_plan.h"
+#include "provisioner/controller/cluster_parts.h"
+#include "provisioner/controller/copy_index.h"
+
+namespace flexlocal::provisioner {
+
+class NodeChooser {
+ public:
+  NodeChooser(ClusterParts& parts, CopyIndex& index) : parts_(parts), index_(index) {}
+
+  // Why the node cannot have the volume, in words; nullopt: as far as is known it can.
+  std::optional<std::string> objection_to(const Claim& claim, const Order& order,
+                                          const Node& node) const;
+  // The node with most room; empty: none has any.
+  std::string choose(const Claim& claim, const Order& order) const;
+
+  // A node that refused the claim is not chosen for it again at once.
+  void refused(const Claim& claim, const std::string& node);
+  void forget(const std::string& claim) { refused_.erase(claim); }
+
+  // What the API server is just being given as orders of a node's pool: other claims are looked at
+  // meanwhile, and are not to be given the same room.
+  using Pool = std::pair<std::string, std::string>;  // node and pool
+  using Sizes = std::multimap<Pool, Bytes>;
+  Sizes::iterator begin_order(Pool pool, Bytes size) {
+    return being_given_.emplace(std::move(pool), size);
+  }
+  void end_order(Sizes::iterator begun) { being_given_.erase(begun); }
+
+ private:
+  using Refusals = std::map<std::string, Clock::Instant>;  // by node
+
+  bool is_passed_over(const Claim& claim, const std::string& node) const;
+  Bytes uncounted(const std::string& node, const std::string& pool) const;
+
+  ClusterParts& parts_;
+  CopyIndex& index_;
+  std::map<std::string, Refusals> refused_;  // by claim
+  Sizes being_given_;
+};
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,20 @@
+#include "provisioner/work/news_filter.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+constexpr auto kTellAgain = std::chrono::hours(1);
+
+}  // namespace
+
+bool NewsFilter::is_news(const std::string& subject, std::string_view reason, std::string_view text,
+                         Clock::Instant now) {
+  const auto [told, first] =
+      told_[subject].try_emplace(std::string(reason), Told{std::string(text), now});
+  if (first) return true;
+  if (told->second.text == text && now - told->second.when < kTellAgain) return false;
+  told->second = {std::string(text), now};
+  return true;
+}
+
+}  // namespace flexlocal::provisioner

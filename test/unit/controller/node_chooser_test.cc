@@ -1,0 +1,50 @@
+#include "provisioner/controller/node_chooser.h"
+
+#include "test/unit/controller/order_lab.h"
+
+namespace flexlocal::provisioner::test {
+namespace {
+
+struct Fixture : OrderLab {
+  NodeChooser chooser{parts, index};
+  Claim claim = sample_claim();
+  Order wanted{*engine::VolumeName::of_claim(kUid), ClassParameters(), kTenGiB - kGiB};
+
+  std::string objection() const {
+    return chooser.objection_to(claim, wanted, *nodes.get(kNode)).value_or("none");
+  }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "what is being given is not given again, and is free when it failed") {
+  CHECK(objection() == "none");
+  const auto begun = chooser.begin_order({kNode, "default"}, kGiB + kGiB);
+  CHECK(objection() ==
+        R"(no room on node node-a: pool "default" has 8 GiB free for backend lvm, 9 GiB asked)");
+  CHECK(chooser.choose(claim, wanted).empty());
+  chooser.end_order(begun);
+  CHECK(objection() == "none");
+  CHECK(chooser.choose(claim, wanted) == kNode);
+}
+
+TEST_CASE_FIXTURE(Fixture, "another pool's and another node's orders take none of its room") {
+  chooser.begin_order({kNode, "other"}, kTenGiB);
+  chooser.begin_order({kOtherNode, "default"}, kTenGiB);
+  CHECK(objection() == "none");
+}
+
+TEST_CASE_FIXTURE(Fixture, "a node that refused a claim is passed over by it for a while") {
+  chooser.refused(claim, kNode);
+  CHECK(chooser.choose(claim, wanted).empty());
+  Claim other = claim;
+  other.name = "other";
+  CHECK(chooser.choose(other, wanted) == kNode);
+  pass(std::chrono::seconds(30));
+  CHECK(chooser.choose(claim, wanted) == kNode);
+  chooser.refused(claim, kNode);
+  chooser.forget(claim.key());
+  CHECK(chooser.choose(claim, wanted) == kNode);
+}
+
+}  // namespace flexlocal::provisioner::test
