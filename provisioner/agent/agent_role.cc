@@ -1,5 +1,7 @@
 #include "provisioner/agent/agent_role.h"
 
+#include <algorithm>
+
 #include "provisioner/agent/copy_census.h"
 #include "provisioner/agent/host_copy.h"
 #include "provisioner/agent/pool_metrics.h"
@@ -14,6 +16,13 @@ constexpr auto kBetweenSlices = std::chrono::milliseconds(100);
 
 // A bound volume gets no other place yet, so that its promise is tried for as long as it takes.
 constexpr bool kGivesUp = false;
+
+bool lacks_room(const VolumeCopy& copy) {
+  return std::any_of(copy.status.conditions.begin(), copy.status.conditions.end(),
+                     [](const CopyCondition& condition) {
+                       return condition.type == kAsOrdered && condition.reason == kNotGrown;
+                     });
+}
 
 ReconcileOptions reconcile_options(const AgentOptions& options, const std::string& node) {
   return {.source = {std::string(engine::kProvisioner), node},
@@ -68,8 +77,15 @@ Task<void> AgentRole::work(const std::string& name) {
   const bool removed_before = is_removed(name);
   auto pass = co_await worker_.work(name);
   report(name, pass);
-  // Claims wait for the room, and the leader goes by what the Lease says.
-  if (!removed_before && is_removed(name) && on_room_freed_) on_room_freed_();
+  if (!removed_before && is_removed(name)) look_at_new_room();
+}
+
+// Claims wait for it, and the leader goes by what the Lease says; so do growths that were refused.
+void AgentRole::look_at_new_room() {
+  copies_.for_each([this](const std::string& name, const VolumeCopy& copy) {
+    if (lacks_room(copy)) enqueue(name);
+  });
+  if (on_room_freed_) on_room_freed_();
 }
 
 bool AgentRole::is_removed(const std::string& name) const {

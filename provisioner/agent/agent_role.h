@@ -57,6 +57,7 @@ class AgentRole {
  private:
   Task<void> work(const std::string& name);
   bool is_removed(const std::string& name) const;
+  void look_at_new_room();
   void report(const std::string& name, const Result<Pass>& pass);
   void enqueue(const std::string& name);
   void enqueue_all();

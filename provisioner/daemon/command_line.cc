@@ -132,11 +132,13 @@ po::options_description work_flags(RawOptions& raw, DaemonOptions& options) {
       "claims with volumeBindingMode Immediate; role cluster: central (the default): this daemon "
       "chooses a node for each; rank: the node daemons do, this one says when none has room; off: "
       "they stay pending. Role node: rank: this node takes its share, for which all node daemons "
-      "need this flag; off (the default): it waits to be chosen");
-  add("provisioning", flag(raw.provisioning, "WORD")->default_value("distributed"),
-      "who decides about volumes: distributed: each node daemon, for its own node; central: the "
-      "cluster daemon, whose orders (VolumeCopies) the node daemons carry out; the same word for "
-      "all daemons. central is not complete: a volume whose node gave it up gets no other place");
+      "need this flag; off (the default): it waits to be chosen. rank is for "
+      "--provisioning=distributed");
+  add("provisioning", flag(raw.provisioning, "WORD")->default_value("central"),
+      "who decides about volumes: central: the cluster daemon, whose orders (VolumeCopies) the "
+      "node "
+      "daemons carry out; distributed: each node daemon, for its own node; the same word for all "
+      "daemons");
   add("orphan-policy", flag(raw.orphan_policy, "WORD")->default_value("report"),
       "volumes of this cluster that have no PersistentVolume: report: say so; delete: wipe and "
       "remove them. The role that decides about volumes has it, see --provisioning");

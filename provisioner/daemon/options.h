@@ -33,7 +33,7 @@ struct DaemonOptions {
   std::string host_proc;       // /proc folder of a process in the host's namespaces; empty: ours
   std::string state_dir;       // the host's /var/lib/flexlocal
   std::string lock_dir;        // the host's /run/flexlocal
-  Provisioning provisioning = Provisioning::kDistributed;  // of both roles
+  Provisioning provisioning = Provisioning::kCentral;  // of both roles
   double kube_api_qps = 20;
   double kube_api_burst = 30;
   unsigned worker_threads = 4;

@@ -122,7 +122,7 @@ Status read_immediate(const RawOptions& raw, DaemonOptions& options) {
 Status read_provisioning(const RawOptions& raw, DaemonOptions& options) {
   const bool central = raw.provisioning == "central";
   if (!central && raw.provisioning != "distributed")
-    return wrong_usage("--provisioning: accepted are distributed, central");
+    return wrong_usage("--provisioning: accepted are central, distributed");
   options.provisioning = central ? Provisioning::kCentral : Provisioning::kDistributed;
   return {};
 }
@@ -188,8 +188,10 @@ Status check_values(const RawOptions& raw, DaemonOptions& options) {
 Status check_together(const DaemonOptions& options) {
   if (options.retry_interval_max < options.retry_interval_start)
     return wrong_usage("--retry-interval-max is less than --retry-interval-start");
-  if (options.role == Role::kNode && options.immediate == ImmediateBinding::kRank &&
-      !options.enable_capacity)
+  const bool ranks = options.immediate == ImmediateBinding::kRank;
+  if (ranks && options.provisioning == Provisioning::kCentral)
+    return wrong_usage("--immediate=rank needs --provisioning=distributed");
+  if (options.role == Role::kNode && ranks && !options.enable_capacity)
     return wrong_usage(
         "--immediate=rank needs --enable-capacity: it is how nodes know of each other's room");
   const bool decides =

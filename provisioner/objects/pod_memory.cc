@@ -89,7 +89,7 @@ Task<Result<Bytes>> disk_for_first_pod(kube::ApiClient& api, const std::string& 
   if (!memory && memory.error().code() == ErrorCode::kDenied)
     co_return Error(ErrorCode::kDenied,
                     "sizeFrom podMemory needs leave to read pods, which this daemon does not have: "
-                    "kubectl apply -f examples/install/read-pods.yaml");
+                    "kubectl apply -f read-pods.yaml of the folder that it was installed from");
   if (!memory) co_return memory.error().context("sizeFrom podMemory");
   co_return disk_for(*memory, disk_per_ram);
 }

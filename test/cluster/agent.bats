@@ -5,10 +5,7 @@
 setup_file() {
   . "$BATS_TEST_DIRNAME/agent.bash"
   start_cluster
-  apply_definition
-  give_central_rights
   make_node worker 4G
-  make_nothing worker
 }
 
 teardown_file() {
@@ -175,7 +172,7 @@ teardown() {
 
 @test "of two daemons on one host the second one ends, in words" {
   eventually 30 kubectl -n flexlocal-system get lease node-worker
-  run -1 env -i "$provisioner" node --node-name=worker --provisioning=central \
+  run -1 env -i "$provisioner" node --node-name=worker \
     --kubeconfig="$work/worker.kubeconfig" --node-config="$work/worker.conf" \
     --state-dir="$work/worker/state" --lock-dir="$work/worker/locks"
   [[ $output == *"another node daemon works on this host"* ]]

@@ -101,8 +101,8 @@ END
   make_class sized 'onDelete: none' 'diskPerRam: "2"' 'sizeFrom: podMemory'
   make_sized 512Mi
   eventually 30 event_says pvc/sized ProvisioningFailed \
-    'sizeFrom podMemory needs leave to read pods, which this daemon does not have: kubectl apply -f examples/install/read-pods.yaml'
-  kubectl apply -f "$examples/install/read-pods.yaml"
+    'sizeFrom podMemory needs leave to read pods, which this daemon does not have: kubectl apply -f read-pods.yaml of the folder'
+  kubectl apply -f "$installation/read-pods.yaml"
   eventually 60 claim_is sized Bound
   [ "$(kubectl get pvc sized -o 'jsonpath={.status.capacity.storage}')" = 1Gi ]
   delete_claim sized

@@ -4,7 +4,7 @@
 . "$BATS_TEST_DIRNAME/agent.bash"
 
 # Without its CSIDriver the scheduler does not ask for room, so that what a node refuses is seen.
-start_leader() { start_cluster_daemon leader --provisioning=central --register=false --capacity-poll-interval=5s; }
+start_leader() { start_cluster_daemon leader --register=false --capacity-poll-interval=5s; }
 leads() { grep -q 'orders are given' "$work/log/leader.log"; }
 # lease_of NODE WHAT: jq.
 lease_of() { kubectl -n flexlocal-system get lease "node-$1" -o json | jq -enr "input | $2"; }

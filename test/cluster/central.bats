@@ -5,16 +5,12 @@
 setup_file() {
   . "$BATS_TEST_DIRNAME/central.bash"
   start_cluster
-  apply_definition
-  give_central_rights
-  eventually 30 account_kubeconfig flexlocal-cluster leader
   make_class now 'onDelete: none' -- 'volumeBindingMode: Immediate'
   make_class growing 'onDelete: none' -- 'allowVolumeExpansion: true'
   make_class by-memory 'onDelete: none' 'diskPerRam: "1"' 'sizeFrom: podMemory'
-  kubectl apply -f "$examples/central/read-pods.yaml"
+  kubectl apply -f "$installation/read-pods.yaml"
   for node in one two; do
     make_node "$node" 4G
-    make_nothing "$node"
     start_agent "$node"
   done
   # One whose kubelet never calls the plugin: what comes of it is seen at the end.
@@ -240,7 +236,7 @@ lv_size() { "$work/$node/lvs" --noheadings --units b --nosuffix -o lv_size "$nod
 @test "the leader registers the driver, so that the scheduler asks for room" {
   ! kubectl get csidriver flexlocal.io || false
   stop_processes "$work" leader
-  start_cluster_daemon leader --provisioning=central
+  start_cluster_daemon leader
   eventually 60 kubectl get csidriver flexlocal.io
 }
 

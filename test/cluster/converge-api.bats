@@ -2,6 +2,7 @@
 # volume is left over.
 
 setup_file() {
+  export PROVISIONING=distributed
   . "$BATS_TEST_DIRNAME/daemon.bash"
   start_cluster
   make_node worker 100G

@@ -8,11 +8,11 @@
 . "$BATS_TEST_DIRNAME/../lab/cache.bash"
 . "$BATS_TEST_DIRNAME/../lab/process.bash"
 . "$BATS_TEST_DIRNAME/../lab/eventually.bash"
-. "$BATS_TEST_DIRNAME/provisioning.bash"
 
 provisioner=$(realpath "${PROVISIONER:?the daemon to test}")
 plugin=$(realpath "${FLEXLOCAL:?the plugin of the same build}")
 examples=$BATS_TEST_DIRNAME/../../examples
+. "$BATS_TEST_DIRNAME/provisioning.bash"
 
 # Once a file: a control plane, the shipped RBAC and class, and the daemon's own credentials.
 start_cluster() {
@@ -24,10 +24,10 @@ start_cluster() {
   # The tests' pods never run, and say no more than the scheduler asks.
   kubectl label namespace default pod-security.kubernetes.io/enforce=privileged
   kubectl apply -f "$examples/install/namespace.yaml" -f "$examples/install/rbac.yaml"
+  give_rights
   # Without a device-mapper nothing can be wiped here: the tests' volumes go as they are.
   make_class flexlocal 'onDelete: none'
   eventually 30 service_account_token
-  ! is_central || prepare_central
 }
 
 # make_class NAME [PARAMETER...] [-- LINE...]: each parameter as `name: value`; lines are fields of
@@ -77,7 +77,7 @@ stop_cluster() {
   for name in "$work"/*.loop; do
     [ ! -e "$name" ] || xargs -n 1 losetup -d <"$name"
   done
-  [ -z "${RIGHTS_USED:-}" ] || "$BATS_TEST_DIRNAME/rights" note "$work/cluster" "$RIGHTS_USED" "${rights_of:-install}"
+  [ -z "${RIGHTS_USED:-}" ] || "$BATS_TEST_DIRNAME/rights" note "$work/cluster" "$RIGHTS_USED" "$(basename "$installation")"
   "$BATS_TEST_DIRNAME/../lab/control-plane" down "$work/cluster"
 }
 
@@ -153,10 +153,11 @@ start_daemon() {
   if is_central; then start_central "$@"; else start_node_daemon "$@"; fi
 }
 start_node_daemon() {
-  local name=$1
+  local name=$1 way=()
   shift
+  is_central || way=(--provisioning=distributed)
   call_init "$name"
-  start_process "$work" "$name" env -i "${daemon_environment[@]}" "$provisioner" node --node-name="$name" \
+  start_process "$work" "$name" env -i "${daemon_environment[@]}" "$provisioner" node "${way[@]}" --node-name="$name" \
     --kubeconfig="${daemon_kubeconfig:-$work/daemon.kubeconfig}" --node-config="$work/$name.conf" \
     --state-dir="$work/$name/state" --lock-dir="$work/$name/locks" \
     --retry-interval-start=200ms --retry-interval-max=2s "$@"
@@ -167,7 +168,7 @@ start_node_daemon() {
 start_cluster_daemon() {
   local name=$1 way=()
   shift
-  ! is_central || way=(--provisioning=central)
+  is_central || way=(--provisioning=distributed)
   start_process "$work" "$name" env -i "${daemon_environment[@]}" "$provisioner" cluster "${way[@]}" --kubeconfig="$work/$name.kubeconfig" \
     --retry-interval-start=200ms --retry-interval-max=2s --leader-election-lease-duration=6s \
     --leader-election-renew-deadline=4s --leader-election-retry-period=1s "$@"

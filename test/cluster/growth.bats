@@ -162,6 +162,7 @@ ask_slowly() {
 }
 
 @test "a volume that no pod has mounted yet is promised more, and made so by its first mount" {
+  not_central "an agent makes a volume ahead of its pod, and grows it then"
   ask 1Gi
   eventually 30 granted 1Gi
   eventually 30 pending
@@ -347,6 +348,7 @@ ask_slowly() {
 }
 
 @test "a volume that was promised more, and not made, gives it back for a smaller request" {
+  not_central "an agent makes a volume ahead of its pod, and grows it then"
   need_growths
   kubectl create quota storage --hard=requests.storage=10Gi
   ask 1Gi

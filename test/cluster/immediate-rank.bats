@@ -2,6 +2,7 @@
 # different size. At first there is no cluster daemon at all.
 
 setup_file() {
+  export PROVISIONING=distributed
   . "$BATS_TEST_DIRNAME/daemon.bash"
   . "$BATS_TEST_DIRNAME/immediate.bash"
   start_immediate_cluster

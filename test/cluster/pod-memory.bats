@@ -4,7 +4,7 @@
 setup_file() {
   . "$BATS_TEST_DIRNAME/daemon.bash"
   start_cluster
-  kubectl apply -f "$examples/install/read-pods.yaml"
+  kubectl apply -f "$installation/read-pods.yaml"
   make_class sized 'onDelete: none' 'diskPerRam: "1"' 'sizeFrom: podMemory'
   make_node worker 2G
   start_daemon worker

@@ -1,4 +1,4 @@
-# What the API server lets the daemons of examples/central write: for each rule a request that must be
+# What the API server lets the daemons of examples/install write: for each rule a request that must be
 # refused, and one that must pass.
 
 # shellcheck disable=SC2086,SC2119 # commands in variables, and functions whose arguments may be left out
@@ -6,11 +6,8 @@ setup_file() {
   . "$BATS_TEST_DIRNAME/policies.bash"
   start_cluster
   has_policies || skip "version: this API server has no ValidatingAdmissionPolicies"
-  apply_definition
-  give_central_rights
   for node in one two; do "$BATS_TEST_DIRNAME/../lab/control-plane" node "$work/cluster" "$node" 16Gi; done
   eventually 30 node_kubeconfig one
-  eventually 30 account_kubeconfig flexlocal-cluster leader
   for policy in node-copies node-leases node-events cluster-volumes cluster-changes cluster-driver inline-volumes; do
     eventually 60 is_checked "flexlocal-$policy"
   done
@@ -152,7 +149,7 @@ is_marked() { [ "$(kubectl get pvc "$1" -o 'jsonpath={.metadata.annotations.volu
 }
 
 @test "the daemons' requests have queues of their own, and their Leases another" {
-  kubectl apply -f "$examples/central/flow-control.yaml"
+  kubectl apply -f "$examples/install/flow-control.yaml"
   lease node-one | kubectl apply -f -
   eventually 60 is_in_flow flexlocal-leases one /apis/coordination.k8s.io/v1/namespaces/flexlocal-system/leases/node-one
   eventually 60 is_in_flow flexlocal one /apis/flexlocal.io/v1alpha1/volumecopies

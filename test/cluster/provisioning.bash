@@ -1,20 +1,16 @@
 # shellcheck shell=bash disable=SC2154 # shared with daemon.bash
-# Who decides in a file's cluster: PROVISIONING=central runs the same tests with a leader that gives
-# orders and agents that carry them out; without it each node's daemon decides for its node.
+# Who decides in a file's cluster: a leader that gives orders, which agents carry out; or, with
+# PROVISIONING=distributed, each node's daemon for its own node, by examples/install-distributed.
 
 # shellcheck source-path=SCRIPTDIR
 . "$BATS_TEST_DIRNAME/../lab/api.bash"
 
 # A file that starts its own leader says so: the name of it.
 #   export leader=first
-is_central() { [ "${PROVISIONING:-distributed}" = central ]; }
+is_central() { [ "${PROVISIONING:-central}" = central ]; }
 
-# The rights of examples/central, in place of those that start_cluster gave.
-give_central_rights() {
-  kubectl apply -f "$examples/central/rbac.yaml"
-  ! has_policies || kubectl apply -f "$examples/central/admission-policy.yaml"
-  export rights_of=central
-}
+installation=$examples/install
+is_central || installation=$examples/install-distributed
 
 # node_kubeconfig NODE: $work/NODE.kubeconfig, for a pod of the DaemonSet on that Node.
 node_kubeconfig() {
@@ -30,7 +26,7 @@ END
 has_policies() { ! is_older_than 1.30; }
 
 apply_definition() {
-  kubectl apply --validate=false -f "$examples/central/volumecopy.yaml"
+  kubectl apply --validate=false -f "$installation/volumecopy.yaml"
   eventually 60 kubectl get volumecopies
 }
 
@@ -64,7 +60,7 @@ make_data() {
 start_agent() {
   local node=${1:-worker}
   [ -e "$work/$node.kubeconfig" ] || eventually 30 node_kubeconfig "$node"
-  daemon_kubeconfig=$work/$node.kubeconfig start_node_daemon "$node" --provisioning=central "${@:2}"
+  daemon_kubeconfig=$work/$node.kubeconfig start_node_daemon "$node" "${@:2}"
 }
 
 # stop_daemons NODE: nobody decides about its volumes any more.
@@ -76,11 +72,12 @@ stop_daemons() {
 # not_central WHY: for what only daemons that decide for their own nodes do.
 not_central() { ! is_central || skip "provisioning: $1"; }
 
-# What a leader and agents need beside what start_cluster made.
-prepare_central() {
+# Rights, and what a leader and agents need beside them.
+give_rights() {
+  kubectl apply -f "$installation/rbac.yaml"
+  is_central || return 0
   apply_definition
-  give_central_rights
-  kubectl apply -f "$examples/central/read-pods.yaml"
+  ! has_policies || kubectl apply -f "$installation/admission-policy.yaml"
   eventually 30 account_kubeconfig flexlocal-cluster leader
 }
 

@@ -5,12 +5,8 @@
 setup_file() {
   . "$BATS_TEST_DIRNAME/put-back.bash"
   start_cluster
-  apply_definition
-  give_central_rights
-  eventually 30 account_kubeconfig flexlocal-cluster leader
   for node in one two; do
     make_node "$node" 4G
-    make_nothing "$node"
     start_agent "$node"
   done
   start_leader

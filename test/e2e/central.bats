@@ -1,11 +1,10 @@
 # Orders carried out on a real node: one daemon gives them, the node's makes, grows, keeps and removes
-# volumes by them. With examples/central as a user would apply it. The tests build on one another, in
-# this order; what is the same with either installation is in volume.bats.
+# volumes by them. With the policies of examples/install as a user would apply them. The tests build on
+# one another, in this order.
 
 setup_file() {
   export work=$BATS_FILE_TMPDIR image=${IMAGE:?the container image to test}
   . "$BATS_TEST_DIRNAME/cluster.bash"
-  [ "${KUBERNETES:-}" != 1.20 ] || skip "version: kubectl 1.20 does not know the kustomization's patches"
   start_cluster
   export KUBECONFIG PATH
 }
@@ -32,8 +31,8 @@ lv_bytes() { on_node lvs --noheadings --units b --nosuffix -o lv_size "data/$1" 
 
 @test "the installation is applied and becomes ready" {
   free_bytes >"$work/free-before"
-  kubectl apply -k "$root/examples/central"
-  ! has_policies || kubectl apply -f "$root/examples/central/admission-policy.yaml"
+  install_flexlocal
+  ! has_policies || kubectl apply -f "$root/examples/install/admission-policy.yaml"
   wait_until daemons_are_ready 1
   kubectl apply -f "$root/examples/storageclass.yaml"
   wait_until knows_room flexlocal

@@ -56,7 +56,14 @@ write_node_conf() {
     printf "%s\n" "[pool.default]" "volume-group = data" "$@" >/etc/flexlocal/node.conf' sh "$@"
 }
 
-install_flexlocal() { kubectl apply -k "$root/examples/install"; }
+# An API server before 1.25 does not know the rules of the VolumeCopies' definition.
+install_flexlocal() {
+  if is_older_than 1.25; then
+    kubectl kustomize "$root/examples/install" | kubectl apply --validate=false -f -
+  else
+    kubectl apply -k "$root/examples/install"
+  fi
+}
 
 # stop_cluster NODE...
 stop_cluster() {

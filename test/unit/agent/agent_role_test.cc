@@ -218,6 +218,28 @@ TEST_CASE_FIXTURE(Fixture, "a wipe goes on slice by slice") {
   CHECK(freed == 1);
 }
 
+// Not only when the disks are looked at again, which takes a minute.
+TEST_CASE_FIXTURE(Fixture, "a growth that lacked room is tried again once something is removed") {
+  const auto names = give(2);
+  start();
+  REQUIRE(run_until([&] { return are(CopyState::kReady, names); }));
+  CHECK(stop());
+  ended = false;
+  CopyOrder grown = *server.copies.copy(names.front()).order;
+  grown.volume.size += storage.free() + Bytes(100 * kMiB.count());
+  server.copies.order(grown);
+  CopyOrder removed = *server.copies.copy(names.back()).order;
+  removed.desired = DesiredState::kRemoved;
+  server.copies.order(removed);
+  storage.slices = {{.done = false, .wiped = kMiB, .size = kGiB}};
+  start();
+  CHECK(run_until(
+      [&] { return server.copies.copy(names.front()).status.size == grown.volume.size; }));
+  const auto refusal = std::string("PATCH Ready");
+  CHECK(std::count(journal.begin(), journal.end(), refusal) > 2);
+  CHECK(stop());
+}
+
 TEST_CASE_FIXTURE(Fixture, "readiness says what is missing") {
   server.denied = true;
   storage.hold_look = true;

@@ -99,7 +99,7 @@ TEST_CASE_FIXTURE(ByMemory, "without leave to read pods, or a pod, it is said wh
   SUBCASE("leave") {
     answers[kPods] = {{403, refused("Forbidden")}};
     CHECK(failure() == ErrorCode::kDenied);
-    CHECK(events_written().find("kubectl apply -f examples/install/read-pods.yaml") !=
+    CHECK(events_written().find("kubectl apply -f read-pods.yaml of the folder") !=
           std::string::npos);
   }
   SUBCASE("a pod") {

@@ -118,7 +118,11 @@ class FakeStorage : public Storage {
     }
     if (removal.done) {
       present.records.erase(spec.name.text());
-      std::erase_if(present.volumes, [&](const auto& lv) { return lv.name == spec.name.text(); });
+      std::erase_if(present.volumes, [&](const auto& lv) {
+        const bool it = lv.name == spec.name.text();
+        if (it) free() += lv.size;
+        return it;
+      });
     }
     co_return removal;
   }

@@ -48,6 +48,7 @@ TEST_CASE_FIXTURE(Fixture, "a configuration file holds the flags by their names"
       "timeout = 5s\n"
       "log-format = json\n"
       "host-proc =\n"
+      "provisioning = distributed\n"
       "orphan-policy = delete\n",
       {"node"});
   REQUIRE(options.ok());
@@ -125,8 +126,8 @@ TEST_CASE_FIXTURE(Fixture, "a file that is missing, a folder or far too long is 
 TEST_CASE_FIXTURE(Fixture,
                   "the words of a flag that both roles have are the role's in a file, too") {
   CHECK(parse("immediate = central\n", {"cluster"})->immediate == ImmediateBinding::kCentral);
-  CHECK(parse("immediate = rank\n", {"node", "--node-name=a"})->immediate ==
-        ImmediateBinding::kRank);
+  CHECK(parse("immediate = rank\nprovisioning = distributed\n", {"node", "--node-name=a"})
+            ->immediate == ImmediateBinding::kRank);
   CHECK(complaint("immediate = central\n").find("accepted by the role node are rank, off") !=
         std::string::npos);
   CHECK(complaint("immediate =\n").find("accepted by the role node are rank, off") !=

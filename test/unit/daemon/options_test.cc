@@ -8,6 +8,8 @@ namespace {
 using Arguments = std::vector<std::string>;
 using std::chrono::milliseconds;
 
+const std::string kOwnNodes = "--provisioning=distributed";
+
 Result<DaemonOptions> parse(Arguments more) {
   more.insert(more.begin(), {"node", "--node-name=node-a"});
   auto parsed = parse_options(more);
@@ -151,20 +153,34 @@ TEST_CASE("the cluster role's values are refused with what is accepted") {
   CHECK_FALSE(parse_cluster({"--leader-election=perhaps"}).ok());
 }
 
+TEST_CASE("the cluster daemon decides about volumes, unless all daemons are told otherwise") {
+  CHECK(parse({})->provisioning == Provisioning::kCentral);
+  CHECK(parse({kOwnNodes})->provisioning == Provisioning::kDistributed);
+  CHECK(parse_cluster({kOwnNodes})->provisioning == Provisioning::kDistributed);
+  CHECK(words({"node", "--node-name=a", "--provisioning=both"}) ==
+        "--provisioning: accepted are central, distributed; see flexlocal-provisioner --help");
+  CHECK(words({"node", "--node-name=a", "--orphan-policy=delete"})
+            .starts_with("--orphan-policy=delete is for the role cluster"));
+}
+
 TEST_CASE("both roles have their own words for Immediate binding, and their own default") {
   const std::string help = "; see flexlocal-provisioner --help";
   CHECK(parse_cluster({})->immediate == ImmediateBinding::kCentral);
   CHECK(parse_cluster({"--immediate=central"})->immediate == ImmediateBinding::kCentral);
-  CHECK(parse_cluster({"--immediate=rank"})->immediate == ImmediateBinding::kRank);
+  CHECK(parse_cluster({"--immediate=rank", kOwnNodes})->immediate == ImmediateBinding::kRank);
   CHECK(parse_cluster({"--immediate=off"})->immediate == ImmediateBinding::kOff);
   CHECK(parse({})->immediate == ImmediateBinding::kOff);
   CHECK(parse({"--immediate=off"})->immediate == ImmediateBinding::kOff);
-  CHECK(parse({"--immediate=rank"})->immediate == ImmediateBinding::kRank);
+  CHECK(parse({"--immediate=rank", kOwnNodes})->immediate == ImmediateBinding::kRank);
   CHECK(words({"node", "--node-name=a", "--immediate=central"}) ==
         "--immediate: accepted by the role node are rank, off" + help);
-  CHECK(words({"node", "--node-name=a", "--immediate=rank", "--enable-capacity=false"}) ==
-        "--immediate=rank needs --enable-capacity: it is how nodes know of each other's room" +
-            help);
+  CHECK(words({"node", "--node-name=a", "--immediate=rank"}) ==
+        "--immediate=rank needs --provisioning=distributed" + help);
+  CHECK(words({"cluster", "--immediate=rank"}) ==
+        "--immediate=rank needs --provisioning=distributed" + help);
+  CHECK(
+      words({"node", "--node-name=a", "--immediate=rank", kOwnNodes, "--enable-capacity=false"}) ==
+      "--immediate=rank needs --enable-capacity: it is how nodes know of each other's room" + help);
   CHECK_FALSE(parse({"--immediate="}).ok());
   CHECK(words({"budget", "--immediate=off"}) == "--immediate is not for the role budget" + help);
 }

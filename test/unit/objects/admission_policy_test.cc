@@ -13,7 +13,7 @@
 namespace flexlocal::provisioner::test {
 namespace {
 
-const std::string kFolder = "examples/install/";
+const std::string kFolder = "examples/install-distributed/";
 
 // The policies by name, each with all its expressions one after the other.
 std::map<std::string, std::string> expressions() {
@@ -35,7 +35,7 @@ bool names(const std::string& text, std::string_view what) {
 
 // As the API server calls it.
 std::string node_daemon() {
-  for (const YAML::Node& document : YAML::LoadAllFromFile(kFolder + "rbac.yaml"))
+  for (const YAML::Node& document : YAML::LoadAllFromFile("examples/install/rbac.yaml"))
     if (const YAML::Node& meta = document["metadata"];
         document["kind"].as<std::string>() == "ServiceAccount" &&
         meta["name"].as<std::string>() == "flexlocal-node")
