@@ -175,6 +175,16 @@ void AgentRole::show_in(kube::Metrics& metrics, const std::string& host_counts) 
   show_host_counts(metrics, host_counts);
   metrics.collect_gauge("flexlocal_ready", "Whether /readyz says so.",
                         [this] { return readiness() ? 1.0 : 0.0; });
+  metrics.collect<kube::Gauge>(
+      {"flexlocal_volume_copies", "Orders for this node, by what it answers to them.", {"state"}},
+      [this](kube::Family<kube::Gauge>& out) {
+        // An alert on "Lost" must find a zero, too.
+        for (const CopyState state : {CopyState::kReady, CopyState::kLost})
+          out.with({word_of(state)});
+        copies_.for_each([&](const std::string&, const VolumeCopy& copy) {
+          if (const auto word = word_of(copy.status.state); !word.empty()) out.with({word}).add(1);
+        });
+      });
   kube::show_queue(metrics, loop_.queue(), "node");
   kube::show_requests(metrics, api_);
   kube::show_informers(metrics, {kube::InformerView(copies_)});

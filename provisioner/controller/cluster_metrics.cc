@@ -25,6 +25,13 @@ void show_cluster(kube::Metrics& metrics, const ClusterParts& parts, const kube:
           out.with({daemon_state(parts.view_of(node))}).add(1);
         });
       });
+  if (parts.options.gives_orders)
+    metrics.collect<Gauge>(
+        {"flexlocal_volumes", "flexlocal's PersistentVolumes, by their phase.", {"phase"}},
+        [&parts](kube::Family<Gauge>& out) {
+          parts.volumes.for_each(
+              [&](const std::string&, const Volume& volume) { out.with({volume.phase}).add(1); });
+        });
   kube::show_queue(metrics, queue, "cluster");
   kube::show_informers(metrics,
                        {kube::InformerView(parts.claims), kube::InformerView(parts.volumes),

@@ -59,6 +59,11 @@ void write_condition(JsonWriter& json, const CopyCondition& condition) {
 
 }  // namespace
 
+std::string_view word_of(CopyState state) {
+  const auto at = static_cast<std::size_t>(state);
+  return at < kStates.size() ? kStates.at(at) : std::string_view();
+}
+
 bool is_of_promised(CopyState state) {
   switch (state) {
     case CopyState::kPromised:

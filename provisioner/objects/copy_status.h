@@ -62,6 +62,9 @@ struct CopyStatus {
   bool operator==(const CopyStatus&) const = default;
 };
 
+// The API's word for it; empty: it has none.
+std::string_view word_of(CopyState state);
+
 // Whether a copy in that state was promised once, or found on the disks.
 bool is_of_promised(CopyState state);
 

@@ -30,6 +30,15 @@ served() {
   pages=http://$(grep 'status pages are served' "$work/log/$1.log" | grep -o '127\.0\.0\.1:[1-9][0-9]*')
 }
 
+# The daemon that decides about claims, without status pages, where the node's does not.
+start_decider() {
+  is_central || return 0
+  [ -e "$work/cluster.kubeconfig" ] || eventually 30 account_kubeconfig flexlocal-cluster cluster
+  rm -f "$work/log/cluster.log"
+  # Other tests here have disks that fail, and no scheduler would send them a claim.
+  start_cluster_daemon cluster --register=false "$@"
+}
+
 # start_operated [FLAG...]: a daemon with status pages at a free port; sets `pages`.
 start_operated() {
   rm -f "$work/log/worker.log"
@@ -70,9 +79,9 @@ shown() {
   start_operated
   eventually 20 page /readyz 200 ok
   touch "$work/worker/broken"
-  # For want of room the disks are looked at anew.
+  # For want of room the disks are looked at anew, and else each minute.
   make_claim data 100Gi
-  eventually 30 page /readyz 503 "the last look at this node's disks failed"
+  eventually 90 page /readyz 503 "the last look at this node's disks failed"
   page /readyz 503 "disk on fire"
   page /healthz 200 ok
   shows 'flexlocal_ready 0'
@@ -95,6 +104,7 @@ shown() {
   start_operated
   eventually 20 page /readyz 200 ok
   "$promtool" check metrics <<<"$(curl -fsS "$pages/metrics")"
+  start_decider
   make_claim data
   eventually 30 claim_is data Bound
   make_claim big 100Gi
@@ -109,7 +119,7 @@ shown() {
 }
 
 @test "the cluster daemon counts what it did, and the nodes without a daemon" {
-  eventually 30 account_kubeconfig flexlocal-cluster cluster
+  [ -e "$work/cluster.kubeconfig" ] || eventually 30 account_kubeconfig flexlocal-cluster cluster
   start_operated
   eventually 20 page /readyz 200 ok
   # Other tests here have disks that fail, and no scheduler would send them a claim.
@@ -149,15 +159,22 @@ x 1'
 
 @test "claims, volumes and pools are counted" {
   start_operated
+  decider=worker
+  if is_central; then
+    start_decider --http-endpoint=127.0.0.1:0
+    decider=cluster
+  fi
   make_claim data
   eventually 30 claim_is data Bound
-  eventually 10 shows 'controller_persistentvolumeclaim_provision_total{class="flexlocal",source=""} 1' \
-    'controller_persistentvolumeclaim_provision_duration_seconds_count{class="flexlocal",source=""} 1' \
-    'flexlocal_volumes{phase="Bound"} 1' 'flexlocal_ready 1' \
-    'flexlocal_informer_objects{kind="persistentvolumes"} 1' \
+  eventually 20 shows 'flexlocal_ready 1' \
     "flexlocal_pool_size_bytes{pool=\"default\",backend=\"lvm\"} $("$work/worker/vgs" --noheadings --units b --nosuffix -o vg_size worker | tr -d ' ')" \
     "flexlocal_pool_free_bytes{pool=\"default\",backend=\"lvm\"} $(free_bytes worker)" \
     'flexlocal_mounts_without_io_limits_total 0' 'flexlocal_mounts_refused_total 0'
+  ! is_central || eventually 20 shows 'flexlocal_volume_copies{state="Promised"} 1' 'flexlocal_volume_copies{state="Lost"} 0'
+  served "$decider"
+  eventually 10 shows 'controller_persistentvolumeclaim_provision_total{class="flexlocal",source=""} 1' \
+    'controller_persistentvolumeclaim_provision_duration_seconds_count{class="flexlocal",source=""} 1' \
+    'flexlocal_volumes{phase="Bound"} 1' 'flexlocal_informer_objects{kind="persistentvolumes"} 1'
   delete_claim data
   eventually 30 no_volumes
   eventually 10 shows 'controller_persistentvolume_delete_total{class="flexlocal"} 1'
@@ -166,13 +183,19 @@ x 1'
 @test "requests, watches, the queue and the process are shown" {
   start_operated
   eventually 20 page /readyz 200 ok
+  start_decider
   make_claim data
   eventually 30 claim_is data Bound
-  shown 'rest_client_requests_total\{code="201",method="POST"\}' rest_client_requests_total rest_client_request_duration_seconds_bucket workqueue_depth \
+  if is_central; then
+    shown 'rest_client_requests_total\{code="200",method="PATCH"\}' flexlocal_volume_copies
+  else
+    shown 'rest_client_requests_total\{code="201",method="POST"\}' flexlocal_orphans flexlocal_wiping_volumes
+  fi
+  shown rest_client_requests_total rest_client_request_duration_seconds_bucket workqueue_depth \
     workqueue_adds_total workqueue_retries_total workqueue_queue_duration_seconds_count \
     workqueue_work_duration_seconds_count flexlocal_reflector_lists_total \
-    flexlocal_reflector_watches_total flexlocal_reflector_watch_failures_total flexlocal_orphans \
-    flexlocal_wiping_volumes process_cpu_seconds_total process_resident_memory_bytes \
+    flexlocal_reflector_watches_total flexlocal_reflector_watch_failures_total \
+    process_cpu_seconds_total process_resident_memory_bytes \
     process_open_fds process_start_time_seconds
   version=$("$provisioner" --version)
   shows "flexlocal_build_info{version=\"${version#* }\"} 1"
@@ -183,21 +206,34 @@ x 1'
 @test "with --log-format=json each line of the log is one object with time, level and message" {
   touch "$work/worker/broken"
   start_operated --log-format=json --log-level=debug
+  start_decider --log-format=json --log-level=debug
   make_claim data
   eventually 30 page /readyz 503 "disk on fire"
-  eventually 30 grep -q 'will be tried again' "$work/log/worker.log"
+  eventually 30 grep -qE 'will be tried again|could not be brought together' "$work/log/worker.log"
   rm "$work/worker/broken"
-  eventually 30 claim_is data Bound
+  eventually 60 claim_is data Bound
   volume=$(volume_of data)
   delete_claim data
   eventually 30 no_volumes
   stop_processes "$work" worker
+  stop_processes "$work" cluster
   jq -es 'length > 5 and all(.[]; (.time | test("^[0-9-]{10}T[0-9:]{8}[.][0-9]{3}Z$"))
     and (.level | IN("debug", "info", "warning", "error")) and (.message | length > 0))' "$work/log/worker.log"
   # Lines about the claim say which, and which volume is its own.
-  for message in "will be tried again" "volume provisioned" "volume reclaimed"; do
+  if is_central; then
+    says_of_claim worker "copy promised" "copy withdrawn"
+    says_of_claim cluster "copy ordered" "volume provisioned" "volume let go"
+  else
+    says_of_claim worker "will be tried again" "volume provisioned" "volume reclaimed"
+  fi
+}
+
+# says_of_claim NAME MESSAGE...: that daemon's log.
+says_of_claim() {
+  local message
+  for message in "${@:2}"; do
     jq -es --arg message "$message" --arg volume "$volume" 'map(select(.message == $message)) |
-      length > 0 and all(.[]; .namespace == "default" and .claim == "data" and .volume == $volume)' "$work/log/worker.log"
+      length > 0 and all(.[]; .namespace == "default" and .claim == "data" and .volume == $volume)' "$work/log/$1.log"
   done
 }
 
