@@ -1,6 +1,7 @@
 #include "provisioner/agent/agent_role.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "provisioner/agent/copy_census.h"
 #include "provisioner/agent/host_copy.h"
@@ -77,15 +78,18 @@ Task<void> AgentRole::work(const std::string& name) {
   const bool removed_before = is_removed(name);
   auto pass = co_await worker_.work(name);
   report(name, pass);
-  if (!removed_before && is_removed(name)) look_at_new_room();
+  if (removed_before || !is_removed(name)) return;
+  // Claims wait for the room, and the leader goes by what the Lease says.
+  room_freed_ = true;
+  if (on_room_freed_) on_room_freed_();
 }
 
-// Claims wait for it, and the leader goes by what the Lease says; so do growths that were refused.
-void AgentRole::look_at_new_room() {
+// With a beat, and so not for each of a thousand volumes that are removed.
+void AgentRole::look_again_for_room() {
+  if (!std::exchange(room_freed_, false)) return;
   copies_.for_each([this](const std::string& name, const VolumeCopy& copy) {
     if (lacks_room(copy)) enqueue(name);
   });
-  if (on_room_freed_) on_room_freed_();
 }
 
 bool AgentRole::is_removed(const std::string& name) const {
@@ -136,6 +140,7 @@ void AgentRole::enqueue_all() {
 }
 
 NodeReport AgentRole::report() {
+  look_again_for_room();
   NodeState state = disks_.state();
   state.kubelet = kubelet_init_.look();
   NodeReport report = report_of(state, config_, ledger_, budget_);

@@ -57,7 +57,7 @@ class AgentRole {
  private:
   Task<void> work(const std::string& name);
   bool is_removed(const std::string& name) const;
-  void look_at_new_room();
+  void look_again_for_room();
   void report(const std::string& name, const Result<Pass>& pass);
   void enqueue(const std::string& name);
   void enqueue_all();
@@ -70,6 +70,7 @@ class AgentRole {
   AgentHost self_;
   std::optional<Error> held_;  // why nothing is done
   std::function<void()> on_room_freed_;
+  bool room_freed_ = false;  // since the last report
   NodeBudget budget_;
   kube::Informer<VolumeCopy> copies_;
   ReconcileLoop loop_;

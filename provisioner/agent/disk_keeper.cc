@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "flexvolume/base/text.h"
+#include "provisioner/kube/backoff.h"
 
 namespace flexlocal::provisioner {
 namespace {
@@ -42,13 +43,16 @@ Status outdated_groups(const engine::Inventory& inventory) {
 }  // namespace
 
 Task<void> DiskKeeper::tidy() {
+  unsigned failures = 0;
   for (;;) {
     auto tidied = co_await tidy_once();
     state_.tidied = tidied;
     untidy_.look(tidied, log_, "records and tags could not be brought together");
     tidied_();
-    const auto pause = tidied ? intervals_.tidy : std::min(intervals_.tidy, intervals_.failed_tidy);
-    auto slept = co_await kube::sleep_for(pause);
+    failures = tidied ? 0 : failures + 1;
+    const auto shortest = std::min(intervals_.tidy, intervals_.failed_tidy);
+    auto slept = co_await kube::sleep_for(
+        tidied ? intervals_.tidy : kube::backoff_delay({shortest, intervals_.tidy}, failures - 1));
     if (!slept) co_return;
   }
 }

@@ -15,7 +15,8 @@ namespace flexlocal::provisioner {
 struct DiskIntervals {
   // How often records and tags are brought together.
   std::chrono::seconds tidy{60};
-  // And after a try that failed: until one does not, the node says that it is not ready.
+  // And after a try that failed, twice as long after each: until one does not, the node says that
+  // it is not ready.
   std::chrono::seconds failed_tidy{5};
   // How often pods' I/O limits are looked after: on cgroup v1 a new container has none until then.
   std::chrono::milliseconds limits{1000};

@@ -50,18 +50,20 @@ Task<GrowthOrderer::Again> GrowthOrderer::plan(const Claim& claim, const Volume&
     if (!settled) co_return settled.error();
     co_return std::nullopt;
   }
-  if (!std::holds_alternative<Growth>(plan)) co_return std::nullopt;
-  Growth growth = std::get<Growth>(plan);
-  if (const Node* const node = parts_.nodes.get(volume.node))
-    growth.asked = size_on(parts_.view_of(*node), promise_of(growth, growth.asked));
-  auto carried = co_await carry_out(claim, volume, growth);
+  const auto* const growth = std::get_if<Growth>(&plan);
+  if (growth == nullptr) co_return std::nullopt;
+  auto carried = co_await carry_out(claim, volume, *growth);
   co_return carried;
 }
 
 Task<GrowthOrderer::Again> GrowthOrderer::carry_out(const Claim& claim, const Volume& volume,
                                                     const Growth& growth) {
   const VolumeCopy* const copy = index_.find(volume.name, volume.copy);
-  const GrowthOrder order = plan_growth_order(growth, copy);
+  const Node* const node = parts_.nodes.get(volume.node);
+  const Bytes rounded = node == nullptr
+                            ? growth.asked
+                            : size_on(parts_.view_of(*node), promise_of(growth, growth.asked));
+  const GrowthOrder order = plan_growth_order(growth, rounded, copy);
   if (order.step == GrowthStep::kWait) co_return await_answer(claim, volume, copy);
   news_.forget(claim.key());
   Status done;
@@ -131,14 +133,14 @@ Task<Status> GrowthOrderer::conclude(const Claim& claim, const Volume& volume,
   co_return Status();
 }
 
-// The order stays: the volume grows once there is room.
+// The order stays, and so its node tries again.
 Task<Status> GrowthOrderer::fail(const Claim& claim, const Volume& volume, const Growth& growth,
                                  const GrowthOrder& order) {
   parts_.work.volumes.grow.failed({claim.storage_class});
   say(claim, kube::EventType::kWarning, kFailed,
       concat("volume ", volume.name, " does not grow from ", to_string(order.size), " to ",
              to_string(growth.asked), " on node ", volume.node, ": ", order.why,
-             "; it stays as it is, and grows once there is room"));
+             "; it keeps what it has, and its node tries again when something there has changed"));
   // An expand controller that is at work writes more in a moment, which brings the claim here
   // again.
   if (claim.resize_status == kControllerResizeInProgress) co_return Status();

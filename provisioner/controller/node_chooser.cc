@@ -54,10 +54,15 @@ bool NodeChooser::is_passed_over(const Claim& claim, const std::string& node) co
   return refused != refusals->second.end() && parts_.clock.now() - refused->second < kPassedOver;
 }
 
+// The watch may have brought an order before its answer came.
 Bytes NodeChooser::uncounted(const std::string& node, const std::string& pool) const {
   Bytes sum = index_.uncounted(node, pool);
-  const auto [begin, end] = being_given_.equal_range({node, pool});
-  for (auto given = begin; given != end; ++given) sum += given->second;
+  for (const CopyOrder& order : being_given_) {
+    const engine::VolumeSpec& spec = order.volume;
+    const bool counts = order.node == node && spec.pool == pool &&
+                        index_.find(spec.name.text(), spec.copy) == nullptr;
+    if (counts) sum += spec.size;
+  }
   return sum;
 }
 

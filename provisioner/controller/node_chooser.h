@@ -2,10 +2,10 @@
 // scheduler chooses for, which one.
 #pragma once
 
+#include <list>
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "provisioner/controller/claims/claim_plan.h"
 #include "provisioner/controller/cluster_parts.h"
@@ -27,14 +27,13 @@ class NodeChooser {
   void refused(const Claim& claim, const std::string& node);
   void forget(const std::string& claim) { refused_.erase(claim); }
 
-  // What the API server is just being given as orders of a node's pool: other claims are looked at
-  // meanwhile, and are not to be given the same room.
-  using Pool = std::pair<std::string, std::string>;  // node and pool
-  using Sizes = std::multimap<Pool, Bytes>;
-  Sizes::iterator begin_order(Pool pool, Bytes size) {
-    return being_given_.emplace(std::move(pool), size);
+  // What the API server is just being given: other claims are looked at meanwhile, and are not to
+  // be given the same room.
+  using Orders = std::list<CopyOrder>;
+  Orders::iterator begin_order(const CopyOrder& order) {
+    return being_given_.insert(being_given_.end(), order);
   }
-  void end_order(Sizes::iterator begun) { being_given_.erase(begun); }
+  void end_order(Orders::iterator begun) { being_given_.erase(begun); }
 
  private:
   using Refusals = std::map<std::string, Clock::Instant>;  // by node
@@ -45,7 +44,7 @@ class NodeChooser {
   ClusterParts& parts_;
   CopyIndex& index_;
   std::map<std::string, Refusals> refused_;  // by claim
-  Sizes being_given_;
+  Orders being_given_;
 };
 
 }  // namespace flexlocal::provisioner

@@ -149,7 +149,7 @@ Task<OrderWorker::Again> OrderWorker::give(const Claim& claim, const Order& deci
   }
   auto copy = order_for(claim, order, *node);
   if (!copy) co_return copy.error();
-  const auto begun = chooser_.begin_order({name, copy->volume.pool}, copy->volume.size);
+  const auto begun = chooser_.begin_order(*copy);
   auto given = co_await desk_.give(*copy);
   chooser_.end_order(begun);
   if (!given) co_return given.error();

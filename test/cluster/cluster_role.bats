@@ -201,7 +201,9 @@ told_twice() {
   kill_daemon worker
   chosen stuck worker
   eventually 90 no_choice stuck
-  eventually 10 event_says pvc/stuck ProvisioningFailed "the flexlocal daemon of node worker has given no sign of life for"
+  why='the flexlocal daemon of node worker has given no sign of life for'
+  ! is_central || why='the node daemon of node worker has not answered for 10 s'
+  eventually 10 event_says pvc/stuck ProvisioningFailed "$why"
   eventually 30 label_is false
   kubectl delete pvc stuck
 }

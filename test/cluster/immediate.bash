@@ -43,5 +43,5 @@ bound() { kubectl get pvc -o json | jq '[.items[] | select(.status.phase == "Bou
 bound_is() { [ "$(bound)" = "$1" ]; }
 volumes_on() { kubectl get pv -l "flexlocal.io/node=$1" -o name | wc -l; }
 # How often a node refused a claim that it had.
-handed_back() { kubectl get events -o json | jq '[.items[] | select(.message | contains("no room on node"))] | length'; }
+handed_back() { kubectl get events -o json | jq '[.items[] | select(.message | test("no room on node|cannot have the volume"))] | length'; }
 waiting() { kubectl get pvc -o json | jq -r '.items[] | select(.status.phase == "Pending") | .metadata.name'; }

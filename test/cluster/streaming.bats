@@ -2,8 +2,8 @@
 # them, on one that has them switched off, and on one that is older than they are.
 
 setup_file() {
+  export PROVISIONING=distributed
   . "$BATS_TEST_DIRNAME/daemon.bash"
-  export leader=first
   start_cluster
   . "$BATS_TEST_DIRNAME/../lab/api.bash"
   eventually 30 account_kubeconfig flexlocal-cluster first

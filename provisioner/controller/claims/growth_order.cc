@@ -13,18 +13,19 @@ const CopyCondition* find_condition(const CopyStatus& status, std::string_view t
 }
 
 // What is to be ordered: what is asked, and never less than what is there, which is not taken back.
-// An order that is fulfilled stays, though the volume has whole extents.
-Bytes size_to_order(Bytes ordered, Bytes asked, Bytes held) {
-  return ordered < asked || ordered > std::max(asked, held) ? std::max(asked, held) : ordered;
+// An order that is fulfilled stays, though the disks would round it up further by now.
+Bytes size_to_order(Bytes ordered, Bytes asked, Bytes rounded, Bytes held) {
+  const bool stays = ordered >= asked && ordered <= std::max(rounded, held);
+  return stays ? ordered : std::max(rounded, held);
 }
 
 }  // namespace
 
-GrowthOrder plan_growth_order(const Growth& growth, const VolumeCopy* copy) {
+GrowthOrder plan_growth_order(const Growth& growth, Bytes rounded, const VolumeCopy* copy) {
   if (copy == nullptr || !copy->order || copy->order->desired != DesiredState::kServing) return {};
   const CopyStatus& status = copy->status;
   const Bytes ordered = copy->order->volume.size;
-  const Bytes wanted = size_to_order(ordered, growth.asked, status.size);
+  const Bytes wanted = size_to_order(ordered, growth.asked, rounded, status.size);
   if (ordered != wanted) return {.step = GrowthStep::kRaise, .size = wanted};
   const bool answered = status.observed_generation >= copy->generation;
   if (!answered || status.state != CopyState::kReady) return {};
@@ -32,7 +33,7 @@ GrowthOrder plan_growth_order(const Growth& growth, const VolumeCopy* copy) {
     const CopyCondition* const pending = find_condition(status, kFileSystemResizePending);
     return {.step = GrowthStep::kGrown,
             .size = status.size,
-            .as_requested = status.size == growth.asked,
+            .as_requested = status.size == rounded,
             .awaits_mount = pending != nullptr && pending->holds};
   }
   const CopyCondition* const as_ordered = find_condition(status, kAsOrdered);

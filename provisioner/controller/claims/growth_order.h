@@ -25,8 +25,9 @@ struct GrowthOrder {
   bool operator==(const GrowthOrder&) const = default;
 };
 
-// `growth`: of what is asked for, rounded up as the node's disks do. `copy`: the one that the
-// PersistentVolume names; nullptr: there is no such object, or it is not understood.
-GrowthOrder plan_growth_order(const Growth& growth, const VolumeCopy* copy);
+// `rounded`: what is asked for, rounded up as the node's disks do: that much is ordered, and what
+// was asked for is enough. `copy`: the one that the PersistentVolume names; nullptr: there is no
+// such object, or it is not understood.
+GrowthOrder plan_growth_order(const Growth& growth, Bytes rounded, const VolumeCopy* copy);
 
 }  // namespace flexlocal::provisioner

@@ -54,7 +54,7 @@ std::string in_full(NoRoom reason, const NodeView& node, const WantedVolume& vol
       const NodeReport& report = node.beat->report;
       const Allowance allowance{*report.budget, volume.of_class,
                                 given_of(report, volume) + uncounted};
-      return check_budget(allowance, wanted.pool, wanted.size).error().message();
+      return check_budget(allowance, wanted.pool, size_on(node, wanted)).error().message();
     }
     case NoRoom::kNoPool:
       return concat("its node.conf has no pool \"", wanted.pool, "\" for backend ",
@@ -97,7 +97,9 @@ std::optional<NoRoom> no_room_on(const NodeView& node, const WantedVolume& volum
   const PoolFigures* figures = figures_of(*node.beat, wanted);
   if (figures == nullptr) return NoRoom::kNoPool;
   if (largest_of(*figures) < wanted.size) return NoRoom::kPoolFull;
-  if (exceeds_budget(node.beat->report, volume)) return NoRoom::kBudget;
+  WantedVolume rounded = volume;
+  rounded.promise.size = size_on(node, wanted);
+  if (exceeds_budget(node.beat->report, rounded)) return NoRoom::kBudget;
   if (node.node.cordoned) return NoRoom::kCordoned;
   return std::nullopt;
 }
@@ -120,8 +122,10 @@ Bytes largest_on(const NodeView& node, const WantedVolume& wanted) {
 Bytes size_on(const NodeView& node, const Promise& wanted) {
   const PoolFigures* const figures =
       node.beat == nullptr ? nullptr : figures_of(*node.beat, wanted);
-  const bool known = figures != nullptr && figures->unit.count() != 0;
-  return known ? wanted.size.rounded_up_to(figures->unit) : wanted.size;
+  if (figures == nullptr || figures->unit.count() == 0) return wanted.size;
+  // What no quantity holds is refused by the node as it was asked for.
+  const Bytes rounded = wanted.size.rounded_up_to(figures->unit);
+  return rounded <= kMostBytes ? rounded : wanted.size;
 }
 
 Bytes free_on(const NodeView& node, const WantedVolume& wanted) {

@@ -77,7 +77,10 @@ struct Fixture : kube::test::Lab {
     role = std::make_unique<AgentRole>(io, api, storage, config, clock, log,
                                        Membership{kNodeIdentity, kCluster, kMuchMemory}, "host",
                                        options);
-    role->on_room_freed([this] { ++freed; });
+    role->on_room_freed([this] {
+      ++freed;
+      role->report();  // as a beat does
+    });
     tasks.spawn(run(*role, ended));
     if (beaten) role->heard(*beaten);
   }

@@ -95,7 +95,7 @@ TEST_CASE_FIXTURE(Fixture, "a refused growth is told in the node's words, and it
   CHECK(volume_there().capacity == "1Gi");
   CHECK(order().volume.size == kTwo);
   CHECK(event_says(
-      "does not grow from 1 GiB to 2 GiB on node node-a: the pool is full; it stays as it is"));
+      "does not grow from 1 GiB to 2 GiB on node node-a: the pool is full; it keeps what it has"));
   CHECK(counts(R"(flexlocal_volume_grow_failed_total{class="local"} 1)"));
 }
 

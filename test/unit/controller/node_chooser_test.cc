@@ -10,6 +10,14 @@ struct Fixture : OrderLab {
   Claim claim = sample_claim();
   Order wanted{*engine::VolumeName::of_claim(kUid), ClassParameters(), kTenGiB - kGiB};
 
+  // One of 2 GiB that is being given.
+  static CopyOrder giving(const std::string& node = kNode, const std::string& pool = "default") {
+    CopyOrder order = sample_order();
+    order.node = node;
+    order.volume.pool = pool;
+    order.volume.size = kGiB + kGiB;
+    return order;
+  }
   std::string objection() const {
     return chooser.objection_to(claim, wanted, *nodes.get(kNode)).value_or("none");
   }
@@ -19,7 +27,7 @@ struct Fixture : OrderLab {
 
 TEST_CASE_FIXTURE(Fixture, "what is being given is not given again, and is free when it failed") {
   CHECK(objection() == "none");
-  const auto begun = chooser.begin_order({kNode, "default"}, kGiB + kGiB);
+  const auto begun = chooser.begin_order(giving());
   CHECK(objection() ==
         R"(no room on node node-a: pool "default" has 8 GiB free for backend lvm, 9 GiB asked)");
   CHECK(chooser.choose(claim, wanted).empty());
@@ -28,9 +36,17 @@ TEST_CASE_FIXTURE(Fixture, "what is being given is not given again, and is free 
   CHECK(chooser.choose(claim, wanted) == kNode);
 }
 
+TEST_CASE_FIXTURE(Fixture,
+                  "an order that the watch has brought counts once while it is being given") {
+  chooser.begin_order(giving());
+  know_copy(giving());
+  wanted.requested = kTenGiB - kGiB - kGiB;
+  CHECK(objection() == "none");
+}
+
 TEST_CASE_FIXTURE(Fixture, "another pool's and another node's orders take none of its room") {
-  chooser.begin_order({kNode, "other"}, kTenGiB);
-  chooser.begin_order({kOtherNode, "default"}, kTenGiB);
+  chooser.begin_order(giving(kNode, "other"));
+  chooser.begin_order(giving(kOtherNode));
   CHECK(objection() == "none");
 }
 
