@@ -78,7 +78,7 @@ Task<void> AgentRole::work(const std::string& name) {
   const bool removed_before = is_removed(name);
   auto pass = co_await worker_.work(name);
   report(name, pass);
-  if (removed_before || !is_removed(name)) return;
+  if (removed_before || !is_removed(name)) co_return;
   // Claims wait for the room, and the leader goes by what the Lease says.
   room_freed_ = true;
   if (on_room_freed_) on_room_freed_();

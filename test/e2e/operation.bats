@@ -6,7 +6,7 @@ folder=/usr/libexec/kubernetes/kubelet-plugins/volume/exec
 
 setup_file() {
   export work=$BATS_FILE_TMPDIR image=${IMAGE:?the container image to test}
-  : "${FLEXLOCAL:?the plugin to test}"
+  : "${FLEXLOCAL:?the plugin to test}" "${PROVISIONER:?the daemon to test}"
   . "$BATS_TEST_DIRNAME/cluster.bash"
   start_control_plane
   export KUBECONFIG PATH
@@ -17,6 +17,8 @@ setup_file() {
 
 teardown_file() {
   . "$BATS_TEST_DIRNAME/cluster.bash"
+  . "$root/test/lab/process.bash"
+  stop_processes "$work" leader
   stop_cluster "$node"
 }
 
@@ -236,6 +238,12 @@ seconds_to_write() {
   in_pod "$1" 'start=$(date +%s); dd if=/dev/zero of=/data/fill bs=1M count=24 conv=fsync 2>/dev/null; echo $(($(date +%s) - start))'
 }
 
+# The cluster daemon goes from the only node, too: here it runs elsewhere, as on a control-plane node.
+start_leader() {
+  . "$root/test/lab/process.bash"
+  start_process "$work" leader env -i "$PROVISIONER" cluster --kubeconfig="$KUBECONFIG" --namespace=flexlocal-system
+}
+
 @test "on a cordoned, drained and tainted node the daemon goes on, and reclaims" {
   make_claim going 320Mi
   make_pod going "$(claim_volume going)"
@@ -248,9 +256,11 @@ seconds_to_write() {
   kubectl -n flexlocal-system delete pod -l app.kubernetes.io/component=node
   wait_until daemons_are_ready 1
   [ "$(kubectl -n flexlocal-system get pods -l app.kubernetes.io/component=node -o 'jsonpath={.items[*].metadata.uid}')" != "$before" ]
+  start_leader
   kubectl delete pvc going
   wait_until is_gone pv "$volume"
   ! lv_exists "$volume" || false
+  stop_processes "$work" leader
 }
 
 @test "back in service the node mounts what it kept" {
