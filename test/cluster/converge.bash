@@ -48,19 +48,25 @@ drop_claims() {
 }
 
 # mount_claims COUNT: as many bound ones as there are now, the oldest first, get the logical volume
-# that the plugin would make at their first mount.
+# that the plugin would make at their first mount. An agent would make them itself, all the time: it
+# stands aside meanwhile.
 mount_claims() {
-  local number volume left=$1
+  local number volume left=$1 aside=''
+  if is_central && process_id "$work" worker >/dev/null; then
+    aside=yes
+    stop_processes "$work" worker
+  fi
   eventually 60 list_bound
   for number in "${numbers[@]}"; do
     [ -z "${mounted[$number]:-}" ] || continue
     volume=$(awk -v name="claim-$number" '$1 == name { print $2 }' "$work/bound")
     [ -n "$volume" ] || continue
-    eventually 60 make_lv worker "$volume"
+    eventually 60 make_data worker "$volume"
     mounted[$number]=$volume
     left=$((left - 1))
     ((left > 0)) || break
   done
+  [ -z "$aside" ] || start_daemon worker
 }
 
 list_bound() {
