@@ -104,7 +104,9 @@ std::vector<Bytes> CapacityTeller::waiting_for(const std::string& storage_class)
 void CapacityTeller::compare(const std::map<Key, Bytes>& published) {
   std::erase_if(told_, [&](const auto& told) {
     const auto found = published.find(told.first);
-    return (found == published.end() ? Bytes() : found->second) != told.second;
+    const bool changed = (found == published.end() ? Bytes() : found->second) != told.second;
+    if (changed && on_changed_) on_changed_(told.first.first);
+    return changed;
   });
 }
 

@@ -2,6 +2,7 @@
 // class, by what their agents say on their Leases and what was ordered since.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -29,8 +30,12 @@ class CapacityTeller {
   // By node and class.
   using Key = std::pair<std::string, std::string>;
   // What the API server has now, all of it: what somebody changed or removed is told again at the
-  // next pass.
+  // next pass over its node.
   void compare(const std::map<Key, Bytes>& published);
+  // Called for each of these nodes. It must not wait.
+  void on_changed(std::function<void(const std::string& node)> handler) {
+    on_changed_ = std::move(handler);
+  }
 
  private:
   Task<Status> find_place();
@@ -44,6 +49,7 @@ class CapacityTeller {
   std::string daemon_set_;
   std::optional<CapacityPlace> place_;
   std::map<Key, Bytes> told_;
+  std::function<void(const std::string& node)> on_changed_;
 };
 
 }  // namespace flexlocal::provisioner

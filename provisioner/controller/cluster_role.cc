@@ -69,6 +69,7 @@ ClusterRole::ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, cons
 
 // What changes how much a node can be ordered.
 void ClusterRole::watch_rooms() {
+  teller_.on_changed([this](const std::string& node) { look_at_room(node); });
   nodes_.on_change([this](const std::string& name) { look_at_room(name); });
   beats_.on_change([this](const std::string& key) {
     if (const auto node = node_of_heartbeat(key.substr(key.find('/') + 1))) look_at_room(*node);

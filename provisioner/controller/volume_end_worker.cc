@@ -174,6 +174,8 @@ void VolumeEndWorker::tell_of_trouble(const Volume& volume) {
   if (status.state == CopyState::kRemoving && status.wiped > Bytes())
     tell(volume, kube::EventType::kNormal, "VolumeWiping",
          concat("wiping: ", to_string(status.wiped), " of ", to_string(status.size)));
+  // What it said of an earlier order is none of this one's troubles.
+  if (status.observed_generation < copy->generation) return;
   for (const CopyCondition& condition : status.conditions) {
     if (condition.holds || condition.message.empty()) continue;
     const bool wiped = condition.reason == kPartlyWiped;
