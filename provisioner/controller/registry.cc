@@ -82,7 +82,10 @@ Task<Status> Registry::sweep() {
   std::map<CapacityTeller::Key, Bytes> sizes;
   const Visit visit = [&](JsonView object) -> Status {
     auto published = decode_capacity(object);
-    if (teller_ != nullptr) sizes[{published.node, published.storage_class}] = published.size;
+    // What somebody else has written is never what was told.
+    if (teller_ != nullptr)
+      sizes[{published.node, published.storage_class}] =
+          published.is_ours ? published.size : kMostBytes;
     if (!objection_to(published).empty()) kept_by_nobody.push_back(std::move(published));
     return {};
   };

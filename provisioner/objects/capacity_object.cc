@@ -99,14 +99,16 @@ std::string capacity_patch(const CapacityPlace& place, const StorageClass& stora
 PublishedCapacity decode_capacity(JsonView object) {
   const JsonView meta = object["metadata"];
   const JsonView largest = object["maximumVolumeSize"];
-  const auto size = parse_quantity(largest.exists() ? largest.text() : object["capacity"].text());
+  const auto capacity = parse_quantity(object["capacity"].text());
+  const auto size = largest.exists() ? parse_quantity(largest.text()) : capacity;
   return {.name = std::string(meta["name"].text()),
           .node = std::string(meta["labels"][kNodeLabel].text()),
           .hostname = std::string(object["nodeTopology"]["matchLabels"][kHostnameLabel].text()),
           .storage_class = std::string(object["storageClassName"].text()),
           .size = size ? *size : Bytes(),
           .preconditions = {std::string(meta["uid"].text()),
-                            std::string(meta["resourceVersion"].text())}};
+                            std::string(meta["resourceVersion"].text())},
+          .is_ours = size && capacity && *size == *capacity};
 }
 
 }  // namespace flexlocal::provisioner

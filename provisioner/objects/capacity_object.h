@@ -63,6 +63,7 @@ struct PublishedCapacity {
   std::string storage_class;
   Bytes size;
   kube::Preconditions preconditions;
+  bool is_ours = true;  // its two sizes are one, as they are always written here
 };
 PublishedCapacity decode_capacity(JsonView object);
 

@@ -109,4 +109,18 @@ TEST_CASE("what a version, or the installation, does not have is left out") {
         "/apis/storage.k8s.io/v1/namespaces/ns/csistoragecapacities/x");
 }
 
+TEST_CASE("an object whose two sizes differ was written by somebody else") {
+  const auto decoded = [](const std::string& sizes) {
+    const auto document = JsonDocument::parse('{' + sizes + '}');
+    REQUIRE(document.ok());
+    return decode_capacity(document->root());
+  };
+  CHECK(decoded(R"("capacity":"1Gi","maximumVolumeSize":"1024Mi")").is_ours);
+  CHECK(decoded(R"("capacity":"1Gi")").is_ours);
+  CHECK_FALSE(decoded(R"("capacity":"1Ti","maximumVolumeSize":"1Gi")").is_ours);
+  CHECK_FALSE(decoded(R"("maximumVolumeSize":"1Gi")").is_ours);
+  CHECK_FALSE(decoded(R"("capacity":"much")").is_ours);
+  CHECK(decoded(R"("capacity":"1Ti","maximumVolumeSize":"1Gi")").size == kGiB);
+}
+
 }  // namespace flexlocal::provisioner::test
