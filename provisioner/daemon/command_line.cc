@@ -83,11 +83,6 @@ po::options_description node_flags(RawOptions& raw, DaemonOptions& options) {
       "diskPerRam; 0: as much as the disks hold");
   add("ram-fraction", number(raw, "ram-fraction", "0.85"),
       "how much of the node's memory counts for that, up to 1");
-  add("enable-capacity", yes(options.enable_capacity),
-      "tell the scheduler of this node's room, by a CSIStorageCapacity for each class; false: it "
-      "is not told");
-  add("daemon-set", flag(options.daemon_set, "NAME")->default_value("flexlocal-node"),
-      "the DaemonSet that owns those objects, so that they go with it");
   return all;
 }
 
@@ -144,6 +139,11 @@ po::options_description work_flags(RawOptions& raw, DaemonOptions& options) {
       "remove them. The role that decides about volumes has it, see --provisioning");
   add("orphan-grace", duration(raw, "orphan-grace", "1h"),
       "how long a volume must have been without one before that");
+  add("enable-capacity", yes(options.enable_capacity),
+      "tell the scheduler of the room that nodes have, by a CSIStorageCapacity for each node and "
+      "class; false: it is not told. The role that decides about volumes does it");
+  add("daemon-set", flag(options.daemon_set, "NAME")->default_value("flexlocal-node"),
+      "the DaemonSet that owns those objects, so that they go with it");
   add("capacity-poll-interval", duration(raw, "capacity-poll-interval", "1m"),
       "how often what the scheduler is told of room is written anew, and what nobody keeps of it "
       "is "

@@ -163,6 +163,13 @@ TEST_CASE("the cluster daemon decides about volumes, unless all daemons are told
             .starts_with("--orphan-policy=delete is for the role cluster"));
 }
 
+TEST_CASE("whichever role decides can be told to tell of no room") {
+  CHECK(parse({})->enable_capacity);
+  CHECK_FALSE(parse_cluster({"--enable-capacity=false"})->enable_capacity);
+  CHECK_FALSE(parse({"--enable-capacity=false", kOwnNodes})->enable_capacity);
+  CHECK(parse_cluster({"--daemon-set=local"})->daemon_set == "local");
+}
+
 TEST_CASE("both roles have their own words for Immediate binding, and their own default") {
   const std::string help = "; see flexlocal-provisioner --help";
   CHECK(parse_cluster({})->immediate == ImmediateBinding::kCentral);
