@@ -49,8 +49,8 @@ record_ready() {
 # make_data NODE VOLUME: as a pod has used it. Where an agent makes volumes, its record says that it has.
 make_data() {
   if is_central; then
-    make_lv "$1" "$2" default ready
-    record_ready "$1" "$2"
+    # Not ready without the volume, where `eventually` goes on behind a failure.
+    make_lv "$1" "$2" default ready && record_ready "$1" "$2"
   else
     make_lv "$1" "$2"
   fi
