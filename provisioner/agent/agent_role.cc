@@ -1,6 +1,5 @@
 #include "provisioner/agent/agent_role.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "provisioner/agent/copy_census.h"
@@ -19,10 +18,8 @@ constexpr auto kBetweenSlices = std::chrono::milliseconds(100);
 constexpr bool kGivesUp = false;
 
 bool lacks_room(const VolumeCopy& copy) {
-  return std::any_of(copy.status.conditions.begin(), copy.status.conditions.end(),
-                     [](const CopyCondition& condition) {
-                       return condition.type == kAsOrdered && condition.reason == kNotGrown;
-                     });
+  const CopyCondition* const as_ordered = find_condition(copy.status, kAsOrdered);
+  return as_ordered != nullptr && as_ordered->reason == kNotGrown;
 }
 
 ReconcileOptions reconcile_options(const AgentOptions& options, const std::string& node) {
@@ -85,7 +82,7 @@ Task<void> AgentRole::work(const std::string& name) {
 }
 
 // With a beat, and so not for each of a thousand volumes that are removed.
-void AgentRole::look_again_for_room() {
+void AgentRole::requeue_refused_growths() {
   if (!std::exchange(room_freed_, false)) return;
   copies_.for_each([this](const std::string& name, const VolumeCopy& copy) {
     if (lacks_room(copy)) enqueue(name);
@@ -140,7 +137,7 @@ void AgentRole::enqueue_all() {
 }
 
 NodeReport AgentRole::report() {
-  look_again_for_room();
+  requeue_refused_growths();
   NodeState state = disks_.state();
   state.kubelet = kubelet_init_.look();
   NodeReport report = report_of(state, config_, ledger_, budget_);

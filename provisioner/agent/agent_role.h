@@ -57,7 +57,7 @@ class AgentRole {
  private:
   Task<void> work(const std::string& name);
   bool is_removed(const std::string& name) const;
-  void look_again_for_room();
+  void requeue_refused_growths();
   void report(const std::string& name, const Result<Pass>& pass);
   void enqueue(const std::string& name);
   void enqueue_all();

@@ -1,7 +1,5 @@
 #include "provisioner/agent/copy_answer.h"
 
-#include <algorithm>
-
 #include "flexvolume/base/text.h"
 
 namespace flexlocal::provisioner {
@@ -32,18 +30,13 @@ std::string_view reason_of(CopyAction action) {
   return "NotRecorded";
 }
 
-bool has_condition(const CopyStatus& status, std::string_view type) {
-  return std::any_of(status.conditions.begin(), status.conditions.end(),
-                     [&](const CopyCondition& condition) { return condition.type == type; });
-}
-
 void set_behind(CopyStatus& status, bool behind, Clock::Wall now) {
   const std::string type(kFileSystemResizePending);
   if (behind)
     set_condition(status,
                   {type, true, "AtNextMount", "the file system grows when it is mounted next", {}},
                   now);
-  else if (has_condition(status, type))
+  else if (find_condition(status, type) != nullptr)
     set_condition(status, {type, false, "Grown", "", {}}, now);
 }
 
@@ -55,7 +48,7 @@ void set_as_ordered(CopyStatus& status, const CopyPlan& plan,
   const std::string type(kAsOrdered);
   if (problem)
     set_condition(status, {type, false, problem->reason, problem->message, {}}, now);
-  else if (as_ordered && has_condition(status, type))
+  else if (as_ordered && find_condition(status, type) != nullptr)
     set_condition(status, {type, true, "AsOrdered", "", {}}, now);
 }
 

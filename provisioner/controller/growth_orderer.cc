@@ -1,7 +1,5 @@
 #include "provisioner/controller/growth_orderer.h"
 
-#include <algorithm>
-
 #include "flexvolume/base/text.h"
 #include "provisioner/controller/claims/order_plan.h"
 #include "provisioner/controller/node_silence.h"
@@ -19,11 +17,8 @@ constexpr auto kLookedAtAgain = std::chrono::minutes(1);
 
 // What the node says is in the way; empty: nothing.
 std::string trouble_of(const VolumeCopy& copy) {
-  const auto found =
-      std::ranges::find_if(copy.status.conditions, [](const CopyCondition& condition) {
-        return condition.type == kAsOrdered && !condition.holds;
-      });
-  return found == copy.status.conditions.end() ? std::string() : found->message;
+  const CopyCondition* const as_ordered = find_condition(copy.status, kAsOrdered);
+  return as_ordered == nullptr || as_ordered->holds ? std::string() : as_ordered->message;
 }
 
 }  // namespace
@@ -64,12 +59,11 @@ Task<GrowthOrderer::Again> GrowthOrderer::carry_out(const Claim& claim, const Vo
                             ? growth.asked
                             : size_on(parts_.view_of(*node), promise_of(growth, growth.asked));
   const GrowthOrder order = plan_growth_order(growth, rounded, copy);
-  if (order.step == GrowthStep::kWait) co_return await_answer(claim, volume, copy);
-  news_.forget(claim.key());
+  if (order.step != GrowthStep::kWait) news_.forget(claim.key());
   Status done;
   switch (order.step) {
     case GrowthStep::kWait:
-      break;
+      co_return await_answer(claim, volume, copy);
     case GrowthStep::kRaise: {
       const VolumeCopy known = *copy;
       done = co_await raise(known, order.size);

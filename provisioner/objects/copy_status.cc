@@ -64,6 +64,13 @@ std::string_view word_of(CopyState state) {
   return at < kStates.size() ? kStates.at(at) : std::string_view();
 }
 
+const CopyCondition* find_condition(const CopyStatus& status, std::string_view type) {
+  const auto found =
+      std::find_if(status.conditions.begin(), status.conditions.end(),
+                   [&](const CopyCondition& condition) { return condition.type == type; });
+  return found == status.conditions.end() ? nullptr : &*found;
+}
+
 bool is_of_promised(CopyState state) {
   switch (state) {
     case CopyState::kPromised:

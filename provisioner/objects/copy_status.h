@@ -68,6 +68,9 @@ std::string_view word_of(CopyState state);
 // Whether a copy in that state was promised once, or found on the disks.
 bool is_of_promised(CopyState state);
 
+// The condition of that type; nullptr: there is none.
+const CopyCondition* find_condition(const CopyStatus& status, std::string_view type);
+
 // Puts `condition` in place of the one of its type. `since` stays what it was unless `holds`
 // changes; `now` is taken then.
 void set_condition(CopyStatus& status, CopyCondition condition, Clock::Wall now);

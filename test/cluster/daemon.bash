@@ -153,9 +153,8 @@ start_daemon() {
   if is_central; then start_central "$@"; else start_node_daemon "$@"; fi
 }
 start_node_daemon() {
-  local name=$1 way=()
+  local name=$1
   shift
-  is_central || way=(--provisioning=distributed)
   call_init "$name"
   start_process "$work" "$name" env -i "${daemon_environment[@]}" "$provisioner" node "${way[@]}" --node-name="$name" \
     --kubeconfig="${daemon_kubeconfig:-$work/daemon.kubeconfig}" --node-config="$work/$name.conf" \
@@ -166,9 +165,8 @@ start_node_daemon() {
 # start_cluster_daemon NAME [FLAG...]: the cluster role, as the ServiceAccount of $work/NAME.kubeconfig;
 # its log is $work/log/NAME.log.
 start_cluster_daemon() {
-  local name=$1 way=()
+  local name=$1
   shift
-  is_central || way=(--provisioning=distributed)
   start_process "$work" "$name" env -i "${daemon_environment[@]}" "$provisioner" cluster "${way[@]}" --kubeconfig="$work/$name.kubeconfig" \
     --retry-interval-start=200ms --retry-interval-max=2s --leader-election-lease-duration=6s \
     --leader-election-renew-deadline=4s --leader-election-retry-period=1s "$@"

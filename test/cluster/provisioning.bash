@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2154 # shared with daemon.bash
+# shellcheck shell=bash disable=SC2034,SC2154 # shared with daemon.bash
 # Who decides in a file's cluster: a leader that gives orders, which agents carry out; or, with
 # PROVISIONING=distributed, each node's daemon for its own node, by examples/install-distributed.
 
@@ -9,8 +9,9 @@
 #   export leader=first
 is_central() { [ "${PROVISIONING:-central}" = central ]; }
 
-installation=$examples/install
-is_central || installation=$examples/install-distributed
+# Their folder, and how both daemons are told.
+installation=$examples/install way=()
+is_central || installation=$examples/install-distributed way=(--provisioning=distributed)
 
 # node_kubeconfig NODE: $work/NODE.kubeconfig, for a pod of the DaemonSet on that Node.
 node_kubeconfig() {

@@ -5,13 +5,6 @@
 namespace flexlocal::provisioner {
 namespace {
 
-const CopyCondition* find_condition(const CopyStatus& status, std::string_view type) {
-  const auto found =
-      std::find_if(status.conditions.begin(), status.conditions.end(),
-                   [&](const CopyCondition& condition) { return condition.type == type; });
-  return found == status.conditions.end() ? nullptr : &*found;
-}
-
 // What is to be ordered: what is asked, and never less than what is there, which is not taken back.
 // An order that is fulfilled stays, though the disks would round it up further by now.
 Bytes size_to_order(Bytes ordered, Bytes asked, Bytes rounded, Bytes held) {
