@@ -161,7 +161,8 @@ CopyRoll AgentRole::call_roll(const engine::Inventory& seen) {
   return {.host = self_.id,
           .term = highest_term(seen, self_.identity.cluster_id),
           .orders = digest_of(std::move(names)),
-          .told = std::move(unordered)};
+          .told = std::move(unordered),
+          .counted = ledger_.new_promises()};
 }
 
 Status AgentRole::readiness() {

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 
+#include "provisioner/objects/copy_roll.h"
+
 namespace flexlocal::provisioner {
 namespace {
 
 // Only what others do to the disks makes it grow stale: our own volumes are counted.
 constexpr auto kFresh = std::chrono::seconds(10);
+// Several heartbeats.
+constexpr auto kNewFor = std::chrono::minutes(1);
 
 Promise promise_of(const engine::VolumeSpec& spec) {
   return {spec.name.text(), spec.backend, spec.pool, spec.size};
@@ -71,9 +75,32 @@ void Ledger::take_in(engine::Inventory inventory, std::uint64_t look, Clock::Ins
 
 void Ledger::see_record(const engine::Record& record) {
   patch({begun_, record.spec.name.text(), record});
+  if (record.state == engine::RecordState::kPromised) note_promise(record.spec);
 }
 
-void Ledger::forget_record(const std::string& volume) { patch({begun_, volume, std::nullopt}); }
+// A record is written again where only the order changed.
+void Ledger::note_promise(const engine::VolumeSpec& spec) {
+  const bool known = std::ranges::any_of(new_promises_, [&](const NewPromise& promise) {
+    return promise.volume == spec.name.text() && promise.copy == spec.copy;
+  });
+  if (known) return;
+  new_promises_.push_back({spec.name.text(), spec.copy, clock_.now()});
+  if (new_promises_.size() > kMostCounted) new_promises_.pop_front();
+}
+
+std::vector<std::string> Ledger::new_promises() {
+  const auto now = clock_.now();
+  std::erase_if(new_promises_,
+                [&](const NewPromise& promise) { return now - promise.written > kNewFor; });
+  std::vector<std::string> copies;
+  for (const NewPromise& promise : new_promises_) copies.push_back(promise.copy);
+  return copies;
+}
+
+void Ledger::forget_record(const std::string& volume) {
+  patch({begun_, volume, std::nullopt});
+  std::erase_if(new_promises_, [&](const NewPromise& promise) { return promise.volume == volume; });
+}
 
 bool Ledger::has_removed(const std::string& volume) const {
   const auto last = std::find_if(patches_.rbegin(), patches_.rend(),

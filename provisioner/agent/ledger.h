@@ -3,9 +3,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "flexvolume/base/clock.h"
 #include "provisioner/accounting/accounts.h"
@@ -44,6 +46,10 @@ class Ledger {
   void forget_record(const std::string& volume);
   // Whether its record was taken away since, so that last_seen() may show what is there no more.
   bool has_removed(const std::string& volume) const;
+  // Ids of the copies whose promise was written within the last minute, the latest kMostCounted of
+  // them, in that order: what room() and given() say has them. What is only reserved is not named:
+  // its promise may still fail.
+  std::vector<std::string> new_promises();
   // Whether records and disks are as one look saw them: the records before the disks, so that what
   // a record calls ready and the disks do not have is gone.
   bool is_of_one_look() const { return is_current() && patches_.empty(); }
@@ -99,7 +105,13 @@ class Ledger {
     std::optional<engine::Record> record;
   };
 
+  struct NewPromise {
+    std::string volume, copy;
+    Clock::Instant written;
+  };
+
   void count(const std::string& volume);
+  void note_promise(const engine::VolumeSpec& spec);
   void take_in(engine::Inventory inventory, std::uint64_t look, Clock::Instant asked);
   void patch(Patch patch);
   void apply(const Patch& patch);
@@ -116,6 +128,7 @@ class Ledger {
   // first are outdated.
   std::uint64_t begun_ = 0, shown_ = 0, forgotten_ = 0;
   std::vector<Patch> patches_;  // that the look which is shown may have missed
+  std::deque<NewPromise> new_promises_;
   Accounts accounts_;
   // This node's PersistentVolumes, by name: what they say is read when they change, not for every
   // claim that asks for room beside them.

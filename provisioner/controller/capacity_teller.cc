@@ -41,7 +41,7 @@ Bytes CapacityTeller::room_of(const Node& node, const StorageClass& storage_clas
   const WantedVolume wanted{
       {.name = {}, .backend = parameters->backend, .pool = parameters->pool, .size = {}},
       parameters->disk_per_ram};
-  return largest_on(view, wanted) - index_.uncounted(node.name, parameters->pool);
+  return largest_on(view, wanted) - index_.uncounted(view, parameters->pool);
 }
 
 // Once; an API server that has no such objects is asked again, for it may be a newer one then.

@@ -7,7 +7,6 @@
 namespace flexlocal::provisioner {
 namespace {
 
-// A daemon says what is free with each beat; one may be under way when it promises.
 constexpr auto kCountedAfter = 2 * kHeartbeatInterval;
 
 using Names = std::map<std::string, std::set<std::string>>;
@@ -26,6 +25,22 @@ void put(Names& names, const std::string& key, const std::string& name, bool in)
 // By its name, where nothing else of it is understood.
 std::string volume_of_copy(const std::string& name) { return name.substr(0, name.rfind('-')); }
 
+std::string_view id_of_copy(std::string_view name) { return name.substr(name.rfind('-') + 1); }
+
+std::set<std::string_view> counted_by(const NodeHeartbeat* beat) {
+  if (beat == nullptr || !beat->report.roll) return {};
+  return {beat->report.roll->counted.begin(), beat->report.roll->counted.end()};
+}
+
+// Room that the node's figures do not have before its agent has promised the copy. What was there
+// already they have; and a removal that is ordered right after the promise does not free it yet.
+bool takes_room(const VolumeCopy& copy) {
+  const CopyState state = copy.status.state;
+  return copy.order->origin != Origin::kExisting && state != CopyState::kRefused &&
+         state != CopyState::kRemoved &&
+         (copy.order->desired != DesiredState::kRemoved || copy.status.promised);
+}
+
 // Of what was there already nothing is made anew, so that its removal leaves no doubt.
 bool is_withdrawal(const VolumeCopy& copy) {
   return copy.order->desired == DesiredState::kRemoved && !copy.status.promised &&
@@ -42,7 +57,11 @@ CopyIndex::CopyIndex(kube::Informer<VolumeCopy>& copies, const Clock& clock)
 void CopyIndex::look(const std::string& name) {
   const VolumeCopy* const copy = copies_.get(name);
   if (copy == nullptr) return forget(name);
-  Known& known = known_[name];
+  const auto [found, is_new] = known_.try_emplace(name);
+  Known& known = found->second;
+  // A new leader would find room nowhere. Of what was made in the last seconds before it came the
+  // nodes may be told a little too much room, which they refuse.
+  if (is_new && !copies_.has_synced()) known.counted = copy->status.made;
   if (known.holds != copy->holds) {
     put(holding_, known.holds, name, false);
     known.holds = copy->holds;
@@ -63,11 +82,9 @@ void CopyIndex::look(const std::string& name) {
   known.pool = order.volume.pool;
   known.size = order.volume.size;
   if (copy->status.promised && !known.promised) known.promised = clock_.now();
-  known.counts = order.desired != DesiredState::kRemoved && !copy->status.made &&
-                 copy->status.state != CopyState::kRefused;
   known.withdrawn = is_withdrawal(*copy);
   put(by_volume_, known.volume, name, true);
-  put(uncounted_, known.node, name, known.counts);
+  put(uncounted_, known.node, name, !known.counted && takes_room(*copy));
   put(withdrawals_, known.node, name, known.withdrawn);
 }
 
@@ -115,19 +132,27 @@ bool CopyIndex::has_left_of(const std::string& volume, const std::string& node) 
   });
 }
 
-Bytes CopyIndex::uncounted(const std::string& node, const std::string& pool) {
-  const auto names = uncounted_.find(node);
+Bytes CopyIndex::uncounted(const NodeView& node, const std::string& pool) {
+  const auto names = uncounted_.find(node.node.name);
   if (names == uncounted_.end()) return {};
-  const auto now = clock_.now();
+  const std::set<std::string_view> said = counted_by(node.beat);
   std::erase_if(names->second, [&](const std::string& name) {
-    const Known& known = known_.at(name);
-    return known.promised && now - *known.promised >= kCountedAfter;
+    Known& known = known_.at(name);
+    known.counted = said.contains(id_of_copy(name)) || has_beaten_twice(known, node);
+    return known.counted;
   });
   Bytes sum;
   for (const std::string& name : names->second)
     if (const Known& known = known_.at(name); known.pool == pool) sum += known.size;
   if (names->second.empty()) uncounted_.erase(names);
   return sum;
+}
+
+// Since the promise was seen; one beat may have been under way then.
+bool CopyIndex::has_beaten_twice(const Known& known, const NodeView& node) const {
+  if (!known.promised) return false;
+  const auto since = clock_.now() - *known.promised;
+  return since >= kCountedAfter && node.health.silent_for + kHeartbeatInterval <= since;
 }
 
 bool CopyIndex::has_open_withdrawal(const std::string& node) const {

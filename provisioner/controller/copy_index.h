@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "flexvolume/base/clock.h"
+#include "provisioner/controller/claims/room_summary.h"
 #include "provisioner/kube/informer.h"
 #include "provisioner/objects/volume_copy.h"
 
@@ -33,9 +34,10 @@ class CopyIndex {
   // Something of the volume may be on that node: an order names it that is not known to be removed.
   bool has_left_of(const std::string& volume, const std::string& node) const;
 
-  // What was ordered of the node's pool and may not be missing from what the node's daemon says is
-  // free: it is not answered yet, or was promised since the daemon spoke last.
-  Bytes uncounted(const std::string& node, const std::string& pool);
+  // What was ordered of the node's pool and what the node's daemon says is free does not have yet.
+  // A promise that is not said to be counted is taken for counted after two beats, for the daemon
+  // may have been started since. What a volume grows by is not in it: its node judges that.
+  Bytes uncounted(const NodeView& node, const std::string& pool);
 
   // An order was withdrawn there and the node has not said that nothing of it is left: whether it
   // made the volume nobody knows.
@@ -54,7 +56,7 @@ class CopyIndex {
   struct Known {
     std::string volume, node, pool, holds;
     Bytes size;
-    bool counts = false;     // for uncounted()
+    bool counted = false;    // see uncounted(): the node's figures have it, for good
     bool withdrawn = false;  // see has_open_withdrawal()
     std::int64_t generation = 0;
     Clock::Instant ordered{};  // when that generation was seen first
@@ -62,6 +64,7 @@ class CopyIndex {
   };
 
   void look(const std::string& name);
+  bool has_beaten_twice(const Known& known, const NodeView& node) const;
   void forget(const std::string& name);
 
   kube::Informer<VolumeCopy>& copies_;

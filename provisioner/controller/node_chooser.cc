@@ -23,7 +23,7 @@ std::optional<std::string> NodeChooser::objection_to(const Claim& claim, const O
     return concat("the node daemon of node ", node.name,
                   " carries out no orders (--provisioning=distributed)");
   const WantedVolume wanted{promise_of(order), order.parameters.disk_per_ram};
-  const auto why = shortage_on(view, wanted, uncounted(node.name, order.parameters.pool));
+  const auto why = shortage_on(view, wanted, uncounted(view, order.parameters.pool));
   if (!why) return std::nullopt;
   return concat("no room on node ", node.name, ": ", *why);
 }
@@ -38,7 +38,7 @@ std::string NodeChooser::choose(const Claim& claim, const Order& order) const {
     if (!view.carries_out() || is_passed_over(claim, name) || index_.has_open_withdrawal(name))
       return;
     if (index_.has_left_of(order.name.text(), name)) return;
-    nodes.push_back({view, uncounted(name, wanted.promise.pool)});
+    nodes.push_back({view, uncounted(view, wanted.promise.pool)});
   });
   return choose_node(nodes, *storage_class, wanted);
 }
@@ -55,11 +55,11 @@ bool NodeChooser::is_passed_over(const Claim& claim, const std::string& node) co
 }
 
 // The watch may have brought an order before its answer came.
-Bytes NodeChooser::uncounted(const std::string& node, const std::string& pool) const {
+Bytes NodeChooser::uncounted(const NodeView& node, const std::string& pool) const {
   Bytes sum = index_.uncounted(node, pool);
   for (const CopyOrder& order : being_given_) {
     const engine::VolumeSpec& spec = order.volume;
-    const bool counts = order.node == node && spec.pool == pool &&
+    const bool counts = order.node == node.node.name && spec.pool == pool &&
                         index_.find(spec.name.text(), spec.copy) == nullptr;
     if (counts) sum += spec.size;
   }

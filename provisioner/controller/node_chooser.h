@@ -39,7 +39,7 @@ class NodeChooser {
   using Refusals = std::map<std::string, Clock::Instant>;  // by node
 
   bool is_passed_over(const Claim& claim, const std::string& node) const;
-  Bytes uncounted(const std::string& node, const std::string& pool) const;
+  Bytes uncounted(const NodeView& node, const std::string& pool) const;
 
   ClusterParts& parts_;
   CopyIndex& index_;

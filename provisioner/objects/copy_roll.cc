@@ -15,6 +15,7 @@ constexpr std::size_t kDigestBytes = 16;
 constexpr std::size_t kRollDepth = 3;
 // What all else of a roll takes at the most.
 constexpr std::size_t kRollFrame = 512;
+constexpr std::size_t kAroundId = std::string_view(R"("",)").size();
 
 Error no_roll(std::string_view why) {
   return Error(ErrorCode::kInvalid, concat("the roll of a node's copies: ", why));
@@ -38,16 +39,29 @@ void write_told(JsonWriter& json, const ToldCopy& told) {
   json.end_object();
 }
 
-// How many of them the text has room for.
-std::size_t count_that_fits(const std::vector<ToldCopy>& told) {
+// What the text has room for: so many of the first that are told, and of what is left, as data
+// hangs on those, so many of the last that are counted.
+struct Fit {
+  std::size_t told = 0;
+  std::size_t counted = 0;
+};
+
+Fit fit_of(const CopyRoll& roll) {
+  Fit fit;
   std::size_t length = kRollFrame;
-  for (std::size_t i = 0; i < told.size(); ++i) {
+  for (; fit.told < roll.told.size(); ++fit.told) {
     JsonWriter alone;
-    write_told(alone, told[i]);
-    length += alone.take().size() + 1;
-    if (length > kMostRollText) return i;
+    write_told(alone, roll.told[fit.told]);
+    const std::size_t more = alone.take().size() + 1;
+    if (length + more > kMostRollText) return fit;
+    length += more;
   }
-  return told.size();
+  for (auto id = roll.counted.rbegin(); id != roll.counted.rend(); ++id) {
+    length += id->size() + kAroundId;
+    if (length > kMostRollText || fit.counted == kMostCounted) break;
+    ++fit.counted;
+  }
+  return fit;
 }
 
 Result<ToldCopy> parse_told(JsonView object) {
@@ -99,14 +113,17 @@ std::string digest_of(std::vector<std::string> names) {
 }
 
 std::string roll_text(const CopyRoll& roll) {
-  const std::size_t fits = count_that_fits(roll.told);
+  const Fit fit = fit_of(roll);
   JsonWriter json;
   json.begin_object().member("host", roll.host);
   json.key("term").integer(roll.term);
   json.member("orders", roll.orders);
-  json.key("cut").boolean(roll.cut || fits < roll.told.size());
+  json.key("cut").boolean(roll.cut || fit.told < roll.told.size());
   json.key("told").begin_array();
-  for (std::size_t i = 0; i < fits; ++i) write_told(json, roll.told[i]);
+  for (std::size_t i = 0; i < fit.told; ++i) write_told(json, roll.told[i]);
+  json.end_array().key("counted").begin_array();
+  for (std::size_t i = roll.counted.size() - fit.counted; i < roll.counted.size(); ++i)
+    json.string(roll.counted[i]);
   json.end_array();
   return json.end_object().take();
 }
@@ -129,6 +146,9 @@ Result<CopyRoll> parse_roll(std::string_view text) {
     if (!one) return one.error();
     roll.told.push_back(std::move(*one));
   }
+  const JsonView counted = root["counted"];
+  for (std::size_t i = 0; i < std::min(counted.size(), kMostCounted); ++i)
+    if (const auto id = counted.at(i).text(); engine::is_copy_id(id)) roll.counted.emplace_back(id);
   return roll;
 }
 

@@ -31,12 +31,19 @@ struct CopyRoll {
   std::string orders{};          // which VolumeCopies the agent sees, see digest_of()
   std::vector<ToldCopy> told{};  // what is on the disks, or in records, that none of them names
   bool cut = false;              // there are more of them
+  // Ids of copies that were promised not long ago, the latest last, which the figures beside the
+  // roll have. What makes no sense is left out, and what has no room.
+  std::vector<std::string> counted{};
 
   bool operator==(const CopyRoll&) const = default;
 };
 
 // No leader comes this far: whoever says so would stop all those after them.
 inline constexpr std::int64_t kMostTerm = std::int64_t{1} << 52U;
+
+// So many are said to be counted: who does not find a copy there takes it for counted after a
+// while.
+inline constexpr std::size_t kMostCounted = 512;
 
 // Of the names of VolumeCopies: 32 hexadecimal digits, the same for the same names in any order.
 std::string digest_of(std::vector<std::string> names);

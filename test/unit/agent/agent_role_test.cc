@@ -89,12 +89,14 @@ struct Fixture : kube::test::Lab {
     storage.go.notify_all();
     return !role || run_until([this] { return ended; });
   }
+  static std::string copy_id(int number) { return concat("0123456789abcde", number); }
   // Orders of as many volumes, for six of which there is room.
   std::vector<std::string> give(int count) {
     std::vector<std::string> names;
     for (int i = 0; i < count; ++i) {
       const std::string uid = concat("0b1c2d3e-0000-4000-8000-0000000000", 10 + i);
-      const CopyOrder order = sample_order(sample_spec(uid, Bytes(300 * kMiB.count())));
+      CopyOrder order = sample_order(sample_spec(uid, Bytes(300 * kMiB.count())));
+      order.volume.copy = copy_id(i);
       server.copies.order(order);
       names.push_back(copy_name(order));
     }
@@ -282,6 +284,7 @@ TEST_CASE_FIXTURE(Fixture, "the roll names what no order does, and which orders 
   REQUIRE(roll->told.size() == 1);
   CHECK(roll->told.front().volume.copy == lost.copy);
   CHECK_FALSE(roll->cut);
+  CHECK(std::set(roll->counted.begin(), roll->counted.end()) == std::set{copy_id(0), copy_id(1)});
   CHECK(stop());
 }
 

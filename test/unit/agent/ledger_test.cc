@@ -1,5 +1,6 @@
 #include "provisioner/agent/ledger.h"
 
+#include "provisioner/objects/copy_roll.h"
 #include "test/unit/agent/node_lab.h"
 
 namespace flexlocal::provisioner::test {
@@ -53,6 +54,34 @@ TEST_CASE_FIXTURE(Fixture, "the disks are asked once in ten seconds, or anew whe
   ledger.forget();
   refresh(false);
   CHECK(storage.looks == 4);
+}
+
+TEST_CASE_FIXTURE(Fixture, "promises are new for a minute, and the latest of them are told") {
+  engine::Record record = engine::promised_record(sample_spec(), kUid);
+  ledger.see_record(record);
+  CHECK(ledger.new_promises() == std::vector<std::string>{kCopy});
+  manual.advance(std::chrono::minutes(1));
+  record.spec.copy = "fedcba9876543210";
+  record.state = engine::RecordState::kReady;
+  ledger.see_record(record);
+  CHECK(ledger.new_promises() == std::vector<std::string>{kCopy});
+  record.state = engine::RecordState::kPromised;
+  manual.advance(std::chrono::nanoseconds(1));
+  for (int i = 0; i < 2; ++i) ledger.see_record(record);
+  CHECK(ledger.new_promises() == std::vector<std::string>{record.spec.copy});
+  // One that is written again is not new again.
+  manual.advance(std::chrono::minutes(1));
+  ledger.see_record(record);
+  manual.advance(std::chrono::nanoseconds(1));
+  CHECK(ledger.new_promises().empty());
+  for (std::size_t i = 0; i <= kMostCounted; ++i) {
+    record.spec.copy = concat(i);
+    ledger.see_record(record);
+  }
+  CHECK(ledger.new_promises().size() == kMostCounted);
+  CHECK(ledger.new_promises().front() == "1");
+  ledger.forget_record(record.spec.name.text());
+  CHECK(ledger.new_promises().empty());
 }
 
 TEST_CASE_FIXTURE(Fixture, "a look that a removal came into is not the last one") {

@@ -86,6 +86,19 @@ TEST_CASE_FIXTURE(Fixture, "a node's room is told once, and again when it change
   CHECK(server.text(told().front()).find(R"("capacity":"1Gi")") != std::string::npos);
 }
 
+TEST_CASE_FIXTURE(Fixture, "what is ordered is no room, until the node's figures have it") {
+  CopyOrder order = sample_order();
+  order.volume.size = kGiB + kGiB;
+  know_copy(order);
+  did();
+  REQUIRE(told().size() == 1);
+  CHECK(server.text(told().front()).find(R"("capacity":"8Gi")") != std::string::npos);
+  counted = {kCopy};
+  beat(kNode);
+  did();
+  CHECK(server.text(told().front()).find(R"("capacity":"10Gi")") != std::string::npos);
+}
+
 TEST_CASE_FIXTURE(Fixture, "an API server that has no such objects is asked again") {
   server.erase(kGroupPath);
   CHECK(did().find("csistoragecapacities") == std::string::npos);

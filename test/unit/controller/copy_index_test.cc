@@ -17,7 +17,19 @@ struct Fixture : OrderLab {
     changed.desired = desired;
     REQUIRE(wait_for(desk.change(copy(), changed)));
   }
-  Bytes uncounted() { return index.uncounted(kNode, "default"); }
+  Bytes uncounted(const std::string& node = kNode, const std::string& pool = "default") {
+    Node asked;
+    asked.name = node;
+    NodeHealth health;
+    health.silent_for = silent_for;
+    return index.uncounted({asked, health, &beat}, pool);
+  }
+  void count(const std::string& copy_id) {
+    beat.report.roll = CopyRoll();
+    beat.report.roll->counted = {"fedcba9876543210", copy_id};
+  }
+  NodeHeartbeat beat;
+  nanoseconds silent_for{};
 };
 
 }  // namespace
@@ -46,14 +58,50 @@ TEST_CASE_FIXTURE(Fixture,
 TEST_CASE_FIXTURE(Fixture,
                   "what is not answered counts for as long as it takes, in its pool alone") {
   CHECK(uncounted() == kGiB);
-  CHECK(index.uncounted(kNode, "fast") == Bytes());
-  CHECK(index.uncounted(kOtherNode, "default") == Bytes());
+  CHECK(uncounted(kNode, "fast") == Bytes());
+  CHECK(uncounted(kOtherNode) == Bytes());
   manual.advance(std::chrono::hours(1));
   CHECK(uncounted() == kGiB);
 }
 
-TEST_CASE_FIXTURE(Fixture,
-                  "a promise counts until the node has beaten twice, whatever else it says") {
+TEST_CASE_FIXTURE(Fixture, "an order counts until the node says that its figures have it") {
+  count("0000000000000000");
+  CHECK(uncounted() == kGiB);
+  // Also one that is made at once, before the node has spoken again.
+  answer(CopyState::kPromised);
+  answer(CopyState::kReady);
+  CHECK(uncounted() == kGiB);
+  count(kCopy);
+  CHECK(uncounted() == Bytes());
+  // For good: the node does not say so for ever.
+  count("0000000000000000");
+  answer(CopyState::kReady, "it is told again");
+  CHECK(uncounted() == Bytes());
+}
+
+TEST_CASE_FIXTURE(Fixture, "what the node counts before it could answer is not counted twice") {
+  count(kCopy);
+  CHECK(uncounted() == Bytes());
+  answer(CopyState::kPromised);
+  CHECK(uncounted() == Bytes());
+}
+
+TEST_CASE_FIXTURE(Fixture, "what was made before this leader came, or was there, is counted") {
+  answer(CopyState::kReady);
+  CopyIndex later(copies, manual);
+  put(copies, server.patch(copy_path(name), R"({"metadata":{"annotations":{"a":"b"}}})"));
+  Node node;
+  node.name = kNode;
+  CHECK(later.uncounted({node, {}, &beat}, "default") == Bytes());
+  CHECK(uncounted() == kGiB);
+  CopyOrder other = sample_order(sample_spec(kOtherUid));
+  other.origin = Origin::kExisting;
+  know_copy(other);
+  CHECK(uncounted() == kGiB);
+}
+
+TEST_CASE_FIXTURE(
+    Fixture, "a promise that is not said to be counted counts until the node has beaten twice") {
   answer(CopyState::kPromised);
   manual.advance(2 * kHeartbeatInterval - nanoseconds(1));
   CHECK(uncounted() == kGiB);
@@ -63,14 +111,27 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(uncounted() == Bytes());
 }
 
-TEST_CASE_FIXTURE(Fixture,
-                  "what is made, refused or withdrawn is not counted beside the node's figures") {
-  const CopyStatus said = copy().status;
-  for (const CopyState state : {CopyState::kReady, CopyState::kRefused}) {
-    answer(copy(), said);
-    answer(state);
-    CHECK(uncounted() == Bytes());
-  }
+TEST_CASE_FIXTURE(Fixture, "what is refused is not counted beside the node's figures") {
+  answer(CopyState::kRefused);
+  CHECK(uncounted() == Bytes());
+}
+
+TEST_CASE_FIXTURE(Fixture, "two beats are two beats, however long they take") {
+  answer(CopyState::kPromised);
+  silent_for = 2 * kHeartbeatInterval;
+  manual.advance(3 * kHeartbeatInterval - nanoseconds(1));
+  CHECK(uncounted() == kGiB);
+  manual.advance(nanoseconds(1));
+  CHECK(uncounted() == Bytes());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a new leader counts what was promised and not made before it came") {
+  answer(CopyState::kPromised);
+  CopyIndex later(copies, manual);
+  put(copies, server.patch(copy_path(name), R"({"metadata":{"annotations":{"a":"b"}}})"));
+  Node node;
+  node.name = kNode;
+  CHECK(later.uncounted({node, {}, &beat}, "default") == kGiB);
 }
 
 TEST_CASE_FIXTURE(Fixture,
@@ -86,14 +147,16 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK_FALSE(index.has_open_withdrawal(kNode));
 }
 
-TEST_CASE_FIXTURE(Fixture,
-                  "the removal of what was promised is no open withdrawal: the node counts it") {
+TEST_CASE_FIXTURE(
+    Fixture, "the removal of what was promised is no open withdrawal: it takes room until then") {
   answer(CopyState::kPromised);
   order(DesiredState::kRemoved);
   CHECK_FALSE(index.has_open_withdrawal(kNode));
+  CHECK(uncounted() == kGiB);
   CHECK(index.has_left_of(volume, kNode));
   answer(CopyState::kRemoved);
   CHECK_FALSE(index.has_left_of(volume, kNode));
+  CHECK(uncounted() == Bytes());
 }
 
 TEST_CASE_FIXTURE(Fixture, "an order is unanswered since its generation was seen first") {

@@ -44,6 +44,15 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(objection() == "none");
 }
 
+TEST_CASE_FIXTURE(Fixture, "an order counts beside the node's figures until they have it") {
+  know_copy(giving());
+  CHECK(objection() != "none");
+  CHECK(chooser.choose(claim, wanted).empty());
+  counted = {kCopy};
+  beat(kNode);
+  CHECK(objection() == "none");
+}
+
 TEST_CASE_FIXTURE(Fixture, "another pool's and another node's orders take none of its room") {
   chooser.begin_order(giving(kNode, "other"));
   chooser.begin_order(giving(kOtherNode));

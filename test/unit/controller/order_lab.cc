@@ -15,7 +15,8 @@ std::string ready_node(const std::string& name) {
 }
 
 std::string beat_of(const std::string& node, int renewed, Bytes free, std::int64_t term,
-                    std::vector<std::string> sees, std::vector<ToldCopy> told, Bytes unit) {
+                    std::vector<std::string> sees, std::vector<ToldCopy> told, Bytes unit,
+                    std::vector<std::string> counted) {
   kube::Lease lease;
   lease.namespace_name = "ns";
   lease.name = heartbeat_name(node);
@@ -24,7 +25,8 @@ std::string beat_of(const std::string& node, int renewed, Bytes free, std::int64
   report.roll = CopyRoll{.host = std::string(32, 'a'),
                          .term = term,
                          .orders = digest_of(std::move(sees)),
-                         .told = std::move(told)};
+                         .told = std::move(told),
+                         .counted = std::move(counted)};
   write_heartbeat({node, uid_of_node(node), "host"}, report,
                   Clock::Wall(std::chrono::seconds(renewed)), lease);
   lease.resource_version = ClusterLab::next_version();
@@ -57,7 +59,8 @@ void OrderLab::beat(const std::string& node, std::int64_t term) {
   for (const std::string& path : server.paths(copies_path()))
     if (const auto known = decode_copy(parsed(server.text(path)).root()); known->agent == node)
       sees.push_back(known->name);
-  put(beats, beat_of(node, ++second_, free_.at(node), term, std::move(sees), beside[node], unit));
+  put(beats,
+      beat_of(node, ++second_, free_.at(node), term, std::move(sees), beside[node], unit, counted));
 }
 
 void OrderLab::know_claim(const Claim& claim) {

@@ -20,10 +20,11 @@ inline constexpr std::int64_t kTerm = 7;
 // The text of a Node with uid and hostname.
 std::string ready_node(const std::string& name);
 // The Lease of a node daemon that carries out orders, up to those of that term.
-// `sees`: the names of the VolumeCopies that it knows; `told`: what it has beside them.
+// `sees`: the names of the VolumeCopies that it knows; `told`: what it has beside them; `counted`:
+// ids of those that its figures have.
 std::string beat_of(const std::string& node, int renewed, Bytes free, std::int64_t term = 0,
                     std::vector<std::string> sees = {}, std::vector<ToldCopy> told = {},
-                    Bytes unit = {});
+                    Bytes unit = {}, std::vector<std::string> counted = {});
 
 // One ready node with 10 GiB in pool "default", the class "local", and no claim.
 struct OrderLab : ClusterLab {
@@ -59,7 +60,10 @@ struct OrderLab : ClusterLab {
   // One of them beats: what it sees of its orders, and has beside them.
   void beat(const std::string& node, std::int64_t term = 0);
   std::map<std::string, std::vector<ToldCopy>> beside;  // by node
-  Bytes unit{};  // of all nodes' disks, from the next beat on; 0: they do not say
+  // Of all nodes, from the next beat on: the unit of their disks, 0: they do not say; and the ids
+  // of copies that their figures have.
+  Bytes unit{};
+  std::vector<std::string> counted;
 
   // The only copy that the server has, as it is there.
   VolumeCopy copy() const;

@@ -77,6 +77,7 @@ TEST_CASE("a roll is read as it was written") {
   roll.told.push_back(other);
   roll.cut = true;
   roll.term = 0;
+  roll.counted = {kCopy, copy_id(7)};
   CHECK(read(roll) == roll);
   roll.told.clear();
   roll.orders = digest_of({});
@@ -106,6 +107,33 @@ TEST_CASE("what has no room in a roll is cut, and that is said") {
   REQUIRE(cut.told.size() < 1000);
   REQUIRE(cut.told.size() > 100);
   CHECK(std::equal(cut.told.begin(), cut.told.end(), many.told.begin()));
+}
+
+TEST_CASE("what is counted takes no room of what is told, and the latest of it are named") {
+  CopyRoll many = roll_of(100);
+  for (std::size_t i = 0; i <= kMostCounted; ++i) many.counted.push_back(copy_id(i));
+  CHECK(read(many).told == many.told);
+  CHECK(read(many).counted.size() == kMostCounted);
+  CHECK(read(many).counted.front() == copy_id(1));
+  many.told = roll_of(1000).told;
+  CopyRoll without = many;
+  without.counted.clear();
+  CHECK(read(many) == read(without));
+  // As many as have room.
+  many.told = roll_of(read(without).told.size() - 1).told;
+  CHECK(roll_text(many).size() <= kMostRollText);
+  CHECK_FALSE(read(many).cut);
+  CHECK(read(many).counted.size() > 0);
+  CHECK(read(many).counted.back() == many.counted.back());
+}
+
+TEST_CASE("an id that makes no sense is left out of what is counted") {
+  CopyRoll roll = sample_roll();
+  roll.counted = {copy_id(7), "x", kCopy};
+  CHECK(read(roll).counted == std::vector<std::string>{copy_id(7), kCopy});
+  CHECK(
+      parse_roll(with(roll_text(roll), R"("counted":[)", R"("counted":[7,{},)"))->counted.size() ==
+      2);
 }
 
 TEST_CASE("a text that no agent wrote is no roll") {
