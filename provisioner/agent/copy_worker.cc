@@ -10,10 +10,11 @@ constexpr int kMostSteps = 16;
 
 const std::optional<CopyProblem> kNoProblem;
 
-// What is said of data only after a look at the disks that is younger than the records: until then
-// a mount may have made the volume since the last one.
-bool needs_look(const CopyPlan& plan) {
-  return plan.state == CopyState::kLost || plan.trouble == CopyTrouble::kDamaged;
+// Until a look at the disks that is younger than the records a mount may have made the volume since
+// the last one; and its pod may have ended since.
+bool needs_look(const CopyPlan& plan, const Ledger& ledger) {
+  const bool grave = plan.state == CopyState::kLost || plan.trouble == CopyTrouble::kDamaged;
+  return (grave && !ledger.is_of_one_look()) || plan.trouble == CopyTrouble::kBusy;
 }
 
 // Nothing tells of its end.
@@ -39,10 +40,10 @@ Task<Result<Pass>> CopyWorker::work(const std::string& name) {
 }
 
 Task<CopyWorker::StepEnd> CopyWorker::step(Turn& turn) {
-  const bool grave = needs_look(turn.plan) && !turn.looked && !ledger_.is_of_one_look();
-  auto refreshed = co_await ledger_.refresh(grave);
+  const bool anew = !turn.looked && needs_look(turn.plan, ledger_);
+  auto refreshed = co_await ledger_.refresh(anew);
   if (!refreshed) co_return refreshed.error().context("looking at this node's disks");
-  if (grave) {
+  if (anew) {
     turn.looked = true;
     turn.fresh = false;
   }
@@ -50,8 +51,7 @@ Task<CopyWorker::StepEnd> CopyWorker::step(Turn& turn) {
   if (turn.copy.order && turn.copy.order->node != self_.identity.node)
     co_return std::optional(Pass::kDone);
   decide(turn);
-  if (needs_look(turn.plan) && !turn.looked && !ledger_.is_of_one_look())
-    co_return std::optional<Pass>();
+  if (!turn.looked && needs_look(turn.plan, ledger_)) co_return std::optional<Pass>();
   if (turn.plan.action == CopyAction::kReadAnew) {
     auto read = co_await read_anew(turn);
     co_return read;
