@@ -49,7 +49,10 @@ AgentRole::AgentRole(boost::asio::io_context& io, kube::ApiClient& api, Storage&
               CopyHand(storage, ledger_, CopyJudge(ledger_, budget_), kGivesUp, clock, log),
               ledger_, config, self_, clock),
       memory_(api, log, membership.node.name, budget_),
-      disks_(storage, ledger_, log, options.disks, [this] { enqueue_all(); }) {
+      disks_(storage, ledger_, log, options.disks, [this] {
+        tell_of_disks();
+        enqueue_all();
+      }) {
   copies_.on_change([this](const std::string& name) { enqueue(name); });
 }
 
@@ -78,7 +81,11 @@ Task<void> AgentRole::work(const std::string& name) {
   if (removed_before || !is_removed(name)) co_return;
   // Claims wait for the room, and the leader goes by what the Lease says.
   room_freed_ = true;
-  if (on_room_freed_) on_room_freed_();
+  if (on_news_) on_news_();
+}
+
+void AgentRole::tell_of_disks() {
+  if (on_news_ && disks_.state().usable() != told_usable_) on_news_();
 }
 
 // With a beat, and so not for each of a thousand volumes that are removed.
@@ -139,6 +146,7 @@ void AgentRole::enqueue_all() {
 NodeReport AgentRole::report() {
   requeue_refused_growths();
   NodeState state = disks_.state();
+  told_usable_ = state.usable();
   state.kubelet = kubelet_init_.look();
   NodeReport report = report_of(state, config_, ledger_, budget_);
   const engine::Inventory* const seen = ledger_.last_seen();

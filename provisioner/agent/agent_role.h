@@ -45,9 +45,9 @@ class AgentRole {
   // Node's name, nothing is done.
   NodeReport report();
   void heard(const Status& beaten);
-  // Called when something was removed, so that report() tells more room. It must not wait. To be
-  // set before run().
-  void on_room_freed(std::function<void()> handler) { on_room_freed_ = std::move(handler); }
+  // Called when report() tells what somebody waits for: more room, or disks that can be used after
+  // all, or no more. It must not wait. To be set before run().
+  void on_news(std::function<void()> handler) { on_news_ = std::move(handler); }
   // The list of orders is complete and the last look at the disks succeeded. Else kUnavailable, in
   // words, or what was wrong with the disks.
   Status readiness();
@@ -58,6 +58,7 @@ class AgentRole {
   Task<void> work(const std::string& name);
   bool is_removed(const std::string& name) const;
   void requeue_refused_growths();
+  void tell_of_disks();
   void report(const std::string& name, const Result<Pass>& pass);
   void enqueue(const std::string& name);
   void enqueue_all();
@@ -69,8 +70,10 @@ class AgentRole {
   AgentOptions options_;
   AgentHost self_;
   std::optional<Error> held_;  // why nothing is done
-  std::function<void()> on_room_freed_;
-  bool room_freed_ = false;  // since the last report
+  std::function<void()> on_news_;
+  // At the last report, and since then.
+  std::optional<bool> told_usable_;
+  bool room_freed_ = false;
   NodeBudget budget_;
   kube::Informer<VolumeCopy> copies_;
   ReconcileLoop loop_;

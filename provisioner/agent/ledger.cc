@@ -67,6 +67,7 @@ void Ledger::take_in(engine::Inventory inventory, std::uint64_t look, Clock::Ins
   // PersistentVolumes say what is promised here; a record outlives its own.
   if (volumes_ != nullptr) inventory_->records.clear();
   accounts_.see(*inventory_);
+  if (shown_ == 0) note_former_promises(inventory_->records);
   taken_ = asked;
   shown_ = look;
   std::erase_if(patches_, [&](const Patch& patch) { return patch.looks < look; });
@@ -76,6 +77,14 @@ void Ledger::take_in(engine::Inventory inventory, std::uint64_t look, Clock::Ins
 void Ledger::see_record(const engine::Record& record) {
   patch({begun_, record.spec.name.text(), record});
   if (record.state == engine::RecordState::kPromised) note_promise(record.spec);
+}
+
+// Of those that were written just before this daemon was started nobody may have heard yet: most
+// likely what is not made.
+void Ledger::note_former_promises(const std::map<std::string, engine::Record>& records) {
+  for (const bool unmade : {false, true})
+    for (const auto& [volume, record] : records)
+      if (engine::is_unmade(record.state) == unmade) note_promise(record.spec);
 }
 
 // A record is written again where only the order changed.

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -46,7 +47,8 @@ class Ledger {
   void forget_record(const std::string& volume);
   // Whether its record was taken away since, so that last_seen() may show what is there no more.
   bool has_removed(const std::string& volume) const;
-  // Ids of the copies whose promise was written within the last minute, the latest kMostCounted of
+  // Ids of the copies whose promise was written within the last minute, or before the daemon was
+  // started and seen within that, the latest kMostCounted of
   // them, in that order: what room() and given() say has them. What is only reserved is not named:
   // its promise may still fail.
   std::vector<std::string> new_promises();
@@ -112,6 +114,7 @@ class Ledger {
 
   void count(const std::string& volume);
   void note_promise(const engine::VolumeSpec& spec);
+  void note_former_promises(const std::map<std::string, engine::Record>& records);
   void take_in(engine::Inventory inventory, std::uint64_t look, Clock::Instant asked);
   void patch(Patch patch);
   void apply(const Patch& patch);

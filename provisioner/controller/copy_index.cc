@@ -80,7 +80,7 @@ void CopyIndex::look(const std::string& name) {
   known.volume = order.volume.name.text();
   known.node = order.node;
   known.pool = order.volume.pool;
-  known.size = order.volume.size;
+  if (known.size == Bytes(0)) known.size = order.volume.size;  // and not what it grows to
   if (copy->status.promised && !known.promised) known.promised = clock_.now();
   known.withdrawn = is_withdrawal(*copy);
   put(by_volume_, known.volume, name, true);

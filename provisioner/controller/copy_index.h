@@ -55,7 +55,7 @@ class CopyIndex {
  private:
   struct Known {
     std::string volume, node, pool, holds;
-    Bytes size;
+    Bytes size{};            // as it was ordered first
     bool counted = false;    // see uncounted(): the node's figures have it, for good
     bool withdrawn = false;  // see has_open_withdrawal()
     std::int64_t generation = 0;

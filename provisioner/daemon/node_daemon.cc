@@ -109,7 +109,7 @@ class NodeDaemon {
                         [&role] { return role.report(); });
     if constexpr (std::is_same_v<Role, AgentRole>) {
       heartbeat.on_beat([&role](const Status& beaten) { role.heard(beaten); });
-      role.on_room_freed([&heartbeat] { heartbeat.beat_soon(); });
+      role.on_news([&heartbeat] { heartbeat.beat_soon(); });
     }
     // A watch goes on in silence from a version that is not there yet, and misses what comes
     // before.

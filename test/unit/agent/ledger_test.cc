@@ -84,6 +84,26 @@ TEST_CASE_FIXTURE(Fixture, "promises are new for a minute, and the latest of the
   CHECK(ledger.new_promises().empty());
 }
 
+TEST_CASE_FIXTURE(Fixture,
+                  "what was promised before the daemon was started is new at its first look") {
+  Ledger started(storage, config, manual);
+  // By name the one that is made comes last.
+  const auto add = [&](const std::string& uid, const std::string& copy, engine::RecordState state) {
+    engine::VolumeSpec spec = sample_spec(uid);
+    spec.copy = copy;
+    engine::Record record = engine::promised_record(spec, uid);
+    record.state = state;
+    storage.present.records.insert_or_assign(spec.name.text(), record);
+  };
+  add("00000000-0000-4000-8000-000000000001", "0000000000000001", engine::RecordState::kPromised);
+  add("00000000-0000-4000-8000-000000000002", "0000000000000002", engine::RecordState::kReady);
+  REQUIRE(wait_for(started.refresh(true)));
+  CHECK(started.new_promises() == std::vector<std::string>{"0000000000000002", "0000000000000001"});
+  manual.advance(std::chrono::minutes(2));
+  REQUIRE(wait_for(started.refresh(true)));
+  CHECK(started.new_promises().empty());
+}
+
 TEST_CASE_FIXTURE(Fixture, "a look that a removal came into is not the last one") {
   storage.free() = kGiB;
   hold_look();

@@ -116,6 +116,14 @@ TEST_CASE_FIXTURE(Fixture, "what is refused is not counted beside the node's fig
   CHECK(uncounted() == Bytes());
 }
 
+TEST_CASE_FIXTURE(Fixture, "what a volume is to grow to is not counted as ordered") {
+  answer(CopyState::kPromised);
+  CopyOrder grown = sample_order();
+  grown.volume.size = kTenGiB;
+  REQUIRE(wait_for(desk.change(copy(), grown)));
+  CHECK(uncounted() == kGiB);
+}
+
 TEST_CASE_FIXTURE(Fixture, "two beats are two beats, however long they take") {
   answer(CopyState::kPromised);
   silent_for = 2 * kHeartbeatInterval;
