@@ -12,9 +12,10 @@ const std::optional<CopyProblem> kNoProblem;
 
 // Until a look at the disks that is younger than the records a mount may have made the volume since
 // the last one; and its pod may have ended since.
-bool needs_look(const CopyPlan& plan, const Ledger& ledger) {
+bool needs_look(const CopyPlan& plan, const Ledger& ledger, std::uint64_t looks) {
   const bool grave = plan.state == CopyState::kLost || plan.trouble == CopyTrouble::kDamaged;
-  return (grave && !ledger.is_of_one_look()) || plan.trouble == CopyTrouble::kBusy;
+  return (grave && !ledger.is_of_one_look()) ||
+         (plan.trouble == CopyTrouble::kBusy && !ledger.has_looked_since(looks));
 }
 
 // Nothing tells of its end.
@@ -30,7 +31,7 @@ Task<Result<Pass>> CopyWorker::work(const std::string& name) {
     hand_.forget(name);
     co_return Pass::kDone;
   }
-  Turn turn{.copy = *known};  // the store may change while we wait
+  Turn turn{.copy = *known, .looks = ledger_.looks()};  // the store may change while we wait
   for (int steps = 0; steps < kMostSteps; ++steps) {
     auto end = co_await step(turn);
     if (!end) co_return end.error();
@@ -40,7 +41,7 @@ Task<Result<Pass>> CopyWorker::work(const std::string& name) {
 }
 
 Task<CopyWorker::StepEnd> CopyWorker::step(Turn& turn) {
-  const bool anew = !turn.looked && needs_look(turn.plan, ledger_);
+  const bool anew = !turn.looked && needs_look(turn.plan, ledger_, turn.looks);
   auto refreshed = co_await ledger_.refresh(anew);
   if (!refreshed) co_return refreshed.error().context("looking at this node's disks");
   if (anew) {
@@ -51,7 +52,7 @@ Task<CopyWorker::StepEnd> CopyWorker::step(Turn& turn) {
   if (turn.copy.order && turn.copy.order->node != self_.identity.node)
     co_return std::optional(Pass::kDone);
   decide(turn);
-  if (!turn.looked && needs_look(turn.plan, ledger_)) co_return std::optional<Pass>();
+  if (!turn.looked && needs_look(turn.plan, ledger_, turn.looks)) co_return std::optional<Pass>();
   if (turn.plan.action == CopyAction::kReadAnew) {
     auto read = co_await read_anew(turn);
     co_return read;

@@ -37,6 +37,7 @@ class CopyWorker {
   // One pass.
   struct Turn {
     VolumeCopy copy;
+    std::uint64_t looks;    // at the disks, which were begun before this pass
     bool fresh = false;     // see CopyView
     bool looked = false;    // the disks were looked at in this pass
     bool promised = false;  // by this pass

@@ -62,12 +62,12 @@ Task<Status> Ledger::refresh(bool anew) {
 }
 
 void Ledger::take_in(engine::Inventory inventory, std::uint64_t look, Clock::Instant asked) {
+  // PersistentVolumes say what is promised here; a record outlives its own.
+  if (volumes_ != nullptr) inventory.records.clear();
+  note_new_records(inventory);
   outdated_.reset();
   inventory_ = std::move(inventory);
-  // PersistentVolumes say what is promised here; a record outlives its own.
-  if (volumes_ != nullptr) inventory_->records.clear();
   accounts_.see(*inventory_);
-  if (shown_ == 0) note_former_promises(inventory_->records);
   taken_ = asked;
   shown_ = look;
   std::erase_if(patches_, [&](const Patch& patch) { return patch.looks < look; });
@@ -79,12 +79,15 @@ void Ledger::see_record(const engine::Record& record) {
   if (record.state == engine::RecordState::kPromised) note_promise(record.spec);
 }
 
-// Of those that were written just before this daemon was started nobody may have heard yet: most
-// likely what is not made.
-void Ledger::note_former_promises(const std::map<std::string, engine::Record>& records) {
+// Nobody may have heard yet of those that were written just before this daemon was started, or by a
+// promise that ended in an error: most likely of what is not made.
+void Ledger::note_new_records(const engine::Inventory& inventory) {
+  const engine::Inventory* const before = last_seen();
   for (const bool unmade : {false, true})
-    for (const auto& [volume, record] : records)
-      if (engine::is_unmade(record.state) == unmade) note_promise(record.spec);
+    for (const auto& [volume, record] : inventory.records)
+      if (engine::is_unmade(record.state) == unmade &&
+          (before == nullptr || !before->records.contains(volume)))
+        note_promise(record.spec);
 }
 
 // A record is written again where only the order changed.

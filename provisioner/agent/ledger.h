@@ -52,6 +52,9 @@ class Ledger {
   // them, in that order: what room() and given() say has them. What is only reserved is not named:
   // its promise may still fail.
   std::vector<std::string> new_promises();
+  // How many looks at the disks were begun, and whether what is known is of a later one.
+  std::uint64_t looks() const { return begun_; }
+  bool has_looked_since(std::uint64_t looks) const { return inventory_ && shown_ > looks; }
   // Whether records and disks are as one look saw them: the records before the disks, so that what
   // a record calls ready and the disks do not have is gone.
   bool is_of_one_look() const { return is_current() && patches_.empty(); }
@@ -114,7 +117,7 @@ class Ledger {
 
   void count(const std::string& volume);
   void note_promise(const engine::VolumeSpec& spec);
-  void note_former_promises(const std::map<std::string, engine::Record>& records);
+  void note_new_records(const engine::Inventory& inventory);
   void take_in(engine::Inventory inventory, std::uint64_t look, Clock::Instant asked);
   void patch(Patch patch);
   void apply(const Patch& patch);

@@ -271,6 +271,12 @@ TEST_CASE_FIXTURE(Fixture, "a look at the disks that failed is why the agent is 
   CHECK(run_until([&] { return words() == "ready"; }));
   CHECK(run_until([&] { return news == 1; }));
   CHECK(role->report().trouble.empty());
+  // And of the next, once for as long as it lasts.
+  storage.inventory_status = Error(ErrorCode::kFailed, "vgs failed");
+  const int looks = storage.looks;
+  CHECK(run_until([&] { return storage.looks > looks + 3; }));
+  CHECK(news == 2);
+  CHECK(role->report().trouble == "vgs failed");
   CHECK(stop());
 }
 

@@ -141,8 +141,13 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(status().mounted);
   CHECK(condition()->reason == "InUse");
   journal.clear();
-  CHECK(failed_pass().code() == ErrorCode::kBusy);
-  CHECK(journal.empty());
+  for (const auto pause : {std::chrono::seconds(0), std::chrono::seconds(20)}) {
+    manual.advance(pause);
+    const int looks = storage.looks;
+    CHECK(failed_pass().code() == ErrorCode::kBusy);
+    CHECK(journal.empty());
+    CHECK(storage.looks == looks + 1);
+  }
   // Seen at once, though the disks were looked at just now.
   lv().open = false;
   finish();
