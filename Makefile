@@ -261,7 +261,7 @@ demo-down:  ## stop the demo's cluster
 
 .PHONY: format lint
 format: $(BUILD)/setup-lint  ## lay out the C++ files
-	clang-format -i $(sources) $(unit) $(fuzz) $(headers) $(wildcard test/node/*.cc test/node/*.h test/bench/*.cc test/cluster/*.cc)
+	clang-format -i $(sources) $(unit) $(fuzz) $(headers) $(wildcard test/node/*.cc test/node/*.h test/bench/*.cc test/bench/*.h test/cluster/*.cc)
 lint: $(BUILD)/setup-lint $(BUILD)/setup-lab all  ## layout, arrows, clang-tidy, shellcheck, manifests
 	scripts/lint $(BUILD)
 

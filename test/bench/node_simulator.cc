@@ -1,10 +1,11 @@
-// Node daemons without disks, for the bench of the Kubernetes half: the real node role with the
-// real client, on a pool that is a number. Each has connections, lists and watches of its own.
+// Node daemons without disks, for the bench of the Kubernetes half: the real roles with the real
+// client, on a pool that is a number. Each has connections, lists and watches of its own.
 //
-//   node-simulator NODE[,NODE...] KUBECONFIG POOL_BYTES [NAMESPACE [off|rank]]
+//   node-simulator NODE[,NODE...] KUBECONFIG POOL_BYTES [NAMESPACE [orders|off|rank]]
 //
-// With a namespace each gives its sign of life there, a Lease, and tells the scheduler of its room;
-// `rank`: it takes its share of Immediate claims, too.
+// With a namespace each gives its sign of life there, a Lease. `orders`: it carries out what a
+// leader orders. Else it decides for its own node, and with a namespace it tells the scheduler of
+// its room; `rank`: it takes its share of Immediate claims, too.
 //
 // Prints "synced" and the ms since its start once all first lists are complete, works until
 // SIGTERM, and then prints one line of JSON: its CPU time in ms until it had synced and after that,
@@ -15,108 +16,23 @@
 #include <algorithm>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "flexvolume/base/text.h"
-#include "flexvolume/base/version.h"
+#include "provisioner/agent/agent_role.h"
 #include "provisioner/agent/heartbeat.h"
 #include "provisioner/agent/node_role.h"
 #include "provisioner/kube/curl_http.h"
+#include "test/bench/no_disks.h"
 
 namespace flexlocal::provisioner {
 namespace {
 
 namespace asio = boost::asio;
-
-// What is made is counted by the ledger from the PersistentVolumes alone, as on a node whose
-// volumes nobody has mounted yet.
-class NoDisks final : public Storage {
- public:
-  explicit NoDisks(Bytes size) {
-    present_.spaces.push_back({"group:sim", size, size, Bytes(4 * kMiB.count()), {}});
-  }
-  Task<Result<engine::Inventory>> inventory() override { co_return present_; }
-  Task<Status> promise(const engine::VolumeSpec&) override { co_return Status(); }
-  Task<Status> record_claim(const engine::VolumeSpec&, const std::string&) override {
-    co_return Status();
-  }
-  Task<Status> withdraw(const engine::PromisedVolume&) override { co_return Status(); }
-  // What is grown has not been made: only its promise grows.
-  Task<Status> grow(const engine::VolumeSpec&, Bytes) override {
-    co_return Error(ErrorCode::kNotFound, "not made yet");
-  }
-  Task<Result<engine::Removal>> remove(const engine::VolumeSpec& spec) override {
-    present_.records.erase(spec.name.text());
-    const auto is_it = [&](const auto& volume) { return volume.name == spec.name.text(); };
-    std::erase_if(present_.volumes, is_it);
-    std::erase_if(present_.holdings, [&](const auto& holding) {
-      if (holding.volume != spec.name.text()) return false;
-      present_.spaces.front().free += holding.size;
-      return true;
-    });
-    co_return engine::Removal{};
-  }
-  Task<Status> set_retained(const engine::VolumeSpec&, engine::Retained) override {
-    co_return Status();
-  }
-  // Copies are made as they are promised, at once.
-  Task<Result<engine::Record>> promise_copy(const engine::OrderedCopy& ordered) override {
-    engine::Record record = engine::promised_record(ordered.spec, ordered.claim_uid);
-    record.order = ordered.order;
-    present_.records.insert_or_assign(ordered.spec.name.text(), record);
-    co_return record;
-  }
-  Task<Result<engine::Record>> follow(const engine::OrderedCopy& ordered) override {
-    const auto found = present_.records.find(ordered.spec.name.text());
-    if (found == present_.records.end()) co_return engine::unpromised(ordered.spec.name);
-    found->second.claim_uid = ordered.claim_uid;
-    found->second.order = ordered.order;
-    co_return found->second;
-  }
-  Task<Result<engine::Record>> refuse(const engine::VolumeSpec& spec) override {
-    co_return engine::unpromised(spec.name);
-  }
-  Task<Status> withdraw_copy(const engine::VolumeSpec& spec) override {
-    present_.records.erase(spec.name.text());
-    co_return Status();
-  }
-  Task<Status> make(const engine::VolumeCall& call) override {
-    const auto found = present_.records.find(call.name.text());
-    if (found == present_.records.end()) co_return engine::unpromised(call.name);
-    found->second.state = engine::RecordState::kReady;
-    add(found->second.spec);
-    co_return Status();
-  }
-  Task<Status> settle(const engine::Inventory&) override { co_return Status(); }
-  Task<Status> resume_suspended() override { co_return Status(); }
-  Task<Status> refresh_io_limits() override { co_return Status(); }
-  // There is no kubelet either: as if it had called the plugin of this version.
-  Result<engine::InitMark> init_mark() const override { return engine::InitMark(version()); }
-
- private:
-  void add(const engine::VolumeSpec& spec) {
-    engine::LogicalVolume volume;
-    volume.group = "sim";
-    volume.name = spec.name.text();
-    volume.size = spec.size;
-    volume.ownership = engine::Ownership{.copy = spec.copy,
-                                         .cluster_id = spec.cluster_id,
-                                         .claim_uid = spec.name.claim_uid(),
-                                         .claim_namespace = spec.claim_namespace,
-                                         .pool = spec.pool,
-                                         .size = spec.size,
-                                         .ready = true,
-                                         .attempt = {}};
-    present_.volumes.push_back(std::move(volume));
-    present_.holdings.push_back({spec.name.text(), "group:sim", spec.size});
-    present_.spaces.front().free = present_.spaces.front().free - spec.size;
-  }
-
-  engine::Inventory present_;
-};
 
 engine::NodeConfig one_pool() {
   engine::NodeConfig config;
@@ -129,7 +45,7 @@ struct Arguments {
   std::string kubeconfig;
   Bytes pool;
   std::string name_space;  // empty: neither sign of life nor what there is room for
-  ImmediateBinding immediate = ImmediateBinding::kOff;
+  std::string way = "off";
 };
 
 double milliseconds(const timeval& time) {
@@ -163,32 +79,55 @@ class SimulatedNode {
     kube::ApiClient api(http, clock_, {.limit = {0, 1}});
     auto membership = co_await load_membership(api, name_);
     if (!membership) co_return membership.error();
+    // A host's id, as an agent draws one.
+    const std::string id = digest_of({name_});
+    if (arguments_.way == "orders") {
+      AgentRole role(io, api, storage_, config_, clock_, log_, *membership, id, AgentOptions());
+      synced_ = [&role] { return role.readiness().ok(); };
+      const HeartbeatOwner owner{name_, membership->node.uid, id};
+      auto ended = co_await run_role(io, api, role, owner);
+      co_return ended;
+    }
     NodeRole role(io, api, storage_, config_, clock_, log_, *membership, role_options());
-    role_ = &role;
-    kube::TaskGroup beats(io);
-    Heartbeat heartbeat(
-        api, clock_, log_,
-        {.namespace_name = arguments_.name_space, .owner = {name_, membership->node.uid, name_}},
-        [&role] { return role.report(); });
-    if (!arguments_.name_space.empty()) beats.spawn(heartbeat.run());
-    co_await role.run();
-    role_ = nullptr;
-    beats.cancel();
-    co_return co_await beats.join();
+    synced_ = [&role] { return role.has_synced(); };
+    const HeartbeatOwner owner{name_, membership->node.uid, name_};
+    auto ended = co_await run_role(io, api, role, owner);
+    co_return ended;
   }
 
   void stop() {
-    if (role_ != nullptr) role_->stop();
+    if (stop_) stop_();
   }
-  bool has_synced() const { return role_ != nullptr && role_->has_synced(); }
+  bool has_synced() const { return synced_ && synced_(); }
 
  private:
+  template <typename Role>
+  Task<Status> run_role(asio::io_context& io, kube::ApiClient& api, Role& role,
+                        const HeartbeatOwner& owner) {
+    kube::TaskGroup beats(io);
+    Heartbeat heartbeat(api, clock_, log_,
+                        {.namespace_name = arguments_.name_space, .owner = owner},
+                        [&role] { return role.report(); });
+    if constexpr (std::is_same_v<Role, AgentRole>) {
+      heartbeat.on_beat([&role](const Status& beaten) { role.heard(beaten); });
+      role.on_news([&heartbeat] { heartbeat.beat_soon(); });
+    }
+    if (!arguments_.name_space.empty()) beats.spawn(heartbeat.run());
+    stop_ = [&role] { role.stop(); };
+    co_await role.run();
+    stop_ = nullptr;
+    synced_ = nullptr;
+    beats.cancel();
+    auto ended = co_await beats.join();
+    co_return ended;
+  }
+
   NodeRoleOptions role_options() const {
     NodeRoleOptions options;
     options.capacity.enabled = !arguments_.name_space.empty();
     options.capacity.namespace_name = arguments_.name_space;
     options.capacity.daemon_set = "none";
-    options.immediate = arguments_.immediate;
+    options.immediate = arguments_.way == "rank" ? ImmediateBinding::kRank : ImmediateBinding::kOff;
     return options;
   }
 
@@ -198,7 +137,8 @@ class SimulatedNode {
   Log& log_;
   NoDisks storage_;
   engine::NodeConfig config_;
-  NodeRole* role_ = nullptr;
+  std::function<void()> stop_;    // nothing: no role runs
+  std::function<bool()> synced_;  // the same
 };
 
 class Simulator {
@@ -286,20 +226,18 @@ int run(const Arguments& arguments) {
 }  // namespace flexlocal::provisioner
 
 int main(int argc, char** argv) {
-  using flexlocal::provisioner::ImmediateBinding;
   unsigned long long bytes = 0;
-  const std::string immediate = argc > 5 ? argv[5] : "off";
-  if (argc < 4 || argc > 6 || (immediate != "off" && immediate != "rank") ||
+  const std::string way = argc > 5 ? argv[5] : "off";
+  if (argc < 4 || argc > 6 || (way != "orders" && way != "off" && way != "rank") ||
       !flexlocal::parse_number(argv[3], flexlocal::kMostBytes.count(), bytes)) {
     std::cerr << "usage: node-simulator NODE[,NODE...] KUBECONFIG POOL_BYTES "
-                 "[NAMESPACE [off|rank]]\n";
+                 "[NAMESPACE [orders|off|rank]]\n";
     return 1;
   }
   const auto nodes = flexlocal::split(argv[1], ',');
-  return flexlocal::provisioner::run(
-      {{nodes.begin(), nodes.end()},
-       argv[2],
-       flexlocal::Bytes(bytes),
-       argc > 4 ? argv[4] : "",
-       immediate == "rank" ? ImmediateBinding::kRank : ImmediateBinding::kOff});
+  return flexlocal::provisioner::run({{nodes.begin(), nodes.end()},
+                                      argv[2],
+                                      flexlocal::Bytes(bytes),
+                                      argc > 4 ? argv[4] : "",
+                                      way});
 }

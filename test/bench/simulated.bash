@@ -1,14 +1,15 @@
 # shellcheck shell=bash
-# Node daemons without disks (node_simulator.cc) on a control plane of their own: test/bench/provision,
-# placement and immediate source it, with `here`, `simulator`, `scratch` (a new folder) and
-# `deadline` (s) set.
+# Node daemons without disks (node_simulator.cc) and a real leader on a control plane of their own:
+# test/bench/provision, placement and scale source it, with `here`, `simulator`, `provisioner`,
+# `scratch` (a new folder) and `deadline` (s) set.
 # shellcheck source-path=SCRIPTDIR
 # shellcheck disable=SC2034 # what is set for those that source it
-: "${here:?}" "${simulator:?}" "${scratch:?}" "${deadline:?}"
+: "${here:?}" "${simulator:?}" "${provisioner:?}" "${scratch:?}" "${deadline:?}"
 . "$here/../lab/api.bash"
 . "$here/../lab/eventually.bash"
 work=$scratch
-processes=() pipes=() others=() watcher=''
+readonly name_space=flexlocal-system # of Leases
+processes=() pipes=() others=() watcher='' leaders=0
 readonly claims_path=/api/v1/namespaces/default/persistentvolumeclaims
 
 say() { echo "bench: $1" >&2; }
@@ -121,8 +122,8 @@ post_pods() {
   [ ! -e "$scratch/$1.pods" ] || post /api/v1/namespaces/default/pods "$scratch/$1.pods"
 }
 
-# start_simulator NODE[,NODE...] [BYTES [NAMESPACE [off|rank]]]: its words come through a pipe of its
-# own. With a namespace it gives its sign of life there and tells the scheduler of its room.
+# start_simulator NODE[,NODE...] [BYTES [NAMESPACE [orders|off|rank]]]: its words come through a pipe
+# of its own. The last three as node_simulator.cc has them.
 start_simulator() {
   local pipe fifo=$scratch/${#pipes[@]}.out
   [ -p "$fifo" ] || mkfifo "$fifo"
@@ -131,6 +132,50 @@ start_simulator() {
     1>&"$pipe" 2>>"$scratch/log" &
   processes+=($!)
   pipes+=("$pipe")
+}
+
+# What orders are, and where Leases lie.
+prepare_orders() {
+  kubectl create namespace "$name_space" >&2
+  kubectl apply -f "$here/../../examples/install/volumecopy.yaml" >&2
+  eventually 60 kubectl get volumecopies
+}
+
+# start_leader FLAG...: the cluster daemon, with limits of requests that hold nothing up.
+start_leader() {
+  env -i "$provisioner" cluster --kubeconfig="$KUBECONFIG" --kube-api-qps=5000 --kube-api-burst=5000 \
+    "$@" 2>"$scratch/log.cluster" &
+  others=($!)
+  eventually 60 is_leading "${others[0]}"
+}
+is_leading() {
+  kill -0 "$1" && kubectl -n "$name_space" get lease flexlocal-cluster -o json |
+    jq -en 'input | .spec.holderIdentity != ""'
+}
+
+# await_orders NODE: a new leader orders nothing before it has heard all nodes, which takes a
+# heartbeat; a claim that is not measured waits for that.
+await_orders() {
+  local name=first$((++leaders))
+  claim_json "$name-0" ",\"annotations\":{\"volume.kubernetes.io/selected-node\":\"$1\"}" >"$scratch/$name.claims"
+  echo >>"$scratch/$name.claims"
+  bind "$name" 1 || fail "no volume was ordered of $1 after $deadline s: $(tail -n 3 "$scratch/log.cluster")"
+}
+
+stop_leader() {
+  kill "${others[@]}"
+  wait "${others[@]}" || fail "the cluster daemon failed: $(tail -n 3 "$scratch/log.cluster")"
+  others=()
+}
+
+# cpu_of PID...: what they have taken, ms.
+cpu_of() {
+  local pid ticks sum=0
+  for pid; do
+    ticks=$(cut -d' ' -f14,15 "/proc/$pid/stat")
+    sum=$((sum + ${ticks% *} + ${ticks#* }))
+  done
+  echo $((sum * 1000 / $(getconf CLK_TCK)))
 }
 
 # Sets `synced_ms`: the last one's time from its start to complete lists.
