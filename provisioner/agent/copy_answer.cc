@@ -121,6 +121,14 @@ CopyProblem problem_of(CopyAction action, const Error& error) {
   return {std::string(reason_of(action)), error.message()};
 }
 
+std::optional<CopyProblem> problem_of(const CopyPlan& plan, const HostCopy& host,
+                                      DesiredState desired) {
+  if (plan.trouble == CopyTrouble::kUnseen && !host.unseen_why.empty())
+    return CopyProblem{"DisksUnseen",
+                       concat("the pool's disks cannot be looked at now: ", host.unseen_why)};
+  return problem_of(plan.trouble, desired);
+}
+
 CopyStatus answer_to(const VolumeCopy& copy, const CopyPlan& plan, const HostCopy& host,
                      const std::optional<CopyProblem>& problem, const std::string& host_id,
                      Clock::Wall now) {
@@ -139,7 +147,7 @@ CopyStatus answer_to(const VolumeCopy& copy, const CopyPlan& plan, const HostCop
   status.host = host_id;
   status.observed_generation = copy.generation;
   const DesiredState desired = copy.order ? copy.order->desired : DesiredState::kServing;
-  set_as_ordered(status, plan, problem ? problem : problem_of(plan.trouble, desired), now);
+  set_as_ordered(status, plan, problem ? problem : problem_of(plan, host, desired), now);
   return status;
 }
 

@@ -22,6 +22,9 @@ struct CopyProblem {
 // nullopt for what needs no words of its own: nothing is wrong, or what was said of it before still
 // holds.
 std::optional<CopyProblem> problem_of(CopyTrouble trouble, DesiredState desired);
+// The same of a plan, with what the host says of it.
+std::optional<CopyProblem> problem_of(const CopyPlan& plan, const HostCopy& host,
+                                      DesiredState desired);
 // Of an action that failed.
 CopyProblem problem_of(CopyAction action, const Error& error);
 

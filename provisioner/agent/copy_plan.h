@@ -49,11 +49,12 @@ struct HostCopy {
   bool retained = false;         // by record or tags
   bool partly_retained = false;  // by one of them only, though both are there
   DiskStage disk = DiskStage::kNone;
-  std::string disk_copy{};  // which copy its tags say
-  bool open = false;        // somebody has it mounted, or open
-  Bytes size{};             // what the disk holds
-  bool behind = false;      // its file system grows to that at the next mount
-  bool hopeless = false;    // making it failed in a way that another try does not mend
+  std::string unseen_why{};  // what was wrong with the disks; empty: not known, or nothing
+  std::string disk_copy{};   // which copy its tags say
+  bool open = false;         // somebody has it mounted, or open
+  Bytes size{};              // what the disk holds
+  bool behind = false;       // its file system grows to that at the next mount
+  bool hopeless = false;     // making it failed in a way that another try does not mend
 };
 
 // How well the order is known.

@@ -40,6 +40,7 @@ class Finder {
     for (const engine::OwnedFolder& folder : seen_.folders)
       if (folder.name == name()) found(folder);
     if (finds_ == 0 && !is_seen()) host_.disk = DiskStage::kUnseen;
+    if (host_.disk == DiskStage::kUnseen) host_.unseen_why = trouble_of_pool();
     if (finds_ > 1) host_.record = RecordStage::kDamaged;
   }
 
@@ -73,6 +74,13 @@ class Finder {
     if (of_cluster) host_.disk_copy = tags.copy;
     host_.partly_retained = host_.record != RecordStage::kNone && host_.retained != tags.retained;
     host_.retained = host_.retained || tags.retained;
+  }
+
+  std::string trouble_of_pool() const {
+    const auto pool = config_.pools.find(order_.volume.pool);
+    if (pool == config_.pools.end()) return {};
+    const auto outdated = seen_.outdated.find(pool->second.volume_group);
+    return outdated == seen_.outdated.end() ? std::string() : outdated->second;
   }
 
   // Whether what the volume would lie on is to be seen, so that "not found" says something. A pool

@@ -214,7 +214,7 @@ is_not_retained() { lv_exists worker "$1" && ! is_retained "$1"; }
   touch "$work/worker/broken"
   retain_volume
   local words='its data cannot be marked as retained'
-  ! is_central || words='node worker is not ready: '
+  ! is_central || words='disk on fire'
   eventually 30 event_says "pv/$volume" VolumeFailedDelete "$words"
   kubectl get pv "$volume"
   rm "$work/worker/broken"

@@ -105,6 +105,16 @@ TEST_CASE_FIXTURE(Fixture, "of a group that is away nothing is said but that it 
   CHECK(condition()->holds);
 }
 
+TEST_CASE_FIXTURE(Fixture, "of a group that could not be looked at it is told why") {
+  make_ready();
+  storage.present.outdated.emplace("vg", "vgs failed: disk on fire");
+  ledger().forget();
+  finish();
+  CHECK(condition()->reason == "DisksUnseen");
+  CHECK(condition()->message ==
+        "the pool's disks cannot be looked at now: vgs failed: disk on fire");
+}
+
 TEST_CASE_FIXTURE(Fixture, "an order of an earlier leader's term promises nothing here") {
   second.term = 9;
   give(second);
