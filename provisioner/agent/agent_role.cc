@@ -97,7 +97,7 @@ void AgentRole::requeue_refused_growths() {
 }
 
 bool AgentRole::is_removed(const std::string& name) const {
-  const VolumeCopy* const copy = copies_.get(name);
+  const auto copy = copies_.get(name);
   return copy != nullptr && copy->status.state == CopyState::kRemoved;
 }
 
@@ -128,7 +128,7 @@ void AgentRole::heard(const Status& beaten) {
 // Before the disks were looked at and tidied, lost records are not yet made anew.
 void AgentRole::enqueue(const std::string& name) {
   if (!disks_.state().tidied || held_) return;
-  const VolumeCopy* const copy = copies_.get(name);
+  const auto copy = copies_.get(name);
   const bool answered = copy != nullptr && copy->status.observed_generation >= copy->generation;
   // What failed said so by its status: it comes by its own back-off, and not by its own words.
   if (answered && loop_.queue().failures(name) != 0) return;

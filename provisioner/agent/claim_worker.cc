@@ -54,7 +54,7 @@ ClaimWorker::ClaimWorker(NodeParts& parts) : parts_(parts) {
 }
 
 Task<Status> ClaimWorker::work(const std::string& key) {
-  const Claim* known = parts_.claims.get(key);
+  const auto known = parts_.claims.get(key);
   if (known == nullptr) {
     parts_.ledger.release(key);
     co_return Status();
@@ -105,13 +105,13 @@ Status ClaimWorker::fail_if_marked(const Claim& claim, const Error& why) {
 bool ClaimWorker::has_volume(const Claim& claim) const {
   if (parts_.volumes.get(concat("pvc-", claim.uid)) != nullptr) return true;
   return !claim.marked && std::any_of(strange_.begin(), strange_.end(), [&](const auto& name) {
-    const Volume* const volume = parts_.volumes.get(name);
+    const auto volume = parts_.volumes.get(name);
     return volume != nullptr && is_meant_for(*volume, claim);
   });
 }
 
 void ClaimWorker::look_for_strange(const std::string& name) {
-  const Volume* const volume = parts_.volumes.get(name);
+  const auto volume = parts_.volumes.get(name);
   if (volume != nullptr && name != concat("pvc-", volume->claim_uid))
     strange_.insert(name);
   else
@@ -169,7 +169,7 @@ Task<Status> ClaimWorker::provision(const Claim& claim, const StorageClass& stor
   }
   // The disks may have taken seconds to answer. A claim that has changed meanwhile comes again by
   // itself: whatever changed it has put it into the queue.
-  const Claim* now = parts_.claims.get(claim.key());
+  const auto now = parts_.claims.get(claim.key());
   if (now == nullptr || !asks_the_same(*now, claim)) {
     parts_.ledger.release(claim.key());
     co_return Status();

@@ -18,8 +18,8 @@ class CopyClient {
   CopyClient(kube::ApiClient& api, kube::Informer<VolumeCopy>& copies)
       : api_(api), copies_(copies) {}
 
-  // As the watch brought it; nullptr when there is none. Until the next co_await.
-  const VolumeCopy* find(const std::string& name) const { return copies_.get(name); }
+  // As the watch brought it; nullptr when there is none.
+  KnownCopy find(const std::string& name) const { return copies_.get(name); }
 
   // The same object as the API server has it now; nothing when it is gone, or another has its name.
   kube::Task<Result<std::optional<VolumeCopy>>> read(const VolumeCopy& known);

@@ -26,7 +26,7 @@ bool passes_by_itself(CopyTrouble trouble) {
 }  // namespace
 
 Task<Result<Pass>> CopyWorker::work(const std::string& name) {
-  const VolumeCopy* const known = client_.find(name);
+  const auto known = client_.find(name);
   if (known == nullptr) {
     hand_.forget(name);
     co_return Pass::kDone;

@@ -159,7 +159,7 @@ void Ledger::reserve(const std::string& claim, const engine::VolumeSpec& spec) {
 // One that does not say enough promises nothing.
 void Ledger::count(const std::string& volume) {
   const auto counted = counted_.find(volume);
-  const Volume* const known = volumes_->get(volume);
+  const auto known = volumes_->get(volume);
   const bool here = known != nullptr && known->node == node_;
   if (here && counted != counted_.end() && counted->second.is_of(*known)) return;
   const auto spec = here ? spec_of(*known) : Error(ErrorCode::kNotFound, "not of this node");

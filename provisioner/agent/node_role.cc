@@ -100,7 +100,7 @@ NodeRole::NodeRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& s
       }) {
   claims_.on_change([this](const std::string& key) { enqueue_claim(key); });
   volumes_.on_change([this](const std::string& key) {
-    if (const Volume* const volume = volumes_.get(key)) {
+    if (const auto volume = volumes_.get(key)) {
       know_class(volume->storage_class);
       enqueue_settlement(*volume);
     }
@@ -242,9 +242,9 @@ void NodeRole::enqueue_claims() {
 
 void NodeRole::enqueue_claim(const std::string& key) {
   if (!has_synced() || is_left_to_others(key)) return;
-  const Claim* const claim = claims_.get(key);
-  const Volume* const volume = claim == nullptr ? nullptr : volumes_.get(claim->volume_name);
-  queue_.add(concat(kClaimKey, key), priority_of(claim, volume, parts_.node.name));
+  const auto claim = claims_.get(key);
+  const auto volume = claim == nullptr ? nullptr : volumes_.get(claim->volume_name);
+  queue_.add(concat(kClaimKey, key), priority_of(claim.get(), volume.get(), parts_.node.name));
 }
 
 // A change of its volume's capacity comes by the claim, whose status follows, or by
@@ -254,7 +254,7 @@ void NodeRole::enqueue_claim(const std::string& key) {
 // is looked at again later.
 bool NodeRole::is_left_to_others(const std::string& key) {
   const bool waits = ranks() && rank_placer_.notice(key);
-  const Claim* const claim = claims_.get(key);
+  const auto claim = claims_.get(key);
   const bool here = claim != nullptr && claim->selected_node == parts_.node.name;
   const bool has_volume = claim != nullptr && volumes_.get(claim->volume_name) != nullptr;
   if (here || has_volume || ledger_.has_reservations()) return false;
@@ -292,7 +292,7 @@ void NodeRole::enqueue_growths() {
 void NodeRole::enqueue_settlement(const Volume& volume) {
   if (!has_synced()) return;
   const std::string name = concat(volume.claim_namespace, '/', volume.claim_name);
-  const Claim* const claim = claims_.get(name);
+  const auto claim = claims_.get(name);
   if (claim == nullptr) return;
   const auto plan = plan_growth(*claim, &volume, parts_.node.name, parts_.cluster_id);
   if (std::holds_alternative<Settle>(plan)) queue_.add(concat(kClaimKey, name));

@@ -50,7 +50,7 @@ std::optional<std::size_t> rank_among(const RankCandidate& node, const ToldRooms
 }  // namespace
 
 bool RankPlacer::notice(const std::string& key) {
-  const Claim* const claim = parts_.claims.get(key);
+  const auto claim = parts_.claims.get(key);
   const StorageClass* const known =
       claim == nullptr ? nullptr : parts_.classes.get(claim->storage_class);
   if (known == nullptr || !known->immediate || !claim->marked || claim->deleting ||
@@ -61,7 +61,7 @@ bool RankPlacer::notice(const std::string& key) {
   const bool chosen = !claim->selected_node.empty();
   const bool ours = claim->selected_node == parts_.node.name;
   if (chosen && !ours) {
-    settle(key, claim);
+    settle(key, claim.get());
     return false;
   }
   Seen& seen = seen_[key];
@@ -192,7 +192,7 @@ RankPlacer::Again RankPlacer::turn(const Claim& claim, const StorageClass& stora
 }
 
 RankPlacer::Again RankPlacer::others_first(const std::string& key) {
-  const Claim* const claim = parts_.claims.get(key);
+  const auto claim = parts_.claims.get(key);
   const StorageClass* const known =
       claim == nullptr ? nullptr : parts_.classes.get(claim->storage_class);
   const auto seen = seen_.find(key);
@@ -313,7 +313,7 @@ Task<Result<RankPlacer::Again>> RankPlacer::take(const Claim& claim, const Order
   const Status refreshed = co_await parts_.ledger.refresh(false);
   if (!refreshed) co_return refreshed.error().context("looking at this node's disks");
   // A claim that has changed meanwhile comes again by itself.
-  const Claim* const now = parts_.claims.get(key);
+  const auto now = parts_.claims.get(key);
   if (now == nullptr || now->resource_version != claim.resource_version) co_return Again();
   if (!has_room(claim.storage_class, order.requested)) co_return Again(kLookAgain);
   // Nothing may be awaited between the look at the room and this: see Ledger. The claim's next pass

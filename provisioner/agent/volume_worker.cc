@@ -18,7 +18,7 @@ std::string claim_of(const Volume& volume) {
 }  // namespace
 
 Task<Result<Pass>> VolumeWorker::work(const std::string& name) {
-  const Volume* known = parts_.volumes.get(name);
+  const auto known = parts_.volumes.get(name);
   if (known == nullptr) {
     wipes_.erase(name);
     began_.erase(name);

@@ -20,7 +20,7 @@ Task<Status> CapacityTeller::work(const std::string& name) {
     if (node == nullptr || known == nullptr) continue;
     const Bytes size = room_of(*node, *known);
     const auto told = told_.find({name, of});
-    if (told != told_.end() && !must_tell(told->second, size, [&] { return waiting_for(of); }))
+    if (told != told_.end() && !must_tell(told->second, size, [&] { return waiting_.sizes_of(of); }))
       continue;
     const auto hostname = node->labels.find(std::string(kHostnameLabel));
     if (hostname == node->labels.end()) continue;
@@ -90,15 +90,6 @@ Task<Status> CapacityTeller::tell(const NodeIdentity& node, const StorageClass& 
         concat("telling the room of node ", node.name, " for class ", storage_class.name));
   told_.insert_or_assign(Key{node.name, storage_class.name}, size);
   co_return Status();
-}
-
-std::vector<Bytes> CapacityTeller::waiting_for(const std::string& storage_class) const {
-  std::vector<Bytes> sizes;
-  parts_.claims.for_each([&](const std::string&, const Claim& claim) {
-    if (claim.storage_class != storage_class || !claim.volume_name.empty()) return;
-    if (const auto size = parse_quantity(claim.requested)) sizes.push_back(*size);
-  });
-  return sizes;
 }
 
 void CapacityTeller::compare(const std::map<Key, Bytes>& published) {

@@ -11,6 +11,7 @@
 
 #include "provisioner/controller/cluster_parts.h"
 #include "provisioner/controller/copy_index.h"
+#include "provisioner/controller/open_claims.h"
 #include "provisioner/objects/capacity_object.h"
 
 namespace flexlocal::provisioner {
@@ -18,8 +19,9 @@ namespace flexlocal::provisioner {
 class CapacityTeller {
  public:
   // `daemon_set`: the DaemonSet that owns the objects.
-  CapacityTeller(ClusterParts& parts, CopyIndex& index, std::string daemon_set)
-      : parts_(parts), index_(index), daemon_set_(std::move(daemon_set)) {}
+  CapacityTeller(ClusterParts& parts, const OpenClaims& waiting, CopyIndex& index,
+                 std::string daemon_set)
+      : parts_(parts), waiting_(waiting), index_(index), daemon_set_(std::move(daemon_set)) {}
 
   // One pass over what is told of that node.
   Task<Status> work(const std::string& node);
@@ -42,9 +44,9 @@ class CapacityTeller {
   bool has_place() const { return place_ && !place_->version.empty(); }
   Task<Result<CapacityOwner>> find_owner();
   Task<Status> tell(const NodeIdentity& node, const StorageClass& storage_class, Bytes size);
-  std::vector<Bytes> waiting_for(const std::string& storage_class) const;
 
   ClusterParts& parts_;
+  const OpenClaims& waiting_;
   CopyIndex& index_;
   std::string daemon_set_;
   std::optional<CapacityPlace> place_;

@@ -46,12 +46,13 @@ ClusterRole::ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, cons
       queue_(loop_.queue()),
       parts_{api,    loop_.events(), claims_, volumes_, classes_, nodes_,
              beats_, observations_,  clock,   log,      work,     options},
+      open_claims_(claims_),
       claim_worker_(parts_),
       absence_(parts_),
       volume_worker_(parts_, absence_),
       labeler_(parts_),
       index_(copies_, clock),
-      teller_(parts_, index_, options.daemon_set),
+      teller_(parts_, open_claims_, index_, options.daemon_set),
       registry_(parts_, options.gives_orders ? &teller_ : nullptr),
       desk_(api, copies_),
       roll_(parts_, copies_, put_back),
@@ -75,7 +76,7 @@ void ClusterRole::watch_rooms() {
     if (const auto node = node_of_heartbeat(key.substr(key.find('/') + 1))) look_at_room(*node);
   });
   copies_.on_change([this](const std::string& name) {
-    const VolumeCopy* const copy = copies_.get(name);
+    const auto copy = copies_.get(name);
     if (copy != nullptr && copy->order) look_at_room(copy->order->node);
   });
   classes_.on_change([this](const std::string&) {
@@ -102,8 +103,9 @@ void ClusterRole::watch_orders() {
   volumes_.on_change([this](const std::string& name) {
     if (!orders_begun_) return;
     queue_.add(concat(kVolumeKey, name));
+    for (const std::string& copy : index_.names_of(name)) queue_.add(concat(kCopyKey, copy));
     // The expand controller may write a capacity when all is done, which changes no claim.
-    const Volume* const volume = volumes_.get(name);
+    const auto volume = volumes_.get(name);
     if (volume == nullptr) return;
     const std::string claim = concat(volume->claim_namespace, '/', volume->claim_name);
     if (claims_.get(claim) != nullptr) queue_.add(concat(kClaimKey, claim));
@@ -111,7 +113,7 @@ void ClusterRole::watch_orders() {
   copies_.on_change([this](const std::string& name) {
     if (!orders_begun_) return;
     queue_.add(concat(kCopyKey, name));
-    const VolumeCopy* const copy = copies_.get(name);
+    const auto copy = copies_.get(name);
     if (copy == nullptr || !copy->order) return;
     const CopyOrder& order = *copy->order;
     queue_.add(concat(kVolumeKey, order.volume.name.text()));
@@ -214,7 +216,7 @@ Task<Status> ClusterRole::work_on_claim(const std::string& claim) {
     co_return worked;
   }
   if (!orders_begun_) co_return Status();
-  const Claim* const known = claims_.get(claim);
+  const auto known = claims_.get(claim);
   if (known != nullptr && !known->volume_name.empty()) {
     auto again = co_await growth_orderer_.work(claim);
     if (again && *again) queue_.add_after(concat(kClaimKey, claim), **again);
@@ -229,7 +231,7 @@ Task<Status> ClusterRole::work_on_claim(const std::string& claim) {
 
 // One whose Node is gone has nobody who could end it.
 Task<Status> ClusterRole::work_on_volume(const std::string& volume) {
-  const Volume* const known = volumes_.get(volume);
+  const auto known = volumes_.get(volume);
   const bool has_node = known != nullptr && nodes_.get(known->node) != nullptr;
   if (orders_begun_ && has_node) {
     auto worked = co_await end_worker_.work(volume);
@@ -247,7 +249,7 @@ Task<Status> ClusterRole::work_on_volume(const std::string& volume) {
 }
 
 Task<Status> ClusterRole::work_on_copy(const std::string& name) {
-  const VolumeCopy* const known = copies_.get(name);
+  const auto known = copies_.get(name);
   if (known == nullptr) {
     copy_collector_.forget(name);
     co_return Status();
@@ -335,13 +337,13 @@ Task<void> ClusterRole::scan_loop() {
   }
 }
 
-// What time alone changes: claims that wait, and volumes whose node is not there.
+// What time alone changes: claims that wait, volumes whose node is not there, and whatever is not
+// as it is to stay.
 void ClusterRole::scan() {
-  claims_.for_each([&](const std::string& key, const Claim& claim) {
-    if (claim.volume_name.empty()) look_at(concat(kClaimKey, key));
-  });
+  open_claims_.for_each([&](const std::string& key) { look_at(concat(kClaimKey, key)); });
   volumes_.for_each([&](const std::string& name, const Volume& volume) {
-    if (orders_begun_ || nodes_.get(volume.node) == nullptr) look_at(concat(kVolumeKey, name));
+    if (nodes_.get(volume.node) == nullptr || (orders_begun_ && !end_worker_.rests(volume)))
+      look_at(concat(kVolumeKey, name));
   });
   if (orders_begun_) scan_copies();
   nodes_.for_each([&](const std::string& name, const Node&) {
@@ -356,8 +358,9 @@ void ClusterRole::look_at(const std::string& key) {
 }
 
 void ClusterRole::scan_copies() {
-  copies_.for_each(
-      [&](const std::string& name, const VolumeCopy&) { look_at(concat(kCopyKey, name)); });
+  copies_.for_each([&](const std::string& name, const VolumeCopy& copy) {
+    if (!copy_collector_.rests(copy)) look_at(concat(kCopyKey, name));
+  });
   const std::set<std::string> unordered = unordered_.names();
   orphans_.forget_unless([&](const std::string& name) {
     return unordered.contains(name) || copies_.get(name) != nullptr;

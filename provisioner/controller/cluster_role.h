@@ -8,6 +8,7 @@
 #include "provisioner/controller/lost_volume_worker.h"
 #include "provisioner/controller/node_absence.h"
 #include "provisioner/controller/node_label.h"
+#include "provisioner/controller/open_claims.h"
 #include "provisioner/controller/order_worker.h"
 #include "provisioner/controller/orphaned_copy_worker.h"
 #include "provisioner/controller/pending_claim_worker.h"
@@ -74,6 +75,7 @@ class ClusterRole {
   kube::WorkQueue& queue_;
   NodeObservations observations_;
   ClusterParts parts_;
+  OpenClaims open_claims_;
   PendingClaimWorker claim_worker_;
   NodeAbsence absence_;
   LostVolumeWorker volume_worker_;

@@ -28,10 +28,8 @@ Task<CopyCollector::Again> CopyCollector::work(const VolumeCopy& copy) {
   const CopyOrder& order = *copy.order;
   const bool node_is_gone = parts_.nodes.get(order.node) == nullptr;
   orphans_.look_at_removal(copy);
-  const Volume* const volume = parts_.volumes.get(order.volume.name.text());
-  const bool has_volume = volume != nullptr && volume->copy == order.volume.copy;
   const bool is_to_go = order.desired == DesiredState::kRemoved;
-  if ((is_removed(copy) && (is_to_go || !has_volume)) ||
+  if ((is_removed(copy) && (is_to_go || !has_volume(order))) ||
       (is_to_go && node_is_gone && was_never_more(copy))) {
     auto buried = co_await bury(copy);
     co_return buried;
@@ -42,7 +40,7 @@ Task<CopyCollector::Again> CopyCollector::work(const VolumeCopy& copy) {
     co_return let_go;
   }
   // A retained copy is a person's to choose about; one with a PersistentVolume lives with that.
-  if (order.desired == DesiredState::kRetained || has_volume) {
+  if (order.desired == DesiredState::kRetained || has_volume(order)) {
     orphans_.forget(copy.name);
     co_return std::nullopt;
   }
@@ -56,6 +54,25 @@ Task<CopyCollector::Again> CopyCollector::work(const VolumeCopy& copy) {
   }
   auto ended = co_await end(copy);
   co_return ended;
+}
+
+bool CopyCollector::rests(const VolumeCopy& copy) const {
+  if (!copy.order || copy.deleting) return true;
+  switch (copy.order->desired) {
+    case DesiredState::kServing:
+      return has_volume(*copy.order);
+    case DesiredState::kRetained:
+      return !is_removed(copy) || has_volume(*copy.order);
+    case DesiredState::kRemoved:
+      break;
+  }
+  return false;
+}
+
+// One that names this very copy.
+bool CopyCollector::has_volume(const CopyOrder& order) const {
+  const auto volume = parts_.volumes.get(order.volume.name.text());
+  return volume != nullptr && volume->copy == order.volume.copy;
 }
 
 // That it is not, by the API server's own word: the lists may lag behind.
@@ -80,14 +97,14 @@ Task<Result<bool>> CopyCollector::is_needed(const VolumeCopy& copy) {
 // Whether its claim is bound to a PersistentVolume that is not there.
 bool CopyCollector::has_lost_volume(const VolumeCopy& copy) const {
   const CopyOrder& order = *copy.order;
-  const Claim* const claim =
+  const auto claim =
       parts_.claims.get(concat(order.volume.claim_namespace, '/', order.claim_name));
   return copy.status.made && claim != nullptr && claim->uid == order.claim_uid &&
          claim->volume_name == order.volume.name.text();
 }
 
 Task<Result<bool>> CopyCollector::has_claim(const CopyOrder& order) {
-  const Claim* const open =
+  const auto open =
       parts_.claims.get(concat(order.volume.claim_namespace, '/', order.claim_name));
   if (open != nullptr && open->uid == order.claim_uid) co_return true;
   Claim named;

@@ -30,12 +30,15 @@ class CopyCollector {
 
   // One pass over the VolumeCopy. Returns after which time it is to be looked at again.
   Task<Again> work(const VolumeCopy& copy);
+  // A pass would find it as it is to stay, until it or its PersistentVolume changes.
+  bool rests(const VolumeCopy& copy) const;
   void forget(const std::string& name) {
     removed_.erase(name);
     orphans_.forget(name);
   }
 
  private:
+  bool has_volume(const CopyOrder& order) const;
   Task<Result<bool>> is_needed(const VolumeCopy& copy);
   Task<Result<bool>> has_claim(const CopyOrder& order);
   bool has_lost_volume(const VolumeCopy& copy) const;

@@ -9,21 +9,8 @@ namespace {
 
 constexpr auto kCountedAfter = 2 * kHeartbeatInterval;
 
-using Names = std::map<std::string, std::set<std::string>>;
-
-void put(Names& names, const std::string& key, const std::string& name, bool in) {
-  if (in) {
-    names[key].insert(name);
-    return;
-  }
-  const auto found = names.find(key);
-  if (found == names.end()) return;
-  found->second.erase(name);
-  if (found->second.empty()) names.erase(found);
-}
-
 // By its name, where nothing else of it is understood.
-std::string volume_of_copy(const std::string& name) { return name.substr(0, name.rfind('-')); }
+std::string_view volume_of_copy(std::string_view name) { return name.substr(0, name.rfind('-')); }
 
 std::string_view id_of_copy(std::string_view name) { return name.substr(name.rfind('-') + 1); }
 
@@ -47,6 +34,14 @@ bool is_withdrawal(const VolumeCopy& copy) {
          copy.order->origin != Origin::kExisting && copy.status.state != CopyState::kRemoved;
 }
 
+void take_out(std::map<std::string, std::set<std::string>>& names, const std::string& key,
+              const std::string& name) {
+  const auto found = names.find(key);
+  if (found == names.end()) return;
+  found->second.erase(name);
+  if (found->second.empty()) names.erase(found);
+}
+
 }  // namespace
 
 CopyIndex::CopyIndex(kube::Informer<VolumeCopy>& copies, const Clock& clock)
@@ -55,71 +50,86 @@ CopyIndex::CopyIndex(kube::Informer<VolumeCopy>& copies, const Clock& clock)
 }
 
 void CopyIndex::look(const std::string& name) {
-  const VolumeCopy* const copy = copies_.get(name);
+  const auto copy = copies_.get(name);
   if (copy == nullptr) return forget(name);
   const auto [found, is_new] = known_.try_emplace(name);
-  Known& known = found->second;
   // A new leader would find room nowhere. Of what was made in the last seconds before it came the
   // nodes may be told a little too much room, which they refuse.
-  if (is_new && !copies_.has_synced()) known.counted = copy->status.made;
-  if (known.holds != copy->holds) {
-    put(holding_, known.holds, name, false);
-    known.holds = copy->holds;
-    put(holding_, known.holds, name, !known.holds.empty());
-  }
-  if (!copy->order) {
-    known.volume = volume_of_copy(name);
-    put(by_volume_, known.volume, name, true);
-    return;
-  }
-  const CopyOrder& order = *copy->order;
-  if (known.generation != copy->generation) {
-    known.generation = copy->generation;
+  if (is_new && !copies_.has_synced()) found->second.counted = copy->status.made;
+  hold(name, copy->holds);
+  if (copy->order) look_at_order(*copy, found->second);
+}
+
+void CopyIndex::look_at_order(const VolumeCopy& copy, Known& known) {
+  if (known.generation != copy.generation) {
+    known.generation = copy.generation;
     known.ordered = clock_.now();
   }
-  known.volume = order.volume.name.text();
-  known.node = order.node;
-  known.pool = order.volume.pool;
-  if (known.size == Bytes(0)) known.size = order.volume.size;  // and not what it grows to
-  if (copy->status.promised && !known.promised) known.promised = clock_.now();
-  known.withdrawn = is_withdrawal(*copy);
-  put(by_volume_, known.volume, name, true);
-  put(uncounted_, known.node, name, !known.counted && takes_room(*copy));
-  put(withdrawals_, known.node, name, known.withdrawn);
+  const bool takes = !known.counted && takes_room(copy);
+  if (!takes && !is_withdrawal(copy)) return settle(copy.name);
+  const CopyOrder& order = *copy.order;
+  const auto [found, is_new] = unsettled_.try_emplace(
+      copy.name, Unsettled{order.node, order.volume.pool, order.volume.size});
+  Unsettled& unsettled = found->second;
+  if (is_new) on_node_[unsettled.node].insert(copy.name);
+  unsettled.takes_room = takes;
+  unsettled.withdrawn = is_withdrawal(copy);
+  if (copy.status.promised && !unsettled.promised) unsettled.promised = clock_.now();
+}
+
+void CopyIndex::settle(const std::string& name) {
+  const auto found = unsettled_.find(name);
+  if (found == unsettled_.end()) return;
+  take_out(on_node_, found->second.node, name);
+  unsettled_.erase(found);
+}
+
+void CopyIndex::hold(const std::string& name, const std::string& claim) {
+  const auto found = holds_.find(name);
+  if (found != holds_.end() && found->second == claim) return;
+  if (found != holds_.end()) {
+    take_out(holding_, found->second, name);
+    holds_.erase(found);
+  }
+  if (claim.empty()) return;
+  holds_.emplace(name, claim);
+  holding_[claim].insert(name);
 }
 
 void CopyIndex::forget(const std::string& name) {
-  const auto found = known_.find(name);
-  if (found == known_.end()) return;
-  const Known& known = found->second;
-  put(by_volume_, known.volume, name, false);
-  put(holding_, known.holds, name, false);
-  put(uncounted_, known.node, name, false);
-  put(withdrawals_, known.node, name, false);
-  known_.erase(found);
+  settle(name);
+  hold(name, {});
+  known_.erase(name);
 }
 
-std::vector<const VolumeCopy*> CopyIndex::of_volume(const std::string& volume) const {
-  std::vector<const VolumeCopy*> found;
-  const auto names = by_volume_.find(volume);
-  if (names == by_volume_.end()) return found;
-  for (const std::string& name : names->second)
-    if (const VolumeCopy* const copy = copies_.get(name)) found.push_back(copy);
+// What names begin with is the volume's.
+std::vector<std::string> CopyIndex::names_of(const std::string& volume) const {
+  std::vector<std::string> names;
+  for (auto at = known_.lower_bound(volume); at != known_.end(); ++at) {
+    if (!at->first.starts_with(volume)) break;
+    if (volume_of_copy(at->first) == volume) names.push_back(at->first);
+  }
+  return names;
+}
+
+std::vector<KnownCopy> CopyIndex::of_volume(const std::string& volume) const {
+  std::vector<KnownCopy> found;
+  for (const std::string& name : names_of(volume))
+    if (auto copy = copies_.get(name)) found.push_back(std::move(copy));
   return found;
 }
 
-const VolumeCopy* CopyIndex::find(const std::string& volume, const std::string& copy) const {
-  for (const VolumeCopy* const known : of_volume(volume))
-    if (known->order && known->order->volume.copy == copy) return known;
-  return nullptr;
+KnownCopy CopyIndex::find(const std::string& volume, const std::string& copy) const {
+  KnownCopy found = copies_.get(copy_name(volume, copy));
+  return found != nullptr && found->order ? found : nullptr;
 }
 
 // Until its removal is ordered: then a person has chosen.
-const VolumeCopy* CopyIndex::holding(const std::string& claim) const {
+KnownCopy CopyIndex::holding(const std::string& claim) const {
   const auto names = holding_.find(claim);
   if (names == holding_.end()) return nullptr;
   for (const std::string& name : names->second) {
-    const VolumeCopy* const copy = copies_.get(name);
+    auto copy = copies_.get(name);
     if (copy == nullptr) continue;
     if (!copy->order || copy->order->desired != DesiredState::kRemoved) return copy;
   }
@@ -127,36 +137,45 @@ const VolumeCopy* CopyIndex::holding(const std::string& claim) const {
 }
 
 bool CopyIndex::has_left_of(const std::string& volume, const std::string& node) const {
-  return std::ranges::any_of(of_volume(volume), [&](const VolumeCopy* copy) {
+  return std::ranges::any_of(of_volume(volume), [&](const KnownCopy& copy) {
     return !copy->order || (copy->order->node == node && copy->status.state != CopyState::kRemoved);
   });
 }
 
 Bytes CopyIndex::uncounted(const NodeView& node, const std::string& pool) {
-  const auto names = uncounted_.find(node.node.name);
-  if (names == uncounted_.end()) return {};
+  const auto names = on_node_.find(node.node.name);
+  if (names == on_node_.end()) return {};
   const std::set<std::string_view> said = counted_by(node.beat);
-  std::erase_if(names->second, [&](const std::string& name) {
-    Known& known = known_.at(name);
-    known.counted = said.contains(id_of_copy(name)) || has_beaten_twice(known, node);
-    return known.counted;
-  });
   Bytes sum;
-  for (const std::string& name : names->second)
-    if (const Known& known = known_.at(name); known.pool == pool) sum += known.size;
-  if (names->second.empty()) uncounted_.erase(names);
+  std::vector<std::string> settled;
+  for (const std::string& name : names->second) {
+    Unsettled& copy = unsettled_.at(name);
+    if (!copy.takes_room) continue;
+    if (said.contains(id_of_copy(name)) || has_beaten_twice(copy, node)) {
+      known_.at(name).counted = true;
+      copy.takes_room = false;
+      if (!copy.withdrawn) settled.push_back(name);
+    } else if (copy.pool == pool) {
+      sum += copy.size;
+    }
+  }
+  for (const std::string& name : settled) settle(name);
   return sum;
 }
 
 // Since the promise was seen; one beat may have been under way then.
-bool CopyIndex::has_beaten_twice(const Known& known, const NodeView& node) const {
-  if (!known.promised) return false;
-  const auto since = clock_.now() - *known.promised;
+bool CopyIndex::has_beaten_twice(const Unsettled& copy, const NodeView& node) const {
+  if (!copy.promised) return false;
+  const auto since = clock_.now() - *copy.promised;
   return since >= kCountedAfter && node.health.silent_for + kHeartbeatInterval <= since;
 }
 
 bool CopyIndex::has_open_withdrawal(const std::string& node) const {
-  return withdrawals_.contains(node);
+  const auto names = on_node_.find(node);
+  return names != on_node_.end() &&
+         std::ranges::any_of(names->second, [this](const std::string& name) {
+           return unsettled_.at(name).withdrawn;
+         });
 }
 
 std::chrono::nanoseconds CopyIndex::ordered_for(const VolumeCopy& copy) const {

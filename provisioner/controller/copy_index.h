@@ -22,14 +22,16 @@ class CopyIndex {
   CopyIndex(const CopyIndex&) = delete;
   CopyIndex& operator=(const CopyIndex&) = delete;
 
-  // Of that volume, whatever is ordered of them. Until the next co_await.
-  std::vector<const VolumeCopy*> of_volume(const std::string& volume) const;
+  // Of that volume, whatever is ordered of them.
+  std::vector<KnownCopy> of_volume(const std::string& volume) const;
+  // Their names.
+  std::vector<std::string> names_of(const std::string& volume) const;
 
   // That copy of it; nullptr: there is none, or it is not understood.
-  const VolumeCopy* find(const std::string& volume, const std::string& copy) const;
+  KnownCopy find(const std::string& volume, const std::string& copy) const;
 
-  // One that holds back the claim "namespace/name"; nullptr: none does. Until the next co_await.
-  const VolumeCopy* holding(const std::string& claim) const;
+  // One that holds back the claim "namespace/name"; nullptr: none does.
+  KnownCopy holding(const std::string& claim) const;
 
   // Something of the volume may be on that node: an order names it that is not known to be removed.
   bool has_left_of(const std::string& volume, const std::string& node) const;
@@ -53,27 +55,37 @@ class CopyIndex {
   std::int64_t highest_term() const;
 
  private:
+  using Names = std::map<std::string, std::set<std::string>>;
+
+  // Of every copy, tens of thousands.
   struct Known {
-    std::string volume, node, pool, holds;
-    Bytes size{};            // as it was ordered first
-    bool counted = false;    // see uncounted(): the node's figures have it, for good
-    bool withdrawn = false;  // see has_open_withdrawal()
     std::int64_t generation = 0;
     Clock::Instant ordered{};  // when that generation was seen first
+    bool counted = false;      // see uncounted(): the node's figures have it, for good
+  };
+  // Of those that are not as they are to stay.
+  struct Unsettled {
+    std::string node, pool;
+    Bytes size;              // as it was ordered first
+    bool takes_room = false;
+    bool withdrawn = false;  // see has_open_withdrawal()
     std::optional<Clock::Instant> promised{};
   };
 
   void look(const std::string& name);
-  bool has_beaten_twice(const Known& known, const NodeView& node) const;
+  void look_at_order(const VolumeCopy& copy, Known& known);
+  bool has_beaten_twice(const Unsettled& copy, const NodeView& node) const;
   void forget(const std::string& name);
+  void settle(const std::string& name);
+  void hold(const std::string& name, const std::string& claim);
 
   kube::Informer<VolumeCopy>& copies_;
   const Clock& clock_;
-  std::map<std::string, Known> known_;
-  std::map<std::string, std::set<std::string>> by_volume_;
-  std::map<std::string, std::set<std::string>> holding_;      // by claim
-  std::map<std::string, std::set<std::string>> uncounted_;    // by node
-  std::map<std::string, std::set<std::string>> withdrawals_;  // by node
+  std::map<std::string, Known> known_;  // by name, and so by volume
+  std::map<std::string, Unsettled> unsettled_;
+  std::map<std::string, std::string> holds_;  // the claim
+  Names holding_;                             // by claim
+  Names on_node_;                             // of unsettled_
 };
 
 }  // namespace flexlocal::provisioner

@@ -24,8 +24,8 @@ std::string trouble_of(const VolumeCopy& copy) {
 }  // namespace
 
 Task<GrowthOrderer::Again> GrowthOrderer::work(const std::string& key) {
-  const Claim* const known = parts_.claims.get(key);
-  const Volume* const named = known == nullptr ? nullptr : parts_.volumes.get(known->volume_name);
+  const auto known = parts_.claims.get(key);
+  const auto named = known == nullptr ? nullptr : parts_.volumes.get(known->volume_name);
   if (known == nullptr || named == nullptr) co_return std::nullopt;
   const Claim claim = *known;  // the stores may change while we wait
   const Volume volume = *named;
@@ -53,12 +53,12 @@ Task<GrowthOrderer::Again> GrowthOrderer::plan(const Claim& claim, const Volume&
 
 Task<GrowthOrderer::Again> GrowthOrderer::carry_out(const Claim& claim, const Volume& volume,
                                                     const Growth& growth) {
-  const VolumeCopy* const copy = index_.find(volume.name, volume.copy);
+  const auto copy = index_.find(volume.name, volume.copy);
   const Node* const node = parts_.nodes.get(volume.node);
   const Bytes rounded = node == nullptr
                             ? growth.asked
                             : size_on(parts_.view_of(*node), promise_of(growth, growth.asked));
-  const GrowthOrder order = plan_growth_order(growth, rounded, copy);
+  const GrowthOrder order = plan_growth_order(growth, rounded, copy.get());
   if (order.step != GrowthStep::kWait) news_.forget(claim.key());
   Status done;
   switch (order.step) {
@@ -83,7 +83,7 @@ Task<GrowthOrderer::Again> GrowthOrderer::carry_out(const Claim& claim, const Vo
 // Whoever waits for a node that cannot answer is told why.
 std::optional<std::chrono::nanoseconds> GrowthOrderer::await_answer(const Claim& claim,
                                                                     const Volume& volume,
-                                                                    const VolumeCopy* copy) {
+                                                                    const KnownCopy& copy) {
   if (copy == nullptr) return std::nullopt;
   const auto unanswered = index_.unanswered_for(*copy);
   if (unanswered && *unanswered < kOrderTimeout) return kOrderTimeout - *unanswered;
@@ -182,7 +182,7 @@ Task<Status> GrowthOrderer::write_status(const Claim& claim, const std::string& 
 }
 
 void GrowthOrderer::count_grown(const Claim& claim, const Volume& volume) {
-  if (const VolumeCopy* const copy = index_.find(volume.name, volume.copy))
+  if (const auto copy = index_.find(volume.name, volume.copy))
     parts_.work.volumes.grow.succeeded({claim.storage_class}, index_.ordered_for(*copy));
 }
 

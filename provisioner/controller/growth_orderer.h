@@ -29,7 +29,7 @@ class GrowthOrderer {
  private:
   Task<Again> plan(const Claim& claim, const Volume& volume);
   std::optional<std::chrono::nanoseconds> await_answer(const Claim& claim, const Volume& volume,
-                                                       const VolumeCopy* copy);
+                                                       const KnownCopy& copy);
   Task<Again> carry_out(const Claim& claim, const Volume& volume, const Growth& growth);
   Task<Status> raise(const VolumeCopy& copy, Bytes size);
   Task<Status> conclude(const Claim& claim, const Volume& volume, const GrowthOrder& order);

@@ -59,7 +59,7 @@ void ImmediatePlacer::settle() {
 }
 
 bool ImmediatePlacer::is_settled(const std::string& key, Assignment& assignment) const {
-  const Claim* const claim = parts_.claims.get(key);
+  const auto claim = parts_.claims.get(key);
   if (claim == nullptr) return true;
   if (parts_.volumes.get(concat("pvc-", claim->uid)) == nullptr) return false;
   const auto now = parts_.clock.now();

@@ -7,7 +7,7 @@
 namespace flexlocal::provisioner {
 
 Task<Status> LostVolumeWorker::work(const std::string& name) {
-  const Volume* known = parts_.volumes.get(name);
+  const auto known = parts_.volumes.get(name);
   if (known == nullptr || known->node.empty()) {
     news_.forget(name);
     co_return Status();

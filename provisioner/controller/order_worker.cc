@@ -23,14 +23,14 @@ bool is_to_be_waited_for(NoRoom reason) {
   return reason == NoRoom::kNodeUnready || reason == NoRoom::kNoDaemon;
 }
 
-bool is_withdrawn(const VolumeCopy* copy) {
+bool is_withdrawn(const KnownCopy& copy) {
   return copy->order && copy->order->desired == DesiredState::kRemoved;
 }
 
 }  // namespace
 
 Task<OrderWorker::Again> OrderWorker::work(const std::string& key) {
-  const Claim* const known = parts_.claims.get(key);
+  const auto known = parts_.claims.get(key);
   if (known == nullptr) {
     chooser_.forget(key);
     pending_.forget(key);
@@ -52,7 +52,7 @@ OrderPlan OrderWorker::plan(const Claim& claim) const {
                      .in_doubt = roll_.leaves_doubt(),
                      .term = desk_.term(),
                      .node = claim.selected_node};
-  for (const VolumeCopy* const copy : now.copies)
+  for (const KnownCopy& copy : now.copies)
     if (copy->order && copy->order->desired == DesiredState::kServing && !now.unanswered_for)
       now.unanswered_for = index_.unanswered_for(*copy);
   // Which node is chosen when it is ordered. A node that was tried before may never say that

@@ -187,15 +187,15 @@ Task<Result<bool>> OrphanedCopyWorker::has_claim(const CopyOrder& order) {
   co_return std::ranges::any_of(*uids, [&](const std::string& uid) { return is_of(order, uid); });
 }
 
-const Claim* OrphanedCopyWorker::claim_of(const CopyOrder& order) const {
+kube::Found<Claim> OrphanedCopyWorker::claim_of(const CopyOrder& order) const {
   if (!order.claim_name.empty()) {
-    const Claim* const named =
+    const auto named =
         parts_.claims.get(concat(order.volume.claim_namespace, '/', order.claim_name));
     return named != nullptr && is_of(order, named->uid) ? named : nullptr;
   }
-  const Claim* found = nullptr;
+  kube::Found<Claim> found;
   parts_.claims.for_each([&](const std::string&, const Claim& claim) {
-    if (is_of(order, claim.uid)) found = &claim;
+    if (is_of(order, claim.uid)) found = std::make_shared<const Claim>(claim);
   });
   return found;
 }
@@ -213,7 +213,7 @@ bool OrphanedCopyWorker::is_new(const std::string& name, const std::string& text
 
 void OrphanedCopyWorker::tell_claim(const Orphan& orphan) {
   const CopyOrder& order = orphan.order;
-  const Claim* const claim = claim_of(order);
+  const auto claim = claim_of(order);
   // One that waits gets the copy, or is told what else is done with it: see order_worker.h.
   if (claim == nullptr || claim->volume_name.empty()) return;
   const std::string text =

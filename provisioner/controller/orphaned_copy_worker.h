@@ -61,7 +61,7 @@ class OrphanedCopyWorker {
   Task<Result<bool>> has_claim(const CopyOrder& order);
   OrphanedCopy view_of(const Orphan& orphan);
   bool is_in_doubt() const;
-  const Claim* claim_of(const CopyOrder& order) const;
+  kube::Found<Claim> claim_of(const CopyOrder& order) const;
   bool is_new(const std::string& name, const std::string& text);
   void tell_claim(const Orphan& orphan);
   void tell(const Orphan& orphan, const std::string& why);

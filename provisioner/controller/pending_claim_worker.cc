@@ -17,7 +17,7 @@ bool is_missing(const Error& error) { return error.code() == ErrorCode::kNotFoun
 }  // namespace
 
 Task<Status> PendingClaimWorker::work(const std::string& key) {
-  const Claim* known = parts_.claims.get(key);
+  const auto known = parts_.claims.get(key);
   const bool exists = known != nullptr && parts_.volumes.get(concat("pvc-", known->uid)) != nullptr;
   if (known == nullptr || exists || !is_for_us(*known)) {
     told_.erase(key);

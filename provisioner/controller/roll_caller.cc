@@ -38,7 +38,7 @@ void RollCaller::begin(std::int64_t term) {
 
 void RollCaller::look_at_copy(const std::string& name) {
   if (!goes_on_) return;
-  if (const VolumeCopy* const copy = copies_.get(name)) return see_order(*copy);
+  if (const auto copy = copies_.get(name)) return see_order(*copy);
   for (auto& [node, names] : orders_) names.erase(name);
 }
 

@@ -34,13 +34,18 @@ void fill_in(const Volume& volume, CopyOrder& order) {
   fill(order.claim_name, stated->claim_name);
 }
 
+// By what its node said, which a person is told.
+bool is_out_of_service(const VolumeCopy& copy) {
+  return copy.status.state == CopyState::kLost || copy.status.state == CopyState::kRefused;
+}
+
 }  // namespace
 
 Task<Status> VolumeEndWorker::work(const std::string& name) {
-  const Volume* const known = parts_.volumes.get(name);
+  const auto known = parts_.volumes.get(name);
   if (known == nullptr || !is_ours(*known)) co_return Status();
   const Volume volume = *known;  // the store may change while we wait
-  const EndPlan plan = plan_end(volume, copy_of(volume));
+  const EndPlan plan = plan_end(volume, copy_of(volume).get());
   if (plan.keeps_deleting)
     say(volume, kube::EventType::kWarning, "VolumeFailedDelete",
         "the claim is still bound to this volume; its data stays until the claim is deleted");
@@ -48,15 +53,23 @@ Task<Status> VolumeEndWorker::work(const std::string& name) {
   co_return carried;
 }
 
+bool VolumeEndWorker::rests(const Volume& volume) const {
+  if (!is_ours(volume)) return true;
+  const auto copy = copy_of(volume);
+  const EndPlan plan = plan_end(volume, copy.get());
+  return plan.action == EndAction::kNone && !plan.keeps_deleting &&
+         (copy == nullptr || !is_out_of_service(*copy));
+}
+
 // Should its node come back, it is to find what holds now: that the copy is to be kept, or is not
 // to be removed any more.
 Task<Status> VolumeEndWorker::keep(const std::string& name) {
-  const Volume* const known = parts_.volumes.get(name);
+  const auto known = parts_.volumes.get(name);
   if (known == nullptr) news_.forget(name);
   if (known == nullptr || !is_ours(*known)) co_return Status();
   const Volume volume = *known;
-  const VolumeCopy* const copy = copy_of(volume);
-  const EndPlan plan = plan_end(volume, copy);
+  const auto copy = copy_of(volume);
+  const EndPlan plan = plan_end(volume, copy.get());
   const bool keeps = plan.desired == DesiredState::kRetained ||
                      (plan.desired == DesiredState::kServing && copy != nullptr && copy->order &&
                       copy->order->desired == DesiredState::kRemoved);
@@ -66,10 +79,10 @@ Task<Status> VolumeEndWorker::keep(const std::string& name) {
 }
 
 // Also one that is not understood: its name is taken, and it is not written over.
-const VolumeCopy* VolumeEndWorker::copy_of(const Volume& volume) const {
+KnownCopy VolumeEndWorker::copy_of(const Volume& volume) const {
   const auto copies = index_.of_volume(volume.name);
   const auto found = std::ranges::find(copies, copy_name(volume.name, volume.copy),
-                                       [](const VolumeCopy* copy) { return copy->name; });
+                                       [](const KnownCopy& copy) { return copy->name; });
   return found == copies.end() ? nullptr : *found;
 }
 
@@ -98,7 +111,7 @@ Task<Status> VolumeEndWorker::carry_out(const Volume& volume, const EndPlan& pla
 // An object that was lost is made again from the PersistentVolume's annotation, for data that is
 // there: nothing is made anew by it.
 Task<Status> VolumeEndWorker::order(const Volume& volume, DesiredState desired) {
-  const VolumeCopy* const known = copy_of(volume);
+  const auto known = copy_of(volume);
   if (known != nullptr) {
     const VolumeCopy copy = *known;
     CopyOrder order = *copy.order;
@@ -150,10 +163,8 @@ Task<Status> VolumeEndWorker::let_go(const Volume& volume) {
 
 // Of a volume that is to serve and cannot: on the claim as well, whose pods wait.
 void VolumeEndWorker::tell_of_loss(const Volume& volume) {
-  const VolumeCopy* const copy = copy_of(volume);
-  if (copy == nullptr) return;
-  const CopyState state = copy->status.state;
-  if (state != CopyState::kLost && state != CopyState::kRefused) return;
+  const auto copy = copy_of(volume);
+  if (copy == nullptr || !is_out_of_service(*copy)) return;
   for (const CopyCondition& condition : copy->status.conditions) {
     if (condition.type != kAsOrdered || condition.holds) continue;
     const std::string text =
@@ -166,7 +177,7 @@ void VolumeEndWorker::tell_of_loss(const Volume& volume) {
 
 // What its node says of an end that does not come, or takes its time.
 void VolumeEndWorker::tell_of_trouble(const Volume& volume) {
-  const VolumeCopy* const copy = copy_of(volume);
+  const auto copy = copy_of(volume);
   if (copy == nullptr) return;
   if (const std::string silence = silence_of(parts_, index_, *copy); !silence.empty())
     return tell(volume, kube::EventType::kWarning, "VolumeFailedDelete", silence);
@@ -194,7 +205,7 @@ void VolumeEndWorker::tell(const Volume& volume, kube::EventType type, std::stri
 
 // What is kept is let go, too, and is not removed.
 void VolumeEndWorker::count_removed(const Volume& volume) {
-  const VolumeCopy* const copy = copy_of(volume);
+  const auto copy = copy_of(volume);
   if (copy == nullptr || copy->status.state != CopyState::kRemoved) return;
   parts_.work.volumes.remove.succeeded({volume.storage_class}, index_.ordered_for(*copy));
 }

@@ -18,11 +18,13 @@ class VolumeEndWorker {
 
   // One pass over the PersistentVolume of that name.
   Task<Status> work(const std::string& name);
+  // A pass would find it as it is to stay, until it or its copy changes.
+  bool rests(const Volume& volume) const;
   // Of a PersistentVolume whose node is gone: only that its copy is kept, where it is to be.
   Task<Status> keep(const std::string& name);
 
  private:
-  const VolumeCopy* copy_of(const Volume& volume) const;
+  KnownCopy copy_of(const Volume& volume) const;
   Task<Status> carry_out(const Volume& volume, const EndPlan& plan);
   Task<Status> order(const Volume& volume, DesiredState desired);
   Task<Status> remove_object(const Volume& volume);

@@ -14,8 +14,7 @@
 
 namespace flexlocal::kube {
 
-// T is the owner's own struct. Everything runs on the one thread; references and pointers into
-// the store hold until the next co_await.
+// T is the owner's own struct, kept packed if it is Packable. Everything runs on the one thread.
 template <typename T>
 class Informer {
  public:
@@ -51,13 +50,15 @@ class Informer {
   // Ends when has_synced(), or with kCancelled.
   Task<Status> wait_synced() { return store_.wait_synced(); }
 
-  // Keys are "namespace/name", or "name" of cluster-scoped objects. nullptr: not there.
-  const T* get(const std::string& key) const { return store_.get(key); }
+  // Keys are "namespace/name", or "name" of cluster-scoped objects. See keeping.h for how long it
+  // holds. nullptr: not there.
+  Found<T> get(const std::string& key) const { return store_.get(key); }
   std::size_t size() const { return store_.size(); }
   const std::string& kind() const { return kind_.name; }
   const ReflectorStats& stats() const { return stats_; }
 
-  // visit(key, object) for each, in no order; the store must not change meanwhile.
+  // visit(key, object) for each, in no order; the store must not change meanwhile, and the object
+  // holds until its visit ends.
   template <typename Visit>
   void for_each(Visit visit) const {
     store_.for_each(visit);

@@ -1,15 +1,16 @@
 // The objects of one kind, by key: what an Informer keeps.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "provisioner/kube/condition.h"
+#include "provisioner/kube/keeping.h"
 #include "provisioner/kube/object_sink.h"
 #include "provisioner/kube/version.h"
 
@@ -37,15 +38,18 @@ class ObjectStore final : public ObjectSink {
     co_return Status();
   }
 
-  const T* get(const std::string& key) const {
+  Found<T> get(const std::string& key) const {
     const auto found = entries_.find(key);
-    return found == entries_.end() ? nullptr : &found->second.object;
+    return found == entries_.end() ? nullptr : Keeping<T>::find(found->second.kept);
   }
   std::size_t size() const { return entries_.size(); }
 
   template <typename Visit>
   void for_each(Visit visit) const {
-    for (const auto& [key, entry] : entries_) visit(key, entry.object);
+    for (const auto& [key, entry] : entries_) {
+      const Found<T> found = Keeping<T>::find(entry.kept);
+      visit(key, *found);
+    }
   }
 
   void put(JsonView answer) {
@@ -55,20 +59,21 @@ class ObjectStore final : public ObjectSink {
     if (version.newer_than(version_)) apply(answer, version);
   }
 
-  void list_began() override { seen_.clear(); }
+  void list_began() override { ++list_; }
   void listed(JsonView object) override {
-    seen_.insert(object_key(object));
     apply(object, version_of(object));
+    const auto found = entries_.find(object_key(object));
+    if (found != entries_.end()) found->second.list = list_;
   }
   void unlisted(JsonView object) override {
     const std::string key = object_key(object);
-    seen_.erase(key);
+    const auto found = entries_.find(key);
+    if (found != entries_.end()) found->second.list = 0;
     remove(key, version_of(object));
   }
   void list_ended(std::string_view version) override {
     version_ = ObjectVersion(version);
-    remove_unseen();
-    seen_.clear();
+    remove_unlisted();
     synced_ = true;
     synced_changed_.notify_all();
   }
@@ -91,8 +96,9 @@ class ObjectStore final : public ObjectSink {
 
  private:
   struct Entry {
-    T object;
+    typename Keeping<T>::Kept kept;
     ObjectVersion version;
+    std::uint32_t list = 0;  // the last one that named it
   };
 
   static ObjectVersion version_of(JsonView object) {
@@ -108,7 +114,13 @@ class ObjectStore final : public ObjectSink {
       return;
     std::optional<T> decoded = decode_(object);
     if (!decoded) return remove(key, version);
-    entries_.insert_or_assign(key, Entry{std::move(*decoded), version});
+    Entry entry{keeping_.keep(std::move(*decoded)), version};
+    if (found != entries_.end()) {
+      entry.list = found->second.list;
+      found->second = std::move(entry);
+    } else {
+      entries_.emplace(key, std::move(entry));
+    }
     tell(key);
   }
 
@@ -119,10 +131,10 @@ class ObjectStore final : public ObjectSink {
     tell(key);
   }
 
-  void remove_unseen() {
+  void remove_unlisted() {
     std::vector<std::string> gone;
     for (const auto& [key, entry] : entries_)
-      if (!seen_.contains(key)) gone.push_back(key);
+      if (entry.list != list_) gone.push_back(key);
     // An entry newer than the list is a write of our own, made while the list was being read.
     for (const std::string& key : gone) remove(key, version_);
   }
@@ -133,9 +145,10 @@ class ObjectStore final : public ObjectSink {
 
   Decode decode_;
   const Handlers& handlers_;
+  Keeping<T> keeping_;  // before the entries, which have its symbols
   std::unordered_map<std::string, Entry> entries_;
-  std::unordered_set<std::string> seen_;  // of the list being read
-  ObjectVersion version_;                 // everything up to here is known
+  std::uint32_t list_ = 0;  // counts the lists that were begun
+  ObjectVersion version_;   // everything up to here is known
   bool synced_ = false;
   Condition synced_changed_;
 };

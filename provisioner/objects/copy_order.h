@@ -11,6 +11,7 @@
 #include "flexvolume/base/json.h"
 #include "flexvolume/engine/contract/contract.h"
 #include "provisioner/accounting/budget.h"
+#include "provisioner/kube/keeping.h"
 
 namespace flexlocal::provisioner {
 
@@ -49,6 +50,10 @@ struct CopyOrder {
   // Of the leader that ordered it: larger than its predecessor's, and than that of every order
   // there is, for the Lease that counts terms may have been made anew.
   std::int64_t term = 0;
+
+  // For stores: see kube::Packable.
+  void pack(kube::Packer& packer) const;
+  static CopyOrder unpack(kube::Unpacker& unpacker);
 };
 
 // kInvalid, naming the field, for one that is missing, malformed or not known to this version: an

@@ -11,6 +11,7 @@
 #include "flexvolume/base/result.h"
 #include "flexvolume/engine/contract/contract.h"
 #include "provisioner/kube/event_correlator.h"
+#include "provisioner/kube/keeping.h"
 
 namespace flexlocal::provisioner {
 
@@ -60,6 +61,10 @@ struct Claim {
   bool marked = true;
 
   std::string key() const { return namespace_name + "/" + name; }
+
+  // For stores: see kube::Packable.
+  void pack(kube::Packer& packer) const;
+  static Claim unpack(kube::Unpacker& unpacker);
 };
 
 struct Volume {
@@ -84,6 +89,10 @@ struct Volume {
   std::vector<std::string> access_modes;
   bool deleting = false;
   bool migrated = false;
+
+  // For stores: see kube::Packable.
+  void pack(kube::Packer& packer) const;
+  static Volume unpack(kube::Unpacker& unpacker);
 };
 
 // Labels that a node must have, each with one of these values.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,7 +33,14 @@ struct VolumeCopy {
   // be carried out.
   Result<CopyOrder> order;
   CopyStatus status;
+
+  // For stores: see kube::Packable.
+  void pack(kube::Packer& packer) const;
+  static VolumeCopy unpack(kube::Unpacker& unpacker);
 };
+
+// One that is known, as it was when it was looked up; nullptr: there is none.
+using KnownCopy = std::shared_ptr<const VolumeCopy>;
 
 // Pods may have written to it: it was made, or ordered because it is there, though its node may not
 // have said so yet. `copy.order` is there.

@@ -14,14 +14,14 @@ LogSubject subject_of(const Volume& volume) {
 }
 
 LogSubject subject_of_claim(const std::string& key, const kube::Informer<Claim>& claims) {
-  if (const Claim* const claim = claims.get(key)) return subject_of(*claim);
+  if (const auto claim = claims.get(key)) return subject_of(*claim);
   const std::size_t slash = key.find('/');
   if (slash == std::string::npos) return {{}, key, {}};
   return {key.substr(0, slash), key.substr(slash + 1), {}};
 }
 
 LogSubject subject_of_volume(const std::string& name, const kube::Informer<Volume>& volumes) {
-  if (const Volume* const volume = volumes.get(name)) return subject_of(*volume);
+  if (const auto volume = volumes.get(name)) return subject_of(*volume);
   return {{}, {}, name};
 }
 

@@ -16,12 +16,12 @@ bool is_found(const VolumeCopy& copy) { return copy.order->origin != Origin::kNe
 
 // Of several, what a leader before this one left half done: the one that was found, else the one
 // that a node promised, and of these the first by name, so that every leader takes the same.
-const VolumeCopy* serving_of(const std::vector<const VolumeCopy*>& copies) {
+KnownCopy serving_of(const std::vector<KnownCopy>& copies) {
   const auto rank = [](const VolumeCopy& copy) {
     return (is_found(copy) ? 2 : 0) + (copy.status.promised ? 1 : 0);
   };
-  const VolumeCopy* best = nullptr;
-  for (const VolumeCopy* const copy : copies)
+  KnownCopy best;
+  for (const KnownCopy& copy : copies)
     if (is_to_serve(*copy) && (best == nullptr || rank(*copy) > rank(*best))) best = copy;
   return best;
 }
@@ -42,12 +42,12 @@ std::string words_of_silence(const VolumeCopy& copy) {
                 " s: ", reason_of(copy));
 }
 
-OrderPlan withdraw(const VolumeCopy& copy, std::string why) {
-  return {.action = OrderAction::kWithdraw, .why = std::move(why), .copy = &copy};
+OrderPlan withdraw(const KnownCopy& copy, std::string why) {
+  return {.action = OrderAction::kWithdraw, .why = std::move(why), .copy = copy};
 }
 
-OrderPlan tell(const VolumeCopy& copy, std::string_view reason, std::string why) {
-  return {.action = OrderAction::kTell, .why = std::move(why), .copy = &copy, .reason = reason};
+OrderPlan tell(const KnownCopy& copy, std::string_view reason, std::string why) {
+  return {.action = OrderAction::kTell, .why = std::move(why), .copy = copy, .reason = reason};
 }
 
 std::string patch_command(const VolumeCopy& copy, std::string_view desired) {
@@ -56,26 +56,26 @@ std::string patch_command(const VolumeCopy& copy, std::string_view desired) {
 }
 
 // Nothing empty is made beside it before a person has chosen.
-OrderPlan tell_of_retained(const VolumeCopy& copy) {
+OrderPlan tell_of_retained(const KnownCopy& copy) {
   return tell(copy, "VolumeRetained",
-              concat("node ", copy.order->node,
+              concat("node ", copy->order->node,
                      " has a volume of this claim, which is retained, and no other is made beside "
                      "it. To use it: ",
-                     patch_command(copy, "Serving"),
-                     ". To give it up with its data: ", patch_command(copy, "Removed")));
+                     patch_command(*copy, "Serving"),
+                     ". To give it up with its data: ", patch_command(*copy, "Removed")));
 }
 
-OrderPlan tell_of_hold(const VolumeCopy& copy) {
-  const std::string node = copy.order ? copy.order->node : copy.agent;
+OrderPlan tell_of_hold(const KnownCopy& copy) {
+  const std::string node = copy->order ? copy->order->node : copy->agent;
   return tell(copy, "VolumeRetained",
               concat("node ", node, " has the volume of an earlier claim of this name (VolumeCopy ",
-                     copy.name,
+                     copy->name,
                      "), and no empty one is made in its place. To use its data, make its "
                      "PersistentVolume again. To give it up with its data: ",
-                     patch_command(copy, "Removed"),
+                     patch_command(*copy, "Removed"),
                      ". To leave it there, and begin anew: kubectl "
                      "annotate volumecopy ",
-                     copy.name, ' ', kHoldsAnnotation, '-'));
+                     copy->name, ' ', kHoldsAnnotation, '-'));
 }
 
 // A pod may have written to it, whatever is known of it now.
@@ -86,31 +86,32 @@ bool may_hold_data(const ClaimSituation& now, const VolumeCopy& copy) {
   return is_found(copy) || (now.in_doubt && (copy.status.promised || may_be_promised));
 }
 
-const VolumeCopy* superfluous_of(const ClaimSituation& now, const VolumeCopy& serving) {
+KnownCopy superfluous_of(const ClaimSituation& now, const KnownCopy& serving) {
   const auto found =
-      std::find_if(now.copies.begin(), now.copies.end(), [&](const VolumeCopy* copy) {
-        return copy != &serving && is_to_serve(*copy) && !may_hold_data(now, *copy);
+      std::find_if(now.copies.begin(), now.copies.end(), [&](const KnownCopy& copy) {
+        return copy != serving && is_to_serve(*copy) && !may_hold_data(now, *copy);
       });
   return found == now.copies.end() ? nullptr : *found;
 }
 
-OrderPlan plan_serving(const ClaimSituation& now, const VolumeCopy& copy) {
+OrderPlan plan_serving(const ClaimSituation& now, const KnownCopy& known) {
+  const VolumeCopy& copy = *known;
   const CopyOrder& order = *copy.order;
-  if (const VolumeCopy* const other = superfluous_of(now, copy)) return withdraw(*other, {});
+  if (const KnownCopy other = superfluous_of(now, known)) return withdraw(other, {});
   // The scheduler thought again. No pod has it, since there is no PersistentVolume.
   const bool elsewhere = !now.node.empty() && now.node != order.node;
-  if (elsewhere && !may_hold_data(now, copy)) return withdraw(copy, {});
+  if (elsewhere && !may_hold_data(now, copy)) return withdraw(known, {});
   switch (copy.status.state) {
     case CopyState::kPromised:
     case CopyState::kReady:
-      return {.action = OrderAction::kBind, .copy = &copy};
+      return {.action = OrderAction::kBind, .copy = known};
     case CopyState::kRefused: {
       std::string why = concat("node ", order.node, " cannot have the volume: ", reason_of(copy));
-      return may_hold_data(now, copy) ? tell(copy, "VolumeLost", std::move(why))
-                                      : withdraw(copy, std::move(why));
+      return may_hold_data(now, copy) ? tell(known, "VolumeLost", std::move(why))
+                                      : withdraw(known, std::move(why));
     }
     case CopyState::kLost:
-      return tell(copy, "VolumeLost",
+      return tell(known, "VolumeLost",
                   concat("node ", order.node,
                          " promised the volume and does not have it: ", reason_of(copy)));
     case CopyState::kUnsaid:
@@ -119,21 +120,21 @@ OrderPlan plan_serving(const ClaimSituation& now, const VolumeCopy& copy) {
     case CopyState::kRemoving:
     case CopyState::kRemoved:
     case CopyState::kUnknown:
-      return {.action = OrderAction::kWait, .copy = &copy};
+      return {.action = OrderAction::kWait, .copy = known};
   }
   if (!now.unanswered_for || *now.unanswered_for < kOrderTimeout || is_found(copy))
-    return {.action = OrderAction::kWait, .copy = &copy};
+    return {.action = OrderAction::kWait, .copy = known};
   if (may_hold_data(now, copy))
-    return tell(copy, "WaitingForNodes",
+    return tell(known, "WaitingForNodes",
                 concat(words_of_silence(copy),
                        "; it may have the volume, for the API server may have been put back to an "
                        "earlier state"));
-  return withdraw(copy, words_of_silence(copy));
+  return withdraw(known, words_of_silence(copy));
 }
 
 // Data of this very claim, which a person wanted to be kept.
-const VolumeCopy* retained_of(const std::vector<const VolumeCopy*>& copies) {
-  const auto found = std::find_if(copies.begin(), copies.end(), [](const VolumeCopy* copy) {
+KnownCopy retained_of(const std::vector<KnownCopy>& copies) {
+  const auto found = std::find_if(copies.begin(), copies.end(), [](const KnownCopy& copy) {
     return copy->order && copy->order->desired == DesiredState::kRetained;
   });
   return found == copies.end() ? nullptr : *found;
@@ -141,7 +142,7 @@ const VolumeCopy* retained_of(const std::vector<const VolumeCopy*>& copies) {
 
 // One that was withdrawn there has to be gone first: the node cannot have two of one volume.
 bool is_being_withdrawn(const ClaimSituation& now) {
-  return std::any_of(now.copies.begin(), now.copies.end(), [&](const VolumeCopy* copy) {
+  return std::any_of(now.copies.begin(), now.copies.end(), [&](const KnownCopy& copy) {
     return copy->order && copy->order->node == now.node &&
            copy->status.state != CopyState::kRemoved;
   });
@@ -154,12 +155,12 @@ OrderPlan plan_order(const ClaimSituation& now) {
   if (claim.deleting || !claim.volume_name.empty() || now.volume_exists) return {};
   // What is not understood may be anything: a person, or a newer version, has to look.
   if (std::any_of(now.copies.begin(), now.copies.end(),
-                  [](const VolumeCopy* copy) { return !copy->order; }))
+                  [](const KnownCopy& copy) { return !copy->order; }))
     return {.action = OrderAction::kWait};
-  if (const VolumeCopy* const serving = serving_of(now.copies)) return plan_serving(now, *serving);
-  if (const VolumeCopy* const retained = retained_of(now.copies))
-    return tell_of_retained(*retained);
-  if (now.holding != nullptr) return tell_of_hold(*now.holding);
+  if (const KnownCopy serving = serving_of(now.copies)) return plan_serving(now, serving);
+  if (const KnownCopy retained = retained_of(now.copies))
+    return tell_of_retained(retained);
+  if (now.holding != nullptr) return tell_of_hold(now.holding);
   // Whether anybody chose it is looked at here; that it was this node's is no question any more.
   ClaimPlan plan = plan_claim(claim, now.storage_class, false, claim.selected_node);
   if (const auto* const refusal = std::get_if<Refuse>(&plan))

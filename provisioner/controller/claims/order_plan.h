@@ -20,8 +20,8 @@ struct ClaimSituation {
   const Claim& claim;
   const StorageClass* storage_class = nullptr;  // nullptr: none of that name that is ours
   bool volume_exists = false;                   // its PersistentVolume
-  std::vector<const VolumeCopy*> copies{};      // of its volume
-  const VolumeCopy* holding = nullptr;          // see kHoldsAnnotation
+  std::vector<KnownCopy> copies{};              // of its volume
+  KnownCopy holding{};                          // see kHoldsAnnotation
   // The API server may have been put back: of an order of an earlier term than `term`, which is
   // this leader's, it may not know the answer, and of a copy not that it had a PersistentVolume.
   bool in_doubt = false;
@@ -48,7 +48,7 @@ struct OrderPlan {
   OrderAction action = OrderAction::kNone;
   std::string why{};
   std::optional<Order> order{};
-  const VolumeCopy* copy = nullptr;
+  KnownCopy copy{};
   std::string_view reason{};
 };
 

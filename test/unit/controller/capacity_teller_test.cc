@@ -56,7 +56,8 @@ struct Fixture : OrderLab {
   kube::ApiClient held_api{held, clock, kube::ApiOptions{.limit = {}}};
   ClusterParts own{held_api, events,       claims, volumes, classes, nodes,
                    beats,    observations, manual, log,     work,    options()};
-  CapacityTeller teller{own, index, "flexlocal-node"};
+  OpenClaims open{claims};
+  CapacityTeller teller{own, open, index, "flexlocal-node"};
 
   Fixture() { server.put(kGroupPath, R"({"resources":[{"name":"csistoragecapacities"}]})"); }
 

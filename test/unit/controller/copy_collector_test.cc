@@ -14,10 +14,14 @@ const std::string kLooks = "GET persistentvolumeclaims, GET persistentvolumes";
 struct Fixture : OrderLab {
   Fixture() { know_copy(sample_order()); }
   CopyCollector::Again work() { return wait_for(collector.work(copy())); }
+  // What rests needs no pass.
   std::string did() {
+    const bool rested = collector.rests(copy());
     const auto worked = work();
     REQUIRE_MESSAGE(worked, worked.error().message());
-    return server.done();
+    std::string done = server.done();
+    if (rested) CHECK(done == "");
+    return done;
   }
   void order(DesiredState desired) {
     CopyOrder changed = order_now();
@@ -75,6 +79,21 @@ TEST_CASE_FIXTURE(Fixture, "an order that changes while it is looked at is not w
   REQUIRE_FALSE(worked);
   CHECK(worked.error().code() == ErrorCode::kConflict);
   CHECK(order_now().desired == DesiredState::kServing);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a copy rests that is kept, or has a PersistentVolume that names it") {
+  CHECK_FALSE(collector.rests(copy()));
+  know_volume("Bound");
+  CHECK(collector.rests(copy()));
+  order(DesiredState::kRetained);
+  CHECK(collector.rests(copy()));
+  answer(CopyState::kRemoved);  // after a removal that was taken back too late
+  CHECK(collector.rests(copy()));
+  // The volume is another driver's from now on.
+  change_volume(R"({"metadata":{"annotations":{"pv.kubernetes.io/provisioned-by":null}}})");
+  CHECK_FALSE(collector.rests(copy()));
+  order(DesiredState::kRemoved);
+  CHECK_FALSE(collector.rests(copy()));
 }
 
 TEST_CASE_FIXTURE(Fixture, "what was made stays when its claim is gone, and a person is told") {

@@ -49,9 +49,13 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK_FALSE(index.of_volume(volume).front()->order);
   CHECK(index.find(volume, kCopy) == nullptr);
   CHECK(index.has_left_of(volume, kNode));
-  // Also one that was never understood.
+  // Also one that was never understood, and that alone.
   const std::string other = "pvc-" + kOtherUid;
   put(copies, concat(R"({"metadata":{"name":")", other, R"(-0","resourceVersion":"9000000"}})"));
+  put(copies, concat(R"({"metadata":{"name":")", other, R"(0-0","resourceVersion":"9000001"}})"));
+  put(copies, concat(R"({"metadata":{"name":")", other, R"(-1-0","resourceVersion":"9000002"}})"));
+  put(copies, concat(R"({"metadata":{"name":")", other, R"(","resourceVersion":"9000003"}})"));
+  CHECK(index.names_of(other) == std::vector<std::string>{other + "-0"});
   CHECK(index.of_volume(other).size() == 1);
 }
 

@@ -17,10 +17,16 @@ struct Fixture : OrderLab {
     answer(CopyState::kReady);
   }
   Status work() { return wait_for(ends.work(volume)); }
+  bool rests() const { return ends.rests(volume_there()); }
+  // What rests needs no pass: it is not to be asked for, and nobody is told of it.
   std::string did() {
+    const auto known = volumes.get(volume);
+    const bool rested = known != nullptr && ends.rests(*known);
     const Status worked = work();
     REQUIRE_MESSAGE(worked, worked.error().message());
-    return server.done();
+    std::string done = server.done();
+    if (rested) CHECK(done == "");
+    return done;
   }
 };
 
@@ -28,8 +34,36 @@ struct Fixture : OrderLab {
 
 TEST_CASE_FIXTURE(Fixture, "a volume that lives, with its copy, is asked nothing about") {
   know_ready_copy();
+  CHECK(rests());
   CHECK(did() == "");
   CHECK(events_text().empty());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a volume rests while nothing is to be done or said about it") {
+  CHECK_FALSE(rests());  // its copy has no object
+  know_ready_copy();
+  CHECK(rests());
+  answer(CopyState::kLost, "the disk is gone");
+  CHECK_FALSE(rests());
+  answer(CopyState::kReady);
+  CHECK(rests());
+  SUBCASE("one whose claim is gone does not") {
+    change_volume(kReleased);
+    CHECK_FALSE(rests());
+  }
+  SUBCASE("one that a person deletes does not: they are told that it stays") {
+    change_volume(kDeleted);
+    CHECK_FALSE(rests());
+  }
+  SUBCASE("one that is retained does again when its node has said so") {
+    change_volume(kRetain);
+    CHECK_FALSE(rests());  // the order says another policy
+    change_volume(kReleased);
+    did();
+    CHECK_FALSE(rests());
+    answer(CopyState::kRetained);
+    CHECK(rests());
+  }
 }
 
 TEST_CASE_FIXTURE(Fixture,

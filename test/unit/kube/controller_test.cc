@@ -28,7 +28,7 @@ struct Controller {
   EventRecorder& events;
 
   Task<Status> provision(const std::string& key) {
-    const Claim* const claim = claims.get(key);
+    const auto claim = claims.get(key);
     if (claim == nullptr) co_return Status();
     const std::string path = object_path("v1", "persistentvolumes", "", "");
     const std::string volume = concat(R"({"metadata":{"name":"pvc-)", claim->name, R"("}})");

@@ -7,6 +7,7 @@
 #include "provisioner/objects/copy_order.h"
 #include "provisioner/objects/node_object.h"
 #include "provisioner/objects/objects.h"
+#include "provisioner/objects/volume_copy.h"
 
 namespace flexlocal::provisioner::test {
 
@@ -38,6 +39,9 @@ std::string claim_text(const Claim& claim);
 std::string class_text();
 
 Volume decoded_volume(const std::string& text);
+
+// As a store gives it; `copy` must outlive it.
+inline KnownCopy borrowed(const VolumeCopy& copy) { return {KnownCopy(), &copy}; }
 
 // `text` with the first `from` replaced; a test that replaces nothing is wrong and throws.
 std::string with(std::string text, const std::string& from, const std::string& to);

@@ -77,7 +77,7 @@ struct Case {
                        .term = term,
                        .node = node,
                        .unanswered_for = unanswered_for};
-    for (const VolumeCopy& copy : copies) now.copies.push_back(&copy);
+    for (const VolumeCopy& copy : copies) now.copies.push_back(borrowed(copy));
     return plan_order(now);
   }
   bool may_hold_data(const VolumeCopy& copy) const {

@@ -1,0 +1,68 @@
+// How claims and PersistentVolumes are kept in stores.
+#include "provisioner/objects/copy_order.h"
+#include "provisioner/objects/objects.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+template <typename Object, typename Pack>
+void each_member_of_claim(Object& claim, Pack& pack) {
+  auto& [namespace_name, name, uid, version, storage_class, node, volume, mode, requested, phase,
+         capacity, allocated, resize_status, resize_error, conditions, access_modes, attributes,
+         data_source, selector, pending, deleting, marked] = claim;
+  pack.symbol(namespace_name), pack.text(name), pack.text(uid), pack.text(version);
+  pack.symbol(storage_class), pack.symbol(node), pack.text(volume), pack.symbol(mode);
+  pack.symbol(requested), pack.symbol(phase), pack.symbol(capacity), pack.symbol(allocated);
+  pack.symbol(resize_status), pack.symbol(resize_error);
+  pack.symbols(conditions), pack.symbols(access_modes), pack.symbol(attributes);
+  pack.integer(data_source), pack.integer(selector), pack.integer(pending);
+  pack.integer(deleting), pack.integer(marked);
+}
+
+// All but the order.
+template <typename Object, typename Pack>
+void each_member_of_volume(Object& volume, Pack& pack) {
+  auto& [name, uid, version, phase, policy, provisioned_by, node, driver, node_uid, storage_class,
+         claim_namespace, claim_name, claim_uid, capacity, granted, order, copy, finalizers,
+         access_modes, deleting, migrated] = volume;
+  pack.text(name), pack.text(uid), pack.text(version), pack.symbol(phase), pack.symbol(policy);
+  pack.symbol(provisioned_by), pack.symbol(node), pack.symbol(driver), pack.symbol(node_uid);
+  pack.symbol(storage_class), pack.symbol(claim_namespace), pack.text(claim_name);
+  pack.text(claim_uid), pack.symbol(capacity), pack.symbol(granted), pack.text(copy);
+  pack.symbols(finalizers), pack.symbols(access_modes);
+  pack.integer(deleting), pack.integer(migrated);
+}
+
+}  // namespace
+
+void Claim::pack(kube::Packer& packer) const { each_member_of_claim(*this, packer); }
+
+Claim Claim::unpack(kube::Unpacker& unpacker) {
+  Claim claim;
+  each_member_of_claim(claim, unpacker);
+  return claim;
+}
+
+// The text of an order is most of a volume. As we write it, it can be written again.
+void Volume::pack(kube::Packer& packer) const {
+  each_member_of_volume(*this, packer);
+  const auto parsed = parse_order_text(order);
+  const bool as_we_write_it = parsed && order_text(*parsed) == order;
+  packer.integer(as_we_write_it);
+  if (as_we_write_it)
+    parsed->pack(packer);
+  else
+    packer.text(order);
+}
+
+Volume Volume::unpack(kube::Unpacker& unpacker) {
+  Volume volume;
+  each_member_of_volume(volume, unpacker);
+  if (unpacker.number() != 0)
+    volume.order = order_text(CopyOrder::unpack(unpacker));
+  else
+    unpacker.text(volume.order);
+  return volume;
+}
+
+}  // namespace flexlocal::provisioner
