@@ -16,9 +16,9 @@ std::string ticket_of(const std::string& claim) { return concat("growth/", claim
 Task<Status> GrowthWorker::work(const std::string& key) {
   const auto known = parts_.claims.get(key);
   const auto named = known == nullptr ? nullptr : parts_.volumes.get(known->volume_name);
-  const GrowthPlan plan = known == nullptr
-                              ? GrowthPlan(LeaveAlone{})
-                              : plan_growth(*known, named.get(), parts_.node.name, parts_.cluster_id);
+  const GrowthPlan plan =
+      known == nullptr ? GrowthPlan(LeaveAlone{})
+                       : plan_growth(*known, named.get(), parts_.node.name, parts_.cluster_id);
   if (!std::holds_alternative<Growth>(plan)) parts_.ledger.release(ticket_of(key));
   if (std::holds_alternative<LeaveAlone>(plan)) co_return Status();
   if (known == nullptr || named == nullptr) co_return Status();  // a plan is made of both

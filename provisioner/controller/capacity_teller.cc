@@ -20,7 +20,8 @@ Task<Status> CapacityTeller::work(const std::string& name) {
     if (node == nullptr || known == nullptr) continue;
     const Bytes size = room_of(*node, *known);
     const auto told = told_.find({name, of});
-    if (told != told_.end() && !must_tell(told->second, size, [&] { return waiting_.sizes_of(of); }))
+    if (told != told_.end() &&
+        !must_tell(told->second, size, [&] { return waiting_.sizes_of(of); }))
       continue;
     const auto hostname = node->labels.find(std::string(kHostnameLabel));
     if (hostname == node->labels.end()) continue;

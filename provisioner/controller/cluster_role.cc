@@ -1,5 +1,7 @@
 #include "provisioner/controller/cluster_role.h"
 
+#include <utility>
+
 #include "flexvolume/base/text.h"
 #include "provisioner/controller/term.h"
 #include "provisioner/objects/paths.h"
@@ -55,7 +57,7 @@ ClusterRole::ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, cons
       teller_(parts_, open_claims_, index_, options.daemon_set),
       registry_(parts_, options.gives_orders ? &teller_ : nullptr),
       desk_(api, copies_),
-      roll_(parts_, copies_, put_back),
+      roll_(parts_, copies_, index_, put_back),
       unordered_(parts_, index_),
       order_worker_(parts_, desk_, index_, claim_worker_, roll_),
       growth_orderer_(parts_, desk_, index_),
@@ -103,7 +105,10 @@ void ClusterRole::watch_orders() {
   volumes_.on_change([this](const std::string& name) {
     if (!orders_begun_) return;
     queue_.add(concat(kVolumeKey, name));
-    for (const std::string& copy : index_.names_of(name)) queue_.add(concat(kCopyKey, copy));
+    for (const std::string& copy : index_.names_of(name)) {
+      restless_copies_.insert(copy);
+      queue_.add(concat(kCopyKey, copy));
+    }
     // The expand controller may write a capacity when all is done, which changes no claim.
     const auto volume = volumes_.get(name);
     if (volume == nullptr) return;
@@ -112,10 +117,12 @@ void ClusterRole::watch_orders() {
   });
   copies_.on_change([this](const std::string& name) {
     if (!orders_begun_) return;
+    restless_copies_.insert(name);
     queue_.add(concat(kCopyKey, name));
     const auto copy = copies_.get(name);
     if (copy == nullptr || !copy->order) return;
     const CopyOrder& order = *copy->order;
+    restless_volumes_.insert(order.volume.name.text());
     queue_.add(concat(kVolumeKey, order.volume.name.text()));
     const std::string claim = concat(order.volume.claim_namespace, '/', order.claim_name);
     if (claims_.get(claim) != nullptr) queue_.add(concat(kClaimKey, claim));
@@ -124,11 +131,15 @@ void ClusterRole::watch_orders() {
 
 void ClusterRole::watch_changes() {
   claims_.on_change([this](const std::string& key) { queue_.add(concat(kClaimKey, key)); });
+  volumes_.on_change([this](const std::string& name) {
+    if (has_synced()) restless_volumes_.insert(name);
+  });
   nodes_.on_change([this](const std::string& name) {
     const Node* node = nodes_.get(name);
     observations_.saw_node(name, node == nullptr ? std::nullopt : std::optional<bool>(node->ready),
                            clock_.now());
     if (node != nullptr) absence_.saw(name);
+    if (node == nullptr) gather_ = true;
     look_at_label(name);
   });
   beats_.on_change([this](const std::string& key) {
@@ -287,6 +298,7 @@ Task<void> ClusterRole::begin_orders() {
   }
   begin_term();
   orders_begun_ = true;
+  gather_ = true;
   scan();
 }
 
@@ -341,9 +353,12 @@ Task<void> ClusterRole::scan_loop() {
 // as it is to stay.
 void ClusterRole::scan() {
   open_claims_.for_each([&](const std::string& key) { look_at(concat(kClaimKey, key)); });
-  volumes_.for_each([&](const std::string& name, const Volume& volume) {
-    if (nodes_.get(volume.node) == nullptr || (orders_begun_ && !end_worker_.rests(volume)))
-      look_at(concat(kVolumeKey, name));
+  if (std::exchange(gather_, false)) gather_restless();
+  restless_volumes_.scan([&](const std::string& name) {
+    const auto volume = volumes_.get(name);
+    if (volume == nullptr || rests(*volume)) return false;
+    look_at(concat(kVolumeKey, name));
+    return true;
   });
   if (orders_begun_) scan_copies();
   nodes_.for_each([&](const std::string& name, const Node&) {
@@ -357,9 +372,25 @@ void ClusterRole::look_at(const std::string& key) {
   if (queue_.failures(key) == 0) queue_.add(key);
 }
 
-void ClusterRole::scan_copies() {
+bool ClusterRole::rests(const Volume& volume) const {
+  return nodes_.get(volume.node) != nullptr && (!orders_begun_ || end_worker_.rests(volume));
+}
+
+void ClusterRole::gather_restless() {
+  volumes_.for_each([&](const std::string& name, const Volume& volume) {
+    if (!rests(volume)) restless_volumes_.insert(name);
+  });
   copies_.for_each([&](const std::string& name, const VolumeCopy& copy) {
-    if (!copy_collector_.rests(copy)) look_at(concat(kCopyKey, name));
+    if (!copy_collector_.rests(copy)) restless_copies_.insert(name);
+  });
+}
+
+void ClusterRole::scan_copies() {
+  restless_copies_.scan([&](const std::string& name) {
+    const auto copy = copies_.get(name);
+    if (copy == nullptr || copy_collector_.rests(*copy)) return false;
+    look_at(concat(kCopyKey, name));
+    return true;
   });
   const std::set<std::string> unordered = unordered_.names();
   orphans_.forget_unless([&](const std::string& name) {

@@ -13,6 +13,7 @@
 #include "provisioner/controller/orphaned_copy_worker.h"
 #include "provisioner/controller/pending_claim_worker.h"
 #include "provisioner/controller/registry.h"
+#include "provisioner/controller/restless.h"
 #include "provisioner/controller/volume_end_worker.h"
 #include "provisioner/work/reconcile_loop.h"
 
@@ -58,6 +59,8 @@ class ClusterRole {
   void look_at_roll(const NodeHeartbeat& beat);
   void scan();
   void scan_copies();
+  void gather_restless();
+  bool rests(const Volume& volume) const;
   void look_at(const std::string& key);
   void report(const std::string& key, const Status& status);
 
@@ -92,6 +95,9 @@ class ClusterRole {
   OrphanedCopyWorker orphans_;
   CopyCollector copy_collector_;
   bool orders_begun_ = false;  // the term is known, and the cluster
+  Restless restless_volumes_;
+  Restless restless_copies_;
+  bool gather_ = true;  // all are to be looked at once, for which ones are restless
 };
 
 }  // namespace flexlocal::provisioner

@@ -97,15 +97,13 @@ Task<Result<bool>> CopyCollector::is_needed(const VolumeCopy& copy) {
 // Whether its claim is bound to a PersistentVolume that is not there.
 bool CopyCollector::has_lost_volume(const VolumeCopy& copy) const {
   const CopyOrder& order = *copy.order;
-  const auto claim =
-      parts_.claims.get(concat(order.volume.claim_namespace, '/', order.claim_name));
+  const auto claim = parts_.claims.get(concat(order.volume.claim_namespace, '/', order.claim_name));
   return copy.status.made && claim != nullptr && claim->uid == order.claim_uid &&
          claim->volume_name == order.volume.name.text();
 }
 
 Task<Result<bool>> CopyCollector::has_claim(const CopyOrder& order) {
-  const auto open =
-      parts_.claims.get(concat(order.volume.claim_namespace, '/', order.claim_name));
+  const auto open = parts_.claims.get(concat(order.volume.claim_namespace, '/', order.claim_name));
   if (open != nullptr && open->uid == order.claim_uid) co_return true;
   Claim named;
   named.namespace_name = order.volume.claim_namespace;

@@ -56,8 +56,24 @@ void CopyIndex::look(const std::string& name) {
   // A new leader would find room nowhere. Of what was made in the last seconds before it came the
   // nodes may be told a little too much room, which they refuse.
   if (is_new && !copies_.has_synced()) found->second.counted = copy->status.made;
+  put_on(copy->agent, found->first, found->second);
   hold(name, copy->holds);
   if (copy->order) look_at_order(*copy, found->second);
+}
+
+// `name`: as known_ has it; no node: it is taken from where it is.
+void CopyIndex::put_on(const std::string& node, const std::string& name, Known& known) {
+  if (known.agent != nullptr && *known.agent == node) return;
+  if (known.agent != nullptr) {
+    const auto names = by_agent_.find(*known.agent);
+    std::erase(names->second, &name);
+    if (names->second.empty()) by_agent_.erase(names);
+    known.agent = nullptr;
+  }
+  if (node.empty()) return;
+  const auto names = by_agent_.try_emplace(node).first;
+  names->second.push_back(&name);
+  known.agent = &names->first;
 }
 
 void CopyIndex::look_at_order(const VolumeCopy& copy, Known& known) {
@@ -99,7 +115,10 @@ void CopyIndex::hold(const std::string& name, const std::string& claim) {
 void CopyIndex::forget(const std::string& name) {
   settle(name);
   hold(name, {});
-  known_.erase(name);
+  const auto known = known_.find(name);
+  if (known == known_.end()) return;
+  put_on({}, known->first, known->second);
+  known_.erase(known);
 }
 
 // What names begin with is the volume's.
@@ -109,6 +128,14 @@ std::vector<std::string> CopyIndex::names_of(const std::string& volume) const {
     if (!at->first.starts_with(volume)) break;
     if (volume_of_copy(at->first) == volume) names.push_back(at->first);
   }
+  return names;
+}
+
+std::vector<std::string> CopyIndex::names_seen_by(const std::string& node) const {
+  std::vector<std::string> names;
+  const auto found = by_agent_.find(node);
+  if (found == by_agent_.end()) return names;
+  for (const std::string* const name : found->second) names.push_back(*name);
   return names;
 }
 

@@ -26,6 +26,8 @@ class CopyIndex {
   std::vector<KnownCopy> of_volume(const std::string& volume) const;
   // Their names.
   std::vector<std::string> names_of(const std::string& volume) const;
+  // Of those that a node's agent sees, in no order: by their label, and not by what they order.
+  std::vector<std::string> names_seen_by(const std::string& node) const;
 
   // That copy of it; nullptr: there is none, or it is not understood.
   KnownCopy find(const std::string& volume, const std::string& copy) const;
@@ -60,19 +62,21 @@ class CopyIndex {
   // Of every copy, tens of thousands.
   struct Known {
     std::int64_t generation = 0;
-    Clock::Instant ordered{};  // when that generation was seen first
-    bool counted = false;      // see uncounted(): the node's figures have it, for good
+    Clock::Instant ordered{};            // when that generation was seen first
+    const std::string* agent = nullptr;  // of by_agent_
+    bool counted = false;                // see uncounted(): the node's figures have it, for good
   };
   // Of those that are not as they are to stay.
   struct Unsettled {
     std::string node, pool;
-    Bytes size;              // as it was ordered first
+    Bytes size;  // as it was ordered first
     bool takes_room = false;
     bool withdrawn = false;  // see has_open_withdrawal()
     std::optional<Clock::Instant> promised{};
   };
 
   void look(const std::string& name);
+  void put_on(const std::string& node, const std::string& name, Known& known);
   void look_at_order(const VolumeCopy& copy, Known& known);
   bool has_beaten_twice(const Unsettled& copy, const NodeView& node) const;
   void forget(const std::string& name);
@@ -81,7 +85,8 @@ class CopyIndex {
 
   kube::Informer<VolumeCopy>& copies_;
   const Clock& clock_;
-  std::map<std::string, Known> known_;  // by name, and so by volume
+  std::map<std::string, Known> known_;                               // by name, and so by volume
+  std::map<std::string, std::vector<const std::string*>> by_agent_;  // of known_
   std::map<std::string, Unsettled> unsettled_;
   std::map<std::string, std::string> holds_;  // the claim
   Names holding_;                             // by claim

@@ -14,9 +14,13 @@ constexpr auto kBetweenLooks = std::chrono::milliseconds(200);
 
 }  // namespace
 
-RollCaller::RollCaller(ClusterParts& parts, kube::Informer<VolumeCopy>& copies, bool& put_back)
-    : parts_(parts), copies_(copies), put_back_(put_back) {
-  copies.on_change([this](const std::string& name) { look_at_copy(name); });
+RollCaller::RollCaller(ClusterParts& parts, kube::Informer<VolumeCopy>& copies,
+                       const CopyIndex& index, bool& put_back)
+    : parts_(parts), copies_(copies), index_(index), put_back_(put_back) {
+  copies.on_change([this](const std::string& name) {
+    if (!goes_on_) return;
+    if (const auto copy = copies_.get(name)) see_order(*copy);
+  });
 }
 
 void RollCaller::begin(std::int64_t term) {
@@ -31,20 +35,12 @@ void RollCaller::begin(std::int64_t term) {
   term_ = term;
   was_put_back_ = was_put_back_ || put_back_;
   ordered_ = followed_ = 0;
-  orders_.clear();
   copies_.for_each([this](const std::string&, const VolumeCopy& copy) { see_order(copy); });
   parts_.beats.for_each([this](const std::string&, const NodeHeartbeat& beat) { heard(beat); });
 }
 
-void RollCaller::look_at_copy(const std::string& name) {
-  if (!goes_on_) return;
-  if (const auto copy = copies_.get(name)) return see_order(*copy);
-  for (auto& [node, names] : orders_) names.erase(name);
-}
-
+// What this leader wrote says nothing of what the API server had before.
 void RollCaller::see_order(const VolumeCopy& copy) {
-  orders_[copy.agent].insert(copy.name);
-  // What this leader wrote says nothing of what the API server had before.
   if (copy.order && copy.order->term < term_) ordered_ = std::max(ordered_, copy.order->term);
 }
 
@@ -66,9 +62,7 @@ bool RollCaller::agrees(const NodeHeartbeat& beat) const {
   const CopyRoll& roll = *beat.report.roll;
   const NodeHealth health = parts_.observations.health(beat.node, parts_.clock.now());
   if (roll.cut || !health.has_lease || health.silent_for >= lasted()) return false;
-  const auto names = orders_.find(beat.node);
-  if (names == orders_.end()) return roll.orders == digest_of({});
-  return roll.orders == digest_of({names->second.begin(), names->second.end()});
+  return roll.orders == digest_of(index_.names_seen_by(beat.node));
 }
 
 std::map<std::string, std::string> RollCaller::waited_for() const {
@@ -77,9 +71,8 @@ std::map<std::string, std::string> RollCaller::waited_for() const {
   parts_.nodes.for_each([&](const std::string& name, const Node& node) {
     if (agreed_.contains(name)) return;
     const NodeView view = parts_.view_of(node);
-    const auto orders = orders_.find(name);
-    const bool has_orders = orders != orders_.end() && !orders->second.empty();
-    if (!has_orders && view.beat == nullptr) return;  // it never had a daemon
+    // It never had a daemon.
+    if (view.beat == nullptr && index_.names_seen_by(name).empty()) return;
     RollEntry entry;
     entry.has_beaten = view.health.has_lease && view.health.silent_for < lasted();
     // Of a node that is not Ready a Lease that was seen just now may be long out of date.
@@ -100,7 +93,6 @@ bool RollCaller::is_over() {
   over_ = true;
   goes_on_ = false;
   put_back_ = false;
-  orders_.clear();
   agreed_.clear();
   parts_.log.info("all nodes have said which volumes they have: new ones are ordered");
   return true;

@@ -7,6 +7,7 @@
 
 #include "provisioner/controller/claims/roll_call.h"
 #include "provisioner/controller/cluster_parts.h"
+#include "provisioner/controller/copy_index.h"
 #include "provisioner/objects/volume_copy.h"
 
 namespace flexlocal::provisioner {
@@ -20,10 +21,11 @@ inline constexpr std::chrono::hours kPutBackCounts{1};
 
 class RollCaller {
  public:
-  // To be made before `copies` takes anything in, and to be kept as long as it does. `put_back`:
-  // whether the API server was seen to be put back. It outlives the term, and the roll call clears
-  // it when it is over.
-  RollCaller(ClusterParts& parts, kube::Informer<VolumeCopy>& copies, bool& put_back);
+  // To be made before `copies` takes anything in, behind `index`, and to be kept as long as it
+  // does. `put_back`: whether the API server was seen to be put back. It outlives the term, and the
+  // roll call clears it when it is over.
+  RollCaller(ClusterParts& parts, kube::Informer<VolumeCopy>& copies, const CopyIndex& index,
+             bool& put_back);
   RollCaller(const RollCaller&) = delete;
   RollCaller& operator=(const RollCaller&) = delete;
 
@@ -49,13 +51,13 @@ class RollCaller {
   bool is_excused(const std::string& node) const;
 
  private:
-  void look_at_copy(const std::string& name);
   void see_order(const VolumeCopy& copy);
   bool agrees(const NodeHeartbeat& beat) const;
   std::map<std::string, std::string> waited_for() const;
 
   ClusterParts& parts_;
   kube::Informer<VolumeCopy>& copies_;
+  const CopyIndex& index_;
   bool& put_back_;
   bool was_put_back_ = false;
   bool goes_on_ = false;
@@ -63,11 +65,9 @@ class RollCaller {
   Clock::Instant begun_{};
   Clock::Instant look_again_{};
   std::int64_t term_ = 0;
-  std::int64_t ordered_ = 0;   // the highest term of an order, of those before this one
-  std::int64_t followed_ = 0;  // the highest that a host has followed
-  // While it goes on: names of VolumeCopies by node, and the nodes that agree.
-  std::map<std::string, std::set<std::string>> orders_;
-  std::set<std::string> agreed_;
+  std::int64_t ordered_ = 0;      // the highest term of an order, of those before this one
+  std::int64_t followed_ = 0;     // the highest that a host has followed
+  std::set<std::string> agreed_;  // nodes, while it goes on
   std::map<std::string, std::string> waited_;  // nodes, and why
 };
 

@@ -14,6 +14,11 @@ using Count = std::uint32_t;
 constexpr std::size_t kUidText = 36;
 constexpr std::size_t kUidBytes = 16;
 constexpr std::string_view kDigits = "0123456789abcdef";
+// What a text's first number says, see Packer::text().
+constexpr std::uint64_t kPlain = 0;
+constexpr std::uint64_t kWithUid = 1;
+constexpr std::uint64_t kRepeated = 2;
+constexpr std::uint64_t kKinds = 3;
 
 bool is_hyphen_place(std::size_t place) {
   return place == 8 || place == 13 || place == 18 || place == 23;
@@ -50,7 +55,7 @@ void append_uid(std::string& text, const char* bytes) {
 // Where a uid may begin: at once, or behind a first word such as "pvc".
 std::size_t uid_place(std::string_view text) {
   const std::size_t hyphen = text.find('-');
-  return hyphen != std::string_view::npos && hyphen < 8 ? hyphen + 1 : 0;
+  return hyphen < 8 ? hyphen + 1 : 0;
 }
 
 }  // namespace
@@ -62,8 +67,7 @@ Packed::Packed(Symbols& symbols, const std::vector<Symbols::Id>& ids, std::strin
   block_ = std::make_unique_for_overwrite<char[]>(sizeof(count) + table + bytes.size());
   std::memcpy(block_.get(), &count, sizeof(count));
   if (table != 0) std::memcpy(block_.get() + sizeof(count), ids.data(), table);
-  if (!bytes.empty())
-    std::memcpy(block_.get() + sizeof(count) + table, bytes.data(), bytes.size());
+  if (!bytes.empty()) std::memcpy(block_.get() + sizeof(count) + table, bytes.data(), bytes.size());
 }
 
 Packed& Packed::operator=(Packed&& other) noexcept {
@@ -97,21 +101,33 @@ void Packer::number(std::uint64_t number) {
   bytes_ += static_cast<char>(number);
 }
 
-// What stands around a uid, its length first; the lowest bit says whether there is one.
+// A number first, whose two lowest bits say how it goes on: what stands around a uid, and how long
+// that is; the text as it is, and how long that is; or nothing, and which text it repeats.
 void Packer::text(std::string_view text) {
+  if (repeats(text)) return;
   std::size_t place = uid_place(text);
   auto uid = uid_at_begin(text.substr(place));
   if (!uid && place != 0) uid = uid_at_begin(text.substr(place = 0));
   if (!uid) {
-    number(text.size() << 1U);
+    number(text.size() << 2U | kPlain);
     bytes_ += text;
     return;
   }
-  number((text.size() - kUidText) << 1U | 1U);
+  number((text.size() - kUidText) << 2U | kWithUid);
   number(place);
   bytes_.append(uid->data(), uid->size());
   bytes_ += text.substr(0, place);
   bytes_ += text.substr(place + kUidText);
+}
+
+bool Packer::repeats(std::string_view text) {
+  for (std::size_t i = 0; i < text_count_; ++i) {
+    if (texts_[i] != text) continue;
+    number(i << 2U | kRepeated);
+    return true;
+  }
+  if (text_count_ < kRemembered) texts_[text_count_++] = text;
+  return false;
 }
 
 void Packer::symbols(const std::vector<std::string>& texts) {
@@ -129,9 +145,24 @@ std::uint64_t Unpacker::number() {
 }
 
 void Unpacker::text(std::string& text) {
+  const char* const begin = next_;
   const std::uint64_t head = number();
-  const std::size_t around = head >> 1U;
-  if ((head & 1U) == 0) {
+  if ((head & kKinds) == kRepeated) {
+    const char* const behind = std::exchange(next_, texts_[head >> 2U]);
+    read_text(text);
+    next_ = behind;
+    return;
+  }
+  if (text_count_ < kRemembered) texts_[text_count_++] = begin;
+  next_ = begin;
+  read_text(text);
+}
+
+// One that repeats no other.
+void Unpacker::read_text(std::string& text) {
+  const std::uint64_t head = number();
+  const std::size_t around = head >> 2U;
+  if ((head & kKinds) == kPlain) {
     text.assign(next_, around);
     next_ += around;
     return;

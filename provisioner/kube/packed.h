@@ -9,6 +9,7 @@
 //   }
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -41,6 +42,9 @@ class Packed {
   std::unique_ptr<char[]> block_;  // the count of symbols, the symbols, the bytes
 };
 
+// Of the first texts of an object: one that it has had already is kept as which it was.
+inline constexpr std::size_t kRemembered = 16;
+
 class Packer {
  public:
   explicit Packer(Symbols& symbols) : symbols_(symbols) {}
@@ -49,7 +53,8 @@ class Packer {
 
   static constexpr bool kReads = false;
 
-  // One that few other objects have; a uid in it, in lower case, is packed.
+  // One that few other objects have; a uid in it, in lower case, is packed. It must live until all
+  // is packed.
   void text(std::string_view text);
   // One that many have.
   void symbol(std::string_view text) { ids_.push_back(symbols_.take(text)); }
@@ -66,9 +71,13 @@ class Packer {
   Packed take() { return Packed(symbols_, ids_, bytes_); }
 
  private:
+  bool repeats(std::string_view text);
+
   Symbols& symbols_;
   std::vector<Symbols::Id> ids_;
   std::string bytes_;
+  std::array<std::string_view, kRemembered> texts_{};
+  std::size_t text_count_ = 0;
 };
 
 // Reads what a Packer wrote, by the same calls in the same order.
@@ -81,9 +90,7 @@ class Unpacker {
   static constexpr bool kReads = true;
 
   void text(std::string& text);
-  void symbol(std::string& text) {
-    text = packed_.symbols().text(packed_.symbol(symbols_read_++));
-  }
+  void symbol(std::string& text) { text = packed_.symbols().text(packed_.symbol(symbols_read_++)); }
   void symbols(std::vector<std::string>& texts);
   std::uint64_t number();
   // Also of a bool, and of an enumeration.
@@ -93,9 +100,13 @@ class Unpacker {
   }
 
  private:
+  void read_text(std::string& text);
+
   const Packed& packed_;
   const char* next_;
   std::size_t symbols_read_ = 0;
+  std::array<const char*, kRemembered> texts_{};
+  std::size_t text_count_ = 0;
 };
 
 }  // namespace flexlocal::kube

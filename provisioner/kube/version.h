@@ -1,6 +1,8 @@
 // An object's resourceVersion.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -20,24 +22,24 @@ class ObjectVersion {
     unsigned long long number = 0;
     if (parse_number(text, UINT64_MAX - 1, number))
       number_ = number;
-    else
-      opaque_ = text;
+    else if (!text.empty())
+      opaque_ = std::make_shared<const std::string>(text);
   }
 
   // An empty version is older than every number: nothing is known yet.
   bool newer_than(const ObjectVersion& other) const {
-    if (!opaque_.empty() || !other.opaque_.empty()) return false;
+    if (opaque_ || other.opaque_) return false;
     return number_ > other.number_;
   }
   // Of two versions without a text nothing is known, so they are not the same.
   bool operator==(const ObjectVersion& other) const {
-    if (number_ == 0 && opaque_.empty()) return false;
-    return number_ == other.number_ && opaque_ == other.opaque_;
+    if (opaque_ && other.opaque_) return *opaque_ == *other.opaque_;
+    return number_ != 0 && !opaque_ && !other.opaque_ && number_ == other.number_;
   }
 
  private:
-  unsigned long long number_ = 0;
-  std::string opaque_;
+  std::uint64_t number_ = 0;
+  std::shared_ptr<const std::string> opaque_;  // hardly ever: a store has one for each object
 };
 
 }  // namespace flexlocal::kube

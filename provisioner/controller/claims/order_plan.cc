@@ -87,10 +87,9 @@ bool may_hold_data(const ClaimSituation& now, const VolumeCopy& copy) {
 }
 
 KnownCopy superfluous_of(const ClaimSituation& now, const KnownCopy& serving) {
-  const auto found =
-      std::find_if(now.copies.begin(), now.copies.end(), [&](const KnownCopy& copy) {
-        return copy != serving && is_to_serve(*copy) && !may_hold_data(now, *copy);
-      });
+  const auto found = std::find_if(now.copies.begin(), now.copies.end(), [&](const KnownCopy& copy) {
+    return copy != serving && is_to_serve(*copy) && !may_hold_data(now, *copy);
+  });
   return found == now.copies.end() ? nullptr : *found;
 }
 
@@ -158,8 +157,7 @@ OrderPlan plan_order(const ClaimSituation& now) {
                   [](const KnownCopy& copy) { return !copy->order; }))
     return {.action = OrderAction::kWait};
   if (const KnownCopy serving = serving_of(now.copies)) return plan_serving(now, serving);
-  if (const KnownCopy retained = retained_of(now.copies))
-    return tell_of_retained(retained);
+  if (const KnownCopy retained = retained_of(now.copies)) return tell_of_retained(retained);
   if (now.holding != nullptr) return tell_of_hold(now.holding);
   // Whether anybody chose it is looked at here; that it was this node's is no question any more.
   ClaimPlan plan = plan_claim(claim, now.storage_class, false, claim.selected_node);

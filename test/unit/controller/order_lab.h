@@ -34,7 +34,7 @@ struct OrderLab : ClusterLab {
   OrderDesk desk{api, copies};
   PendingClaimWorker pending{parts};
   bool put_back = false;
-  RollCaller roll{parts, copies, put_back};
+  RollCaller roll{parts, copies, index, put_back};
   UnorderedCopies unordered{parts, index};
   OrderWorker orders{parts, desk, index, pending, roll};
   VolumeEndWorker ends{parts, desk, index};

@@ -9,7 +9,7 @@ using std::chrono::seconds;
 
 // A leader that has just begun.
 struct Fixture : OrderLab {
-  RollCaller next{parts, copies, put_back};
+  RollCaller next{parts, copies, index, put_back};
 
   Fixture() {
     beats.on_change([this](const std::string& key) {

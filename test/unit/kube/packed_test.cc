@@ -62,9 +62,26 @@ TEST_CASE("any text is read as it was written, with a uid in it or without") {
     CHECK(after(symbols, text) == text);
 }
 
+TEST_CASE("a text that an object has twice is read as often, one behind many others as well") {
+  Symbols symbols;
+  std::vector<std::string> texts;
+  for (int i = 0; i < 40; ++i) texts.push_back(i % 3 == 0 ? concat("pvc-", kUid) : concat(i));
+  texts.insert(texts.end(), {"", "1", "39", "", concat("pvc-", kUid)});
+  Packer packer(symbols);
+  for (const std::string& text : texts) packer.text(text);
+  CHECK(packer.size() < 150);
+  const Packed packed = packer.take();
+  Unpacker unpacker(packed);
+  for (const std::string& text : texts) {
+    std::string read;
+    unpacker.text(read);
+    CHECK(read == text);
+  }
+}
+
 TEST_CASE("numbers of every length are read as they were written") {
   Symbols symbols;
-  constexpr std::array<std::uint64_t, 8> kNumbers = {0,     1,          127,           128,
+  constexpr std::array<std::uint64_t, 8> kNumbers = {0,     1,     127,         128,
                                                      16383, 16384, 1ULL << 35U, UINT64_MAX};
   Packer packer(symbols);
   for (const std::uint64_t number : kNumbers) packer.number(number);

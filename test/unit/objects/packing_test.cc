@@ -122,6 +122,12 @@ TEST_CASE("a claim is kept whole, one that says nothing as well") {
   other.has_data_source = other.file_system_pending = other.marked = false;
   other.has_selector = other.deleting = true;
   check_same(kept(other), other);
+  const std::string time = R"({"lastTransitionTime":"2026-01-01T00:00:00Z","type":"Unused"})";
+  for (const std::string& condition :
+       {time, time + time, time.substr(0, 30), time.substr(0, 22), std::string()}) {
+    other.other_conditions = {condition, "{}", condition};
+    check_same(kept(other), other);
+  }
 }
 
 TEST_CASE("a PersistentVolume is kept whole, one that says nothing as well") {
