@@ -2,20 +2,13 @@
 
 #include <utility>
 
-#include "flexvolume/base/text.h"
-#include "provisioner/controller/term.h"
+#include "provisioner/controller/work_keys.h"
 #include "provisioner/objects/paths.h"
 #include "provisioner/work/lasting_trouble.h"
 
 namespace flexlocal::provisioner {
 namespace {
 
-constexpr std::string_view kClaimKey = "claim:";
-constexpr std::string_view kVolumeKey = "volume:";
-constexpr std::string_view kNodeKey = "node:";
-constexpr std::string_view kCopyKey = "copy:";
-constexpr std::string_view kUnorderedKey = "unordered:";
-constexpr std::string_view kRoomKey = "room:";
 // An API server that does not answer must not hold up the next leader.
 constexpr auto kMostFinishing = std::chrono::seconds(5);
 
@@ -53,41 +46,10 @@ ClusterRole::ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, cons
       absence_(parts_),
       volume_worker_(parts_, absence_),
       labeler_(parts_),
-      index_(copies_, clock),
-      teller_(parts_, open_claims_, index_, options.daemon_set),
-      registry_(parts_, options.gives_orders ? &teller_ : nullptr),
-      desk_(api, copies_),
-      roll_(parts_, copies_, index_, put_back),
-      unordered_(parts_, index_),
-      order_worker_(parts_, desk_, index_, claim_worker_, roll_),
-      growth_orderer_(parts_, desk_, index_),
-      end_worker_(parts_, desk_, index_),
-      orphans_(parts_, desk_, roll_),
-      copy_collector_(parts_, desk_, roll_, absence_, orphans_) {
+      orders_(parts_, copies_, open_claims_, queue_, claim_worker_, absence_, put_back),
+      registry_(parts_, options.gives_orders ? &orders_.teller() : nullptr) {
   watch_changes();
-  if (!options.gives_orders) return;
-  watch_orders();
-  watch_rooms();
-}
-
-// What changes how much a node can be ordered.
-void ClusterRole::watch_rooms() {
-  teller_.on_changed([this](const std::string& node) { look_at_room(node); });
-  nodes_.on_change([this](const std::string& name) { look_at_room(name); });
-  beats_.on_change([this](const std::string& key) {
-    if (const auto node = node_of_heartbeat(key.substr(key.find('/') + 1))) look_at_room(*node);
-  });
-  copies_.on_change([this](const std::string& name) {
-    const auto copy = copies_.get(name);
-    if (copy != nullptr && copy->order) look_at_room(copy->order->node);
-  });
-  classes_.on_change([this](const std::string&) {
-    nodes_.for_each([this](const std::string& name, const Node&) { look_at_room(name); });
-  });
-}
-
-void ClusterRole::look_at_room(const std::string& node) {
-  if (orders_begun_ && options_.tells_room) look_at(concat(kRoomKey, node));
+  if (options.gives_orders) orders_.watch();
 }
 
 // Open claims of whichever class; where orders are given, bound ones of ours, too, as they grow.
@@ -97,48 +59,23 @@ std::optional<Claim> ClusterRole::decode(JsonView claim) const {
   return decode_claim_of(claim, class_names_);
 }
 
-// What a node answered may be what its claim, or its PersistentVolume, waits for.
-void ClusterRole::watch_orders() {
+void ClusterRole::watch_changes() {
+  claims_.on_change([this](const std::string& key) { queue_.add(concat(kClaimKey, key)); });
   classes_.on_change([this](const std::string& name) {
     if (classes_.get(name) != nullptr) class_names_.insert(name);
   });
   volumes_.on_change([this](const std::string& name) {
-    if (!orders_begun_) return;
-    queue_.add(concat(kVolumeKey, name));
-    for (const std::string& copy : index_.names_of(name)) {
-      restless_copies_.insert(copy);
-      queue_.add(concat(kCopyKey, copy));
-    }
-    // The expand controller may write a capacity when all is done, which changes no claim.
-    const auto volume = volumes_.get(name);
-    if (volume == nullptr) return;
-    const std::string claim = concat(volume->claim_namespace, '/', volume->claim_name);
-    if (claims_.get(claim) != nullptr) queue_.add(concat(kClaimKey, claim));
+    if (has_synced()) restless_.insert(name);
   });
   copies_.on_change([this](const std::string& name) {
-    if (!orders_begun_) return;
-    restless_copies_.insert(name);
-    queue_.add(concat(kCopyKey, name));
-    const auto copy = copies_.get(name);
-    if (copy == nullptr || !copy->order) return;
-    const CopyOrder& order = *copy->order;
-    restless_volumes_.insert(order.volume.name.text());
-    queue_.add(concat(kVolumeKey, order.volume.name.text()));
-    const std::string claim = concat(order.volume.claim_namespace, '/', order.claim_name);
-    if (claims_.get(claim) != nullptr) queue_.add(concat(kClaimKey, claim));
-  });
-}
-
-void ClusterRole::watch_changes() {
-  claims_.on_change([this](const std::string& key) { queue_.add(concat(kClaimKey, key)); });
-  volumes_.on_change([this](const std::string& name) {
-    if (has_synced()) restless_volumes_.insert(name);
+    if (has_synced()) restless_.insert(volume_of_copy(name));
   });
   nodes_.on_change([this](const std::string& name) {
     const Node* node = nodes_.get(name);
     observations_.saw_node(name, node == nullptr ? std::nullopt : std::optional<bool>(node->ready),
                            clock_.now());
     if (node != nullptr) absence_.saw(name);
+    // Volumes there have nobody any more who looks after them.
     if (node == nullptr) gather_ = true;
     look_at_label(name);
   });
@@ -147,26 +84,16 @@ void ClusterRole::watch_changes() {
     if (!node) return;
     const NodeHeartbeat* const beat = beats_.get(key);
     observations_.saw_lease(*node, beat, clock_.now());
-    if (beat != nullptr) look_at_roll(*beat);
+    if (beat != nullptr) orders_.heard(*beat);
     look_at_label(*node);
   });
-}
-
-void ClusterRole::look_at_roll(const NodeHeartbeat& beat) {
-  if (!orders_begun_ || roll_.is_excused(beat.node)) return;
-  // A host that was silent has followed a later leader than the API server knew of.
-  if (beat.report.roll && beat.report.roll->term > desk_.term() &&
-      highest_known_term() > desk_.term())
-    begin_term();
-  else
-    roll_.heard(beat);
 }
 
 // Leases change all the time, and labels hardly ever.
 void ClusterRole::look_at_label(const std::string& name) {
   const Node* const node = nodes_.get(name);
   if (node != nullptr && has_synced() && labeler_.needs_work(*node))
-    look_at(concat(kNodeKey, name));
+    look_at(queue_, kNodeKey, name);
 }
 
 Task<void> ClusterRole::run() {
@@ -198,128 +125,50 @@ Task<void> ClusterRole::work(const std::string& key) {
 // Before the lists are complete, "there is no such node" is not known; scan() comes after them.
 Task<Status> ClusterRole::work_on(const std::string& key) {
   if (!has_synced()) co_return Status();
+  const std::size_t kind = key.find(':') + 1;
+  const std::string name = key.substr(kind);
   Status status;
-  if (key.starts_with(kClaimKey)) {
-    const std::string claim = key.substr(kClaimKey.size());
-    status = co_await work_on_claim(claim);
-  } else if (key.starts_with(kNodeKey)) {
-    const std::string node = key.substr(kNodeKey.size());
-    status = co_await labeler_.work(node);
-  } else if (key.starts_with(kRoomKey)) {
-    const std::string node = key.substr(kRoomKey.size());
-    status = co_await teller_.work(node);
-  } else if (key.starts_with(kCopyKey)) {
-    const std::string copy = key.substr(kCopyKey.size());
-    status = co_await work_on_copy(copy);
-  } else if (key.starts_with(kUnorderedKey)) {
-    const std::string copy = key.substr(kUnorderedKey.size());
-    status = co_await work_on_unordered(copy);
-  } else {
-    const std::string volume = key.substr(kVolumeKey.size());
-    status = co_await work_on_volume(volume);
-  }
+  if (key.starts_with(kClaimKey))
+    status = co_await work_on_claim(name);
+  else if (key.starts_with(kVolumeKey))
+    status = co_await work_on_volume(name);
+  else if (key.starts_with(kNodeKey))
+    status = co_await labeler_.work(name);
+  else if (key.starts_with(kRoomKey))
+    status = co_await orders_.work_on_room(name);
+  else if (orders_.has_begun() && key.starts_with(kCopyKey))
+    status = co_await orders_.work_on_copy(name);
+  else if (orders_.has_begun() && key.starts_with(kUnorderedKey))
+    status = co_await orders_.work_on_unordered(name);
   co_return status;
 }
 
 Task<Status> ClusterRole::work_on_claim(const std::string& claim) {
-  if (!options_.gives_orders) {
-    auto worked = co_await claim_worker_.work(claim);
-    co_return worked;
-  }
-  if (!orders_begun_) co_return Status();
-  const auto known = claims_.get(claim);
-  if (known != nullptr && !known->volume_name.empty()) {
-    auto again = co_await growth_orderer_.work(claim);
-    if (again && *again) queue_.add_after(concat(kClaimKey, claim), **again);
-    co_return again ? Status() : again.error();
-  }
-  if (known == nullptr) growth_orderer_.forget(claim);
-  auto again = co_await order_worker_.work(claim);
-  if (!again) co_return again.error();
-  if (*again) queue_.add_after(concat(kClaimKey, claim), **again);
-  co_return Status();
+  Status worked;
+  if (!options_.gives_orders)
+    worked = co_await claim_worker_.work(claim);
+  else if (orders_.has_begun())
+    worked = co_await orders_.work_on_claim(claim);
+  co_return worked;
 }
 
-// One whose Node is gone has nobody who could end it.
 Task<Status> ClusterRole::work_on_volume(const std::string& volume) {
-  const auto known = volumes_.get(volume);
-  const bool has_node = known != nullptr && nodes_.get(known->node) != nullptr;
-  if (orders_begun_ && has_node) {
-    auto worked = co_await end_worker_.work(volume);
-    co_return worked;
-  }
-  if (orders_begun_) {
-    const Status kept = co_await end_worker_.keep(volume);
-    // An order that cannot be given at all is no reason to say nothing of the volume.
-    const bool passes = !kept && kept.error().code() != ErrorCode::kDenied &&
-                        kept.error().code() != ErrorCode::kInvalid;
-    if (passes) co_return kept;
+  if (orders_.has_begun()) {
+    const auto known = volumes_.get(volume);
+    const bool has_node = known != nullptr && nodes_.get(known->node) != nullptr;
+    auto worked = co_await orders_.work_on_volume(volume, has_node);
+    if (has_node || !worked) co_return worked;
   }
   auto looked_after = co_await volume_worker_.work(volume);
   co_return looked_after;
 }
 
-Task<Status> ClusterRole::work_on_copy(const std::string& name) {
-  const auto known = copies_.get(name);
-  if (known == nullptr) {
-    copy_collector_.forget(name);
-    co_return Status();
-  }
-  if (!orders_begun_) co_return Status();
-  const VolumeCopy copy = *known;  // the store may change while we wait
-  auto again = co_await copy_collector_.work(copy);
-  if (!again) co_return again.error();
-  if (*again) queue_.add_after(concat(kCopyKey, name), **again);
-  co_return Status();
-}
-
-// What its node tells, and no VolumeCopy names.
-Task<Status> ClusterRole::work_on_unordered(const std::string& name) {
-  if (!orders_begun_ || orphans_.rests(name)) co_return Status();
-  const auto found = unordered_.find(name);
-  if (!found) co_return Status();
-  orphans_.begin_look(name);
-  const Orphan orphan{order_to_keep(*found, parts_.cluster_id), found->copy.retained};
-  auto again = co_await orphans_.work(orphan);
-  if (!again) co_return again.error();
-  if (*again) queue_.add_after(concat(kUnorderedKey, name), **again);
-  co_return Status();
-}
-
-// Terms only rise: a host that followed a later one than ours would do nothing that we order.
 Task<void> ClusterRole::begin_orders() {
-  LastingTrouble trouble;
-  for (;;) {
-    const Status learnt = co_await learn_cluster();
-    trouble.look(learnt, log_, "no orders are given yet");
-    if (learnt && has_synced()) break;
-    auto slept = co_await kube::sleep_for(std::chrono::milliseconds(100));
-    if (!slept) co_return;
-  }
-  begin_term();
-  orders_begun_ = true;
+  const std::function<bool()> synced = [this] { return has_synced(); };
+  const Status begun = co_await orders_.begin(synced);
+  if (!begun) co_return;
   gather_ = true;
   scan();
-}
-
-void ClusterRole::begin_term() {
-  const std::int64_t term = draw_term_above(highest_known_term());
-  desk_.begin_term(term);
-  roll_.begin(term);
-  log_.info("orders are given", {{"term", concat(term)}});
-}
-
-std::int64_t ClusterRole::highest_known_term() const {
-  return highest_term(parts_, roll_, index_.highest_term());
-}
-
-Task<Status> ClusterRole::learn_cluster() {
-  if (!parts_.cluster_id.empty()) co_return Status();
-  const std::string path = namespace_path("kube-system");
-  const auto system = co_await parts_.api.get(path);
-  if (!system) co_return system.error().context("reading namespace kube-system");
-  parts_.cluster_id = uid_of(system->root());
-  co_return Status();
 }
 
 bool ClusterRole::has_synced() const {
@@ -352,51 +201,30 @@ Task<void> ClusterRole::scan_loop() {
 // What time alone changes: claims that wait, volumes whose node is not there, and whatever is not
 // as it is to stay.
 void ClusterRole::scan() {
-  open_claims_.for_each([&](const std::string& key) { look_at(concat(kClaimKey, key)); });
+  open_claims_.for_each([&](const std::string& key) { look_at(queue_, kClaimKey, key); });
   if (std::exchange(gather_, false)) gather_restless();
-  restless_volumes_.scan([&](const std::string& name) {
+  restless_.scan([&](const std::string& name) {
     const auto volume = volumes_.get(name);
     if (volume == nullptr || rests(*volume)) return false;
-    look_at(concat(kVolumeKey, name));
+    look_at(queue_, kVolumeKey, name);
     return true;
   });
-  if (orders_begun_) scan_copies();
+  orders_.scan();
   nodes_.for_each([&](const std::string& name, const Node&) {
     look_at_label(name);
-    look_at_room(name);
+    orders_.look_at_room(name);
   });
-}
-
-// One that failed comes by its own back-off.
-void ClusterRole::look_at(const std::string& key) {
-  if (queue_.failures(key) == 0) queue_.add(key);
 }
 
 bool ClusterRole::rests(const Volume& volume) const {
-  return nodes_.get(volume.node) != nullptr && (!orders_begun_ || end_worker_.rests(volume));
+  return nodes_.get(volume.node) != nullptr && orders_.rests(volume);
 }
 
 void ClusterRole::gather_restless() {
   volumes_.for_each([&](const std::string& name, const Volume& volume) {
-    if (!rests(volume)) restless_volumes_.insert(name);
+    if (!rests(volume)) restless_.insert(name);
   });
-  copies_.for_each([&](const std::string& name, const VolumeCopy& copy) {
-    if (!copy_collector_.rests(copy)) restless_copies_.insert(name);
-  });
-}
-
-void ClusterRole::scan_copies() {
-  restless_copies_.scan([&](const std::string& name) {
-    const auto copy = copies_.get(name);
-    if (copy == nullptr || copy_collector_.rests(*copy)) return false;
-    look_at(concat(kCopyKey, name));
-    return true;
-  });
-  const std::set<std::string> unordered = unordered_.names();
-  orphans_.forget_unless([&](const std::string& name) {
-    return unordered.contains(name) || copies_.get(name) != nullptr;
-  });
-  for (const std::string& name : unordered) look_at(concat(kUnorderedKey, name));
+  orders_.gather_restless();
 }
 
 // What failed is tried again soon, and what is not known yet is waited for.

@@ -1,20 +1,14 @@
 // The cluster role: what one daemon does for all nodes. One term of its leader.
 #pragma once
 
-#include "provisioner/controller/capacity_teller.h"
 #include "provisioner/controller/cluster_parts.h"
-#include "provisioner/controller/copy_collector.h"
-#include "provisioner/controller/growth_orderer.h"
 #include "provisioner/controller/lost_volume_worker.h"
 #include "provisioner/controller/node_absence.h"
 #include "provisioner/controller/node_label.h"
 #include "provisioner/controller/open_claims.h"
-#include "provisioner/controller/order_worker.h"
-#include "provisioner/controller/orphaned_copy_worker.h"
+#include "provisioner/controller/order_controller.h"
 #include "provisioner/controller/pending_claim_worker.h"
 #include "provisioner/controller/registry.h"
-#include "provisioner/controller/restless.h"
-#include "provisioner/controller/volume_end_worker.h"
 #include "provisioner/work/reconcile_loop.h"
 
 namespace flexlocal::provisioner {
@@ -40,15 +34,7 @@ class ClusterRole {
   Task<Status> work_on(const std::string& key);
   Task<Status> work_on_claim(const std::string& claim);
   Task<Status> work_on_volume(const std::string& volume);
-  Task<Status> work_on_copy(const std::string& name);
-  Task<Status> work_on_unordered(const std::string& name);
   Task<void> begin_orders();
-  void begin_term();
-  Task<Status> learn_cluster();
-  std::int64_t highest_known_term() const;
-  void watch_orders();
-  void watch_rooms();
-  void look_at_room(const std::string& node);
   Task<void> follow_claims();
   std::optional<Claim> decode(JsonView claim) const;
   Task<void> scan_loop();
@@ -56,12 +42,9 @@ class ClusterRole {
   bool has_synced() const;
   void watch_changes();
   void look_at_label(const std::string& node);
-  void look_at_roll(const NodeHeartbeat& beat);
   void scan();
-  void scan_copies();
   void gather_restless();
   bool rests(const Volume& volume) const;
-  void look_at(const std::string& key);
   void report(const std::string& key, const Status& status);
 
   const Clock& clock_;
@@ -83,20 +66,9 @@ class ClusterRole {
   NodeAbsence absence_;
   LostVolumeWorker volume_worker_;
   NodeLabeler labeler_;
-  CopyIndex index_;
-  CapacityTeller teller_;
+  OrderController orders_;  // only where orders are given
   Registry registry_;
-  OrderDesk desk_;
-  RollCaller roll_;
-  UnorderedCopies unordered_;
-  OrderWorker order_worker_;
-  GrowthOrderer growth_orderer_;
-  VolumeEndWorker end_worker_;
-  OrphanedCopyWorker orphans_;
-  CopyCollector copy_collector_;
-  bool orders_begun_ = false;  // the term is known, and the cluster
-  Restless restless_volumes_;
-  Restless restless_copies_;
+  Restless restless_;   // volumes
   bool gather_ = true;  // all are to be looked at once, for which ones are restless
 };
 

@@ -9,9 +9,6 @@ namespace {
 
 constexpr auto kCountedAfter = 2 * kHeartbeatInterval;
 
-// By its name, where nothing else of it is understood.
-std::string_view volume_of_copy(std::string_view name) { return name.substr(0, name.rfind('-')); }
-
 std::string_view id_of_copy(std::string_view name) { return name.substr(name.rfind('-') + 1); }
 
 std::set<std::string_view> counted_by(const NodeHeartbeat* beat) {

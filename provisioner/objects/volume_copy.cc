@@ -37,6 +37,8 @@ std::string copy_name(const engine::VolumeSpec& volume) {
   return copy_name(volume.name.text(), volume.copy);
 }
 
+std::string volume_of_copy(const std::string& name) { return name.substr(0, name.rfind('-')); }
+
 std::optional<VolumeCopy> decode_copy(JsonView object) {
   const JsonView meta = object["metadata"];
   if (meta["name"].text().empty()) return std::nullopt;

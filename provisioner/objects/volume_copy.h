@@ -52,6 +52,8 @@ inline bool was_made_or_found(const VolumeCopy& copy) {
 std::string copy_name(const std::string& volume, const std::string& copy);
 std::string copy_name(const engine::VolumeSpec& volume);
 inline std::string copy_name(const CopyOrder& order) { return copy_name(order.volume); }
+// What such a name begins with.
+std::string volume_of_copy(const std::string& name);
 
 // nullopt when it has no name.
 std::optional<VolumeCopy> decode_copy(JsonView object);

@@ -1,0 +1,80 @@
+// Gives the orders for all nodes: what a leader does with claims, PersistentVolumes and
+// VolumeCopies where agents carry out, and what it tells of the nodes' room. One term of its
+// leader.
+#pragma once
+
+#include <functional>
+
+#include "provisioner/controller/capacity_teller.h"
+#include "provisioner/controller/cluster_parts.h"
+#include "provisioner/controller/copy_collector.h"
+#include "provisioner/controller/growth_orderer.h"
+#include "provisioner/controller/open_claims.h"
+#include "provisioner/controller/order_worker.h"
+#include "provisioner/controller/orphaned_copy_worker.h"
+#include "provisioner/controller/restless.h"
+#include "provisioner/controller/volume_end_worker.h"
+#include "provisioner/kube/work_queue.h"
+
+namespace flexlocal::provisioner {
+
+class OrderController {
+ public:
+  // To be made before `copies` takes anything in, and to be kept as long as it does. `put_back`:
+  // see RollCaller.
+  OrderController(ClusterParts& parts, kube::Informer<VolumeCopy>& copies,
+                  const OpenClaims& open_claims, kube::WorkQueue& queue,
+                  PendingClaimWorker& pending, NodeAbsence& absence, bool& put_back);
+  OrderController(const OrderController&) = delete;
+  OrderController& operator=(const OrderController&) = delete;
+
+  // From now on what changes is put into the queue, once it has begun. Before anything is taken in.
+  void watch();
+  // Begins the term when the lists are complete. kCancelled: its task was told to stop.
+  Task<Status> begin(const std::function<bool()>& has_synced);
+  bool has_begun() const { return begun_; }
+
+  // One pass over what the queue names, once it has begun.
+  Task<Status> work_on_claim(const std::string& claim);
+  Task<Status> work_on_volume(const std::string& volume, bool has_node);
+  Task<Status> work_on_copy(const std::string& name);
+  Task<Status> work_on_unordered(const std::string& name);
+  Task<Status> work_on_room(const std::string& node) { return teller_.work(node); }
+
+  // After the beat was taken in.
+  void heard(const NodeHeartbeat& beat);
+  // A pass over the PersistentVolume would find it as it is to stay, until it or its copy changes.
+  bool rests(const Volume& volume) const { return !begun_ || end_worker_.rests(volume); }
+  // Puts into the queue what time alone changes; all copies are looked at once for which those are.
+  void scan();
+  void gather_restless();
+  void look_at_room(const std::string& node);
+
+  CapacityTeller& teller() { return teller_; }
+
+ private:
+  void watch_orders();
+  void watch_rooms();
+  void look_at_claim(const std::string& namespace_name, const std::string& name);
+  void begin_term();
+  Task<Status> learn_cluster();
+  std::int64_t highest_known_term() const;
+
+  ClusterParts& parts_;
+  kube::Informer<VolumeCopy>& copies_;
+  kube::WorkQueue& queue_;
+  CopyIndex index_;
+  CapacityTeller teller_;
+  OrderDesk desk_;
+  RollCaller roll_;
+  UnorderedCopies unordered_;
+  OrderWorker order_worker_;
+  GrowthOrderer growth_orderer_;
+  VolumeEndWorker end_worker_;
+  OrphanedCopyWorker orphans_;
+  CopyCollector copy_collector_;
+  Restless restless_;   // copies
+  bool begun_ = false;  // the term is known, and the cluster
+};
+
+}  // namespace flexlocal::provisioner
