@@ -178,6 +178,9 @@ cpu_of() {
   echo $((sum * 1000 / $(getconf CLK_TCK)))
 }
 
+# peak_of PID: its memory, KiB.
+peak_of() { awk '$1 == "VmHWM:" { print $2 }' "/proc/$1/status"; }
+
 # Sets `synced_ms`: the last one's time from its start to complete lists.
 await_synced() {
   local pipe word
