@@ -74,6 +74,7 @@ void CopyIndex::put_on(const std::string& node, const std::string& name, Known& 
 }
 
 void CopyIndex::look_at_order(const VolumeCopy& copy, Known& known) {
+  highest_term_ = std::max(highest_term_, copy.order->term);
   if (known.generation != copy.generation) {
     known.generation = copy.generation;
     known.ordered = clock_.now();
@@ -212,14 +213,6 @@ std::optional<std::chrono::nanoseconds> CopyIndex::unanswered_for(const VolumeCo
   const bool said = copy.status.state != CopyState::kUnsaid;
   if (said && copy.status.observed_generation >= copy.generation) return std::nullopt;
   return ordered_for(copy);
-}
-
-std::int64_t CopyIndex::highest_term() const {
-  std::int64_t highest = 0;
-  copies_.for_each([&](const std::string&, const VolumeCopy& copy) {
-    if (copy.order) highest = std::max(highest, copy.order->term);
-  });
-  return highest;
 }
 
 }  // namespace flexlocal::provisioner

@@ -53,8 +53,8 @@ class CopyIndex {
   // answer that says only what is in the way, and no state, is none yet.
   std::optional<std::chrono::nanoseconds> unanswered_for(const VolumeCopy& copy) const;
 
-  // The highest term of an order; 0: there is none.
-  std::int64_t highest_term() const;
+  // The highest term of an order that there is, or was; 0: there was none.
+  std::int64_t highest_term() const { return highest_term_; }
 
  private:
   using Names = std::map<std::string, std::set<std::string>>;
@@ -91,6 +91,7 @@ class CopyIndex {
   std::map<std::string, std::string> holds_;  // the claim
   Names holding_;                             // by claim
   Names on_node_;                             // of unsettled_
+  std::int64_t highest_term_ = 0;
 };
 
 }  // namespace flexlocal::provisioner

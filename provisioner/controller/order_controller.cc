@@ -66,10 +66,10 @@ void OrderController::watch_orders() {
     if (!begun_) return;
     restless_.insert(name);
     queue_.add(concat(kCopyKey, name));
+    queue_.add(concat(kVolumeKey, volume_of_copy(name)));
     const auto copy = copies_.get(name);
-    if (copy == nullptr || !copy->order) return;
-    queue_.add(concat(kVolumeKey, copy->order->volume.name.text()));
-    look_at_claim(copy->order->volume.claim_namespace, copy->order->claim_name);
+    if (copy != nullptr && copy->order)
+      look_at_claim(copy->order->volume.claim_namespace, copy->order->claim_name);
   });
 }
 

@@ -14,12 +14,13 @@ using kube::HttpResponse;
 const std::string kSystemPath = "/api/v1/namespaces/kube-system";
 const std::string kSystem = R"({"metadata":{"name":"kube-system","uid":")" + kCluster + R"("}})";
 
-// Lists as they are at the beginning; watches bring nothing and never end, but for that of Leases:
-// the node beats.
+// Lists as they are at the beginning; watches never end, and bring nothing but that the node beats,
+// and that VolumeCopies are gone.
 struct ListingServer final : kube::Http {
   ObjectServer objects;
   std::function<std::string()> beat;  // the Lease as it is now
   std::string denied;                 // a list that is refused
+  std::vector<std::string> gone;      // VolumeCopies, to be told once
   kube::Condition never;
 
   HttpResponse answer(const HttpRequest& request) {
@@ -43,6 +44,11 @@ struct ListingServer final : kube::Http {
     while (waited && beat && request.target.find("/leases?") != std::string::npos) {
       waited = co_await kube::sleep_for(std::chrono::milliseconds(1));
       if (waited) waited = sink.take(concat(R"({"type":"MODIFIED","object":)", beat(), "}\n"));
+    }
+    while (waited && request.target.find("/volumecopies?") != std::string::npos) {
+      waited = co_await kube::sleep_for(std::chrono::milliseconds(1));
+      for (const std::string& copy : std::exchange(gone, {}))
+        if (waited) waited = sink.take(concat(R"({"type":"DELETED","object":)", copy, "}\n"));
     }
     while (waited) waited = co_await never.wait();
     co_return waited.error();
@@ -114,6 +120,24 @@ struct Fixture : kube::test::Lab {
 };
 
 }  // namespace
+
+TEST_CASE_FIXTURE(Fixture,
+                  "an order that is lost is given again at once, though its volume rests") {
+  options.scan_interval = std::chrono::hours(1);
+  const std::string path = copy_path(copy_name(sample_order()));
+  const std::string ready =
+      R"({"status":{"state":"Ready","promised":true,"made":true,"observedGeneration":1}})";
+  objects.put(path, merged(copy_json(sample_order()), ready));
+  objects.put(kVolumePath, volume_text(sample_spec(), "Bound"));
+  objects.put(kClaimPath, claim_text(bound_claim("1Gi")));
+  start();
+  REQUIRE(run_until([&] { return log.has("orders are given"); }));
+  settle();
+  CHECK_FALSE(has_ordered());
+  server.gone.push_back(merged(objects.text(path), R"({"metadata":{"resourceVersion":"900000"}})"));
+  objects.erase(path);
+  CHECK(given().origin == Origin::kExisting);
+}
 
 TEST_CASE_FIXTURE(Fixture, "a leader orders what waited for it, for the cluster that it is in") {
   start();

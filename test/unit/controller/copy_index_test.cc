@@ -59,6 +59,22 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(index.of_volume(other).size() == 1);
 }
 
+TEST_CASE_FIXTURE(Fixture, "an agent sees what its label names, wherever that was before") {
+  const std::string other = "pvc-" + kOtherUid + "-0";
+  const auto label = [&](const std::string& node, int version) {
+    put(copies, concat(R"({"metadata":{"name":")", other, R"(","resourceVersion":")", version,
+                       R"(","labels":{"flexlocal.io/node":")", node, R"("}}})"));
+  };
+  label(kOtherNode, 9000000);
+  CHECK(index.names_seen_by(kNode) == std::vector<std::string>{name});
+  CHECK(index.names_seen_by(kOtherNode) == std::vector<std::string>{other});
+  label(kNode, 9000001);
+  CHECK(index.names_seen_by(kOtherNode).empty());
+  CHECK(index.names_seen_by(kNode).size() == 2);
+  label("", 9000002);
+  CHECK(index.names_seen_by(kNode) == std::vector<std::string>{name});
+}
+
 TEST_CASE_FIXTURE(Fixture,
                   "what is not answered counts for as long as it takes, in its pool alone") {
   CHECK(uncounted() == kGiB);

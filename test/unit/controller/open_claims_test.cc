@@ -21,12 +21,17 @@ struct Fixture : ClusterLab {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "a claim is open until it has a volume, or is gone") {
+TEST_CASE_FIXTURE(Fixture, "a claim is open until it has a volume, or is not kept any more") {
   know(sample_claim(), "one");
   know(sample_claim(), "two");
   CHECK(keys() == std::vector<std::string>{"shop/one", "shop/two"});
   know(bound_claim("1Gi"), "one");
   CHECK(keys() == std::vector<std::string>{"shop/two"});
+  // Of another driver, and bound: it is not ours to know.
+  put(claims, concat(R"({"metadata":{"namespace":"shop","name":"two","resourceVersion":")",
+                     next_version(), R"("},"spec":{"volumeName":"other"}})"));
+  CHECK(claims.get("shop/two") == nullptr);
+  CHECK(keys().empty());
 }
 
 TEST_CASE_FIXTURE(Fixture, "what is waited for is told by class, as it is asked for now") {

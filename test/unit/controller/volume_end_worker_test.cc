@@ -18,7 +18,7 @@ struct Fixture : OrderLab {
   }
   Status work() { return wait_for(ends.work(volume)); }
   bool rests() const { return ends.rests(volume_there()); }
-  // What rests needs no pass: it is not to be asked for, and nobody is told of it.
+  // What rests needs no pass: nothing is asked or written for it.
   std::string did() {
     const auto known = volumes.get(volume);
     const bool rested = known != nullptr && ends.rests(*known);

@@ -147,4 +147,54 @@ TEST_CASE_FIXTURE(Fixture, "an opaque version is never put before the watch brin
   CHECK(value("b") == "x");
 }
 
+namespace {
+
+// Kept packed.
+struct Thing {
+  std::string name;
+  std::string phase;
+
+  void pack(Packer& packer) const { packer.text(name), packer.symbol(phase); }
+  static Thing unpack(Unpacker& unpacker) {
+    Thing thing;
+    unpacker.text(thing.name), unpacker.symbol(thing.phase);
+    return thing;
+  }
+};
+
+std::optional<Thing> decode_thing(JsonView object) {
+  if (object["value"].text() == "not ours") return std::nullopt;
+  return Thing{std::string(object["metadata"]["name"].text()), std::string(object["value"].text())};
+}
+
+}  // namespace
+
+TEST_CASE("a store that packs has what was told last, and what was found stays as it was") {
+  const ObjectStore<Thing>::Handlers nobody;
+  ObjectStore<Thing> store(decode_thing, nobody);
+  const auto tell = [&](std::string_view name, int version, std::string_view value) {
+    store.applied(Fixture::object(name, version, value).root());
+  };
+  tell("a", 1, "one");
+  tell("b", 2, "one");
+  const auto first = store.get("a");
+  tell("a", 3, "two");
+  tell("c", 4, "two");
+  CHECK(first->phase == "one");
+  CHECK(store.get("a")->phase == "two");
+  CHECK(store.get("b")->phase == "one");
+  tell("b", 5, "not ours");
+  CHECK(store.get("b") == nullptr);
+  store.removed(Fixture::object("a", 6, "two").root());
+  tell("d", 7, "three");
+  CHECK(store.get("c")->phase == "two");
+  CHECK(store.get("d")->name == "d");
+  std::vector<std::string> names;
+  store.for_each([&](const std::string& key, const Thing& thing) {
+    CHECK(key == thing.name);
+    names.push_back(key);
+  });
+  CHECK(names.size() == 2);
+}
+
 }  // namespace flexlocal::kube::test
