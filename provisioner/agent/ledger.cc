@@ -165,8 +165,8 @@ void Ledger::count(const std::string& volume) {
   const auto spec = here ? spec_of(*known) : Error(ErrorCode::kNotFound, "not of this node");
   if (spec) {
     accounts_.promise(promise_of(*spec, *known));
-    counted_.insert_or_assign(volume,
-                              Counted{known->uid, known->claim_uid, known->order, known->granted});
+    counted_.insert_or_assign(
+        volume, Counted{known->uid, known->claim_uid, order_text(*known->order), known->granted});
   } else if (counted != counted_.end()) {
     accounts_.forget_promise(volume);
     counted_.erase(counted);

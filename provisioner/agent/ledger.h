@@ -98,8 +98,8 @@ class Ledger {
     std::string uid, claim_uid, order, granted;
 
     bool is_of(const Volume& volume) const {
-      return uid == volume.uid && claim_uid == volume.claim_uid && order == volume.order &&
-             granted == volume.granted;
+      return uid == volume.uid && claim_uid == volume.claim_uid && granted == volume.granted &&
+             volume.order && order == order_text(*volume.order);
     }
   };
 

@@ -27,11 +27,10 @@ void fill_in(const Volume& volume, CopyOrder& order) {
     if (field.empty()) field = value;
   };
   fill(order.storage_class, volume.storage_class);
-  const auto stated = parse_order_text(volume.order);
-  if (!stated) return;
-  fill(order.node_uid, stated->node_uid);
-  fill(order.hostname, stated->hostname);
-  fill(order.claim_name, stated->claim_name);
+  if (!volume.order) return;
+  fill(order.node_uid, volume.order->node_uid);
+  fill(order.hostname, volume.order->hostname);
+  fill(order.claim_name, volume.order->claim_name);
 }
 
 // By what its node said, which a person is told.
@@ -123,14 +122,13 @@ Task<Status> VolumeEndWorker::order(const Volume& volume, DesiredState desired) 
   }
   const auto spec = stated_spec(volume);
   if (!spec) co_return spec.error();
-  auto stated = parse_order_text(volume.order);
-  if (!stated) co_return stated.error();
-  if (stated->volume.cluster_id != parts_.cluster_id)
+  CopyOrder stated = *volume.order;
+  if (stated.volume.cluster_id != parts_.cluster_id)
     co_return Error(ErrorCode::kDenied, "the volume was made for another cluster");
-  stated->origin = Origin::kExisting;
-  stated->desired = desired;
-  take_over(volume, *stated);
-  auto given = co_await desk_.give(*stated);
+  stated.origin = Origin::kExisting;
+  stated.desired = desired;
+  take_over(volume, stated);
+  auto given = co_await desk_.give(stated);
   if (given)
     parts_.log.warning("the order of a volume's copy was lost and is given again",
                        {{"volume", volume.name}, {"node", volume.node}});

@@ -320,6 +320,15 @@ Result<CopyOrder> parse_order_text(std::string_view text) {
   return document ? parse_order(document->root()) : document.error();
 }
 
+Result<CopyOrder> order_of_annotation(std::string_view text) {
+  if (text.empty() || text.size() > kMostOrderText)
+    return Error(ErrorCode::kNotFound,
+                 concat("is missing, or has more than ", kMostOrderText, " bytes"));
+  auto order = parse_order_text(text);
+  if (!order) return Error(ErrorCode::kInvalid, concat("is damaged: ", order.error().message()));
+  return order;
+}
+
 std::string order_text(const CopyOrder& order) {
   JsonWriter json;
   write_order(json, order);

@@ -68,5 +68,12 @@ inline constexpr std::size_t kMostOrderText = 16UL * 1024;
 // The same two for an order that stands alone, as text.
 Result<CopyOrder> parse_order_text(std::string_view text);
 std::string order_text(const CopyOrder& order);
+// What the annotation says. kNotFound for none, or for one that is too long to be one; kInvalid for
+// what somebody has damaged. The errors go on behind "annotation ...".
+Result<CopyOrder> order_of_annotation(std::string_view text);
+
+// For stores, of what has one.
+void pack(kube::Packer& packer, const Result<CopyOrder>& order);
+Result<CopyOrder> unpack_order(kube::Unpacker& unpacker);
 
 }  // namespace flexlocal::provisioner

@@ -1,4 +1,4 @@
-// How VolumeCopies are kept in stores.
+// How VolumeCopies, and orders, are kept in stores.
 #include "provisioner/objects/volume_copy.h"
 
 namespace flexlocal::provisioner {
@@ -76,15 +76,6 @@ void each_member_of_copy(Copy& copy, Pack& pack) {
   each_member_of_status(status, pack);
 }
 
-Result<CopyOrder> unpack_order(Unpacker& unpacker) {
-  if (unpacker.number() != 0) return CopyOrder::unpack(unpacker);
-  ErrorCode code{};
-  std::string message;
-  unpacker.integer(code);
-  unpacker.text(message);
-  return Error(code, std::move(message));
-}
-
 }  // namespace
 
 void CopyOrder::pack(Packer& packer) const {
@@ -100,12 +91,25 @@ CopyOrder CopyOrder::unpack(Unpacker& unpacker) {
   return order;
 }
 
-void VolumeCopy::pack(Packer& packer) const {
-  each_member_of_copy(*this, packer);
+void pack(Packer& packer, const Result<CopyOrder>& order) {
   packer.integer(order.ok());
   if (order) return order->pack(packer);
   packer.integer(order.error().code());
   packer.text(order.error().message());
+}
+
+Result<CopyOrder> unpack_order(Unpacker& unpacker) {
+  if (unpacker.number() != 0) return CopyOrder::unpack(unpacker);
+  ErrorCode code{};
+  std::string message;
+  unpacker.integer(code);
+  unpacker.text(message);
+  return Error(code, std::move(message));
+}
+
+void VolumeCopy::pack(Packer& packer) const {
+  each_member_of_copy(*this, packer);
+  provisioner::pack(packer, order);
 }
 
 VolumeCopy VolumeCopy::unpack(Unpacker& unpacker) {

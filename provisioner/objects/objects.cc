@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "flexvolume/base/text.h"
-#include "provisioner/objects/copy_order.h"
 
 namespace flexlocal::provisioner {
 namespace {
@@ -136,7 +135,7 @@ std::optional<Volume> decode_volume(JsonView object) {
   volume.claim_uid = text(spec["claimRef"]["uid"]);
   volume.capacity = text(spec["capacity"]["storage"]);
   volume.granted = text(annotations[kGranted]);
-  if (annotations[kOrder].text().size() <= kMostOrderText) volume.order = text(annotations[kOrder]);
+  volume.order = order_of_annotation(annotations[kOrder].text());
   volume.copy = text(spec["flexVolume"]["options"][engine::kCopyOption]);
   volume.finalizers = texts(meta["finalizers"]);
   volume.access_modes = texts(spec["accessModes"]);
@@ -205,12 +204,8 @@ engine::AccessMode access_mode_of(const std::vector<std::string>& modes) {
 }
 
 Result<engine::VolumeSpec> stated_spec(const Volume& volume) {
-  if (volume.order.empty())
-    return unusable_order(volume,
-                          concat("is missing, or has more than ", kMostOrderText, " bytes"));
-  auto order = parse_order_text(volume.order);
-  if (!order) return unusable_order(volume, concat("is damaged: ", order.error().message()));
-  engine::VolumeSpec& spec = order->volume;
+  if (!volume.order) return unusable_order(volume, volume.order.error().message());
+  engine::VolumeSpec spec = volume.order->volume;
   if (spec.name.text() != volume.name)
     return unusable_order(volume, concat("is that of ", spec.name.text()));
   if (spec.copy != volume.copy)
@@ -218,7 +213,7 @@ Result<engine::VolumeSpec> stated_spec(const Volume& volume) {
         volume, concat("is that of copy \"", spec.copy, "\", and option ", engine::kCopyOption,
                        " says \"", printable(volume.copy, 40), '"'));
   spec.access_mode = access_mode_of(volume.access_modes);
-  return std::move(spec);
+  return spec;
 }
 
 Result<engine::VolumeSpec> spec_of(const Volume& volume) {

@@ -12,6 +12,7 @@
 #include "flexvolume/engine/contract/contract.h"
 #include "provisioner/kube/event_correlator.h"
 #include "provisioner/kube/keeping.h"
+#include "provisioner/objects/copy_order.h"
 
 namespace flexlocal::provisioner {
 
@@ -82,9 +83,9 @@ struct Volume {
   std::string claim_name;
   std::string claim_uid;
   std::string capacity;
-  std::string granted;  // our annotation; empty: the first size
-  std::string order;    // our annotation; empty: none, or one that is too long to be ours
-  std::string copy;     // the option engine::kCopyOption
+  std::string granted;                                // our annotation; empty: the first size
+  Result<CopyOrder> order = order_of_annotation({});  // our annotation
+  std::string copy;                                   // the option engine::kCopyOption
   std::vector<std::string> finalizers;
   std::vector<std::string> access_modes;
   bool deleting = false;

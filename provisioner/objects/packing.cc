@@ -1,7 +1,6 @@
 // How claims and PersistentVolumes are kept in stores.
 #include <algorithm>
 
-#include "provisioner/objects/copy_order.h"
 #include "provisioner/objects/objects.h"
 
 namespace flexlocal::provisioner {
@@ -72,25 +71,15 @@ Claim Claim::unpack(kube::Unpacker& unpacker) {
   return claim;
 }
 
-// The text of an order is most of a volume. As we write it, it can be written again.
 void Volume::pack(kube::Packer& packer) const {
   each_member_of_volume(*this, packer);
-  const auto parsed = parse_order_text(order);
-  const bool as_we_write_it = parsed && order_text(*parsed) == order;
-  packer.integer(as_we_write_it);
-  if (as_we_write_it)
-    parsed->pack(packer);
-  else
-    packer.text(order);
+  provisioner::pack(packer, order);
 }
 
 Volume Volume::unpack(kube::Unpacker& unpacker) {
   Volume volume;
   each_member_of_volume(volume, unpacker);
-  if (unpacker.number() != 0)
-    volume.order = order_text(CopyOrder::unpack(unpacker));
-  else
-    unpacker.text(volume.order);
+  volume.order = unpack_order(unpacker);
   return volume;
 }
 

@@ -321,7 +321,7 @@ TEST_CASE_FIXTURE(Fixture, "what the class says is promised, and the volume's or
   CHECK(spec.limits == engine::IoLimits{100, 0, Bytes(0), kMiB, true});
   CHECK(spec.mount_options == std::vector<std::string>{"noatime", "noexec"});
   CHECK(storage.last_promise == spec);
-  const auto order = parse_order_text(written().order);
+  const auto order = written().order;
   REQUIRE(order.ok());
   CHECK(order->node == kNode);
   CHECK(order->node_uid == kUidOfNode);

@@ -68,7 +68,7 @@ TEST_CASE_FIXTURE(Fixture, "a PersistentVolume has the size that the node promis
   answer(CopyState::kReady);
   CHECK(did() == "POST persistentvolumes");
   CHECK(volume_there().capacity == "1Gi");
-  CHECK(parse_order_text(volume_there().order)->volume == order().volume);
+  CHECK(volume_there().order->volume == order().volume);
 }
 
 TEST_CASE_FIXTURE(Fixture, "a volume is ordered, and offered, in whole units of its node's disks") {

@@ -162,7 +162,7 @@ TEST_CASE("only a bound pair of ours on this node grows") {
 TEST_CASE("a volume whose order is not to be used, or another cluster's, is refused in words") {
   const Claim claim = bound_claim("2Gi");
   Volume odd = bound_volume();
-  odd.order.clear();
+  odd.order = order_of_annotation({});
   const GrowthPlan refused = plan(claim, odd);
   REQUIRE(std::holds_alternative<Refuse>(refused));
   CHECK(std::get<Refuse>(refused).why.find("cannot grow: PersistentVolume pvc-") !=
