@@ -3,7 +3,6 @@
 #   KILLS=200 CLAIMS=500    more of it: make soak
 
 setup_file() {
-  export PROVISIONING=${PROVISIONING:-distributed}
   . "$BATS_TEST_DIRNAME/daemon.bash"
   start_cluster
   make_node worker 400G
