@@ -75,8 +75,20 @@ list_bound() {
       "$work/claims.json" >"$work/bound"
 }
 
+# The scheduler's part, for claims that were handed back to it: by orders a node has ten seconds to
+# answer, and here neither it nor the API server may be there.
+choose_again() {
+  local names
+  names=$(kubectl get pvc -o json | jq -r '.items[] | select(.spec.volumeName == null
+    and .metadata.deletionTimestamp == null and .spec.storageClassName == "flexlocal"
+    and (.metadata.annotations | has("volume.kubernetes.io/selected-node") | not)) | .metadata.name')
+  # shellcheck disable=SC2086 # a word for each
+  [ -z "$names" ] || kubectl annotate pvc $names volume.kubernetes.io/selected-node=worker
+}
+
 # Each claim that is wanted has its own volume, and there is no other.
 claims_are_right() {
+  ! is_central || choose_again || return
   kubectl get pvc,pv -o json | jq -en --argjson count "${#numbers[@]}" 'input |
     (.items | map(select(.kind == "PersistentVolumeClaim" and .spec.storageClassName == "flexlocal"))) as $claims
     | (.items | map(select(.kind == "PersistentVolume").metadata.name) | sort) as $volumes
