@@ -149,6 +149,7 @@ NodeReport AgentRole::report() {
   told_usable_ = state.usable();
   state.kubelet = kubelet_init_.look();
   NodeReport report = report_of(state, config_, ledger_, budget_);
+  report.orders_itself = options_.orders_itself;
   const engine::Inventory* const seen = ledger_.last_seen();
   if (seen == nullptr || !copies_.has_synced()) return report;
   report.roll = call_roll(*seen);
@@ -196,9 +197,12 @@ void AgentRole::show_in(kube::Metrics& metrics, const std::string& host_counts) 
           if (const auto word = word_of(copy.status.state); !word.empty()) out.with({word}).add(1);
         });
       });
-  kube::show_queue(metrics, loop_.queue(), "node");
-  kube::show_requests(metrics, api_);
-  kube::show_informers(metrics, {kube::InformerView(copies_)});
+}
+
+kube::ClientView AgentRole::client() const {
+  return {.queues = {{&loop_.queue(), "node"}},
+          .apis = {&api_},
+          .informers = {kube::InformerView(copies_)}};
 }
 
 }  // namespace flexlocal::provisioner

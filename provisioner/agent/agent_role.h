@@ -10,7 +10,7 @@
 #include "provisioner/agent/kubelet_init.h"
 #include "provisioner/agent/membership.h"
 #include "provisioner/agent/node_memory.h"
-#include "provisioner/kube/metrics.h"
+#include "provisioner/kube/client_metrics.h"
 #include "provisioner/work/reconcile_loop.h"
 
 namespace flexlocal::provisioner {
@@ -28,6 +28,8 @@ struct AgentOptions {
   // Many nodes begin at once after an outage, and none reads the state from etcd: what cannot be
   // undone asks for the order anew before.
   kube::ReflectorOptions reflect{.first = kube::FirstList::kFromCache};
+  // Whether this daemon gives its node's orders as well, which its Lease says.
+  bool orders_itself = false;
 };
 
 class AgentRole {
@@ -51,8 +53,11 @@ class AgentRole {
   // The list of orders is complete and the last look at the disks succeeded. Else kUnavailable, in
   // words, or what was wrong with the disks.
   Status readiness();
-  // All metrics of the agent; it must outlive `metrics`.
+  // The orders of this node's copies, as they are followed while run() runs.
+  kube::Informer<VolumeCopy>& copies() { return copies_; }
+  // All metrics of the agent but client()'s; it must outlive `metrics`.
   void show_in(kube::Metrics& metrics, const std::string& host_counts);
+  kube::ClientView client() const;
 
  private:
   Task<void> work(const std::string& name);

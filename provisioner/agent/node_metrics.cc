@@ -59,8 +59,8 @@ void show_node(kube::Metrics& metrics, const NodeParts& parts, const kube::WorkQ
   show_host_counts(metrics, host_counts);
   metrics.collect_gauge("flexlocal_ready", "Whether /readyz says so.",
                         [&parts] { return node_readiness(parts) ? 1.0 : 0.0; });
-  kube::show_queue(metrics, queue, "node");
-  kube::show_requests(metrics, parts.api);
+  kube::show_queues(metrics, {{&queue, "node"}});
+  kube::show_requests(metrics, {&parts.api});
   kube::show_informers(metrics,
                        {kube::InformerView(parts.claims), kube::InformerView(parts.volumes),
                         kube::InformerView(parts.classes)});

@@ -34,6 +34,8 @@ class CapacityTeller {
   // What the API server has now, all of it: what somebody changed or removed is told again at the
   // next pass over its node.
   void compare(const std::map<Key, Bytes>& published);
+  // What is there now is not known any more: all is told again at the next pass over each node.
+  void forget_told() { told_.clear(); }
   // Called for each of these nodes. It must not wait.
   void on_changed(std::function<void(const std::string& node)> handler) {
     on_changed_ = std::move(handler);

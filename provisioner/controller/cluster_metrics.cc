@@ -15,6 +15,15 @@ std::string_view daemon_state(const NodeView& node) {
 
 }  // namespace
 
+void show_volumes(kube::Metrics& metrics, const ClusterParts& parts) {
+  metrics.collect<Gauge>(
+      {"flexlocal_volumes", "flexlocal's PersistentVolumes, by their phase.", {"phase"}},
+      [&parts](kube::Family<Gauge>& out) {
+        parts.volumes.for_each(
+            [&](const std::string&, const Volume& volume) { out.with({volume.phase}).add(1); });
+      });
+}
+
 void show_cluster(kube::Metrics& metrics, const ClusterParts& parts, const kube::WorkQueue& queue) {
   metrics.collect<Gauge>(
       {"flexlocal_nodes", "Nodes, by the state of flexlocal's daemon there.", {"daemon"}},
@@ -25,14 +34,8 @@ void show_cluster(kube::Metrics& metrics, const ClusterParts& parts, const kube:
           out.with({daemon_state(parts.view_of(node))}).add(1);
         });
       });
-  if (parts.options.gives_orders)
-    metrics.collect<Gauge>(
-        {"flexlocal_volumes", "flexlocal's PersistentVolumes, by their phase.", {"phase"}},
-        [&parts](kube::Family<Gauge>& out) {
-          parts.volumes.for_each(
-              [&](const std::string&, const Volume& volume) { out.with({volume.phase}).add(1); });
-        });
-  kube::show_queue(metrics, queue, "cluster");
+  if (parts.options.scope == Scope::kAllNodes) show_volumes(metrics, parts);
+  kube::show_queues(metrics, {{&queue, "cluster"}});
   kube::show_informers(metrics,
                        {kube::InformerView(parts.claims), kube::InformerView(parts.volumes),
                         kube::InformerView(parts.classes), kube::InformerView(parts.nodes),

@@ -11,4 +11,7 @@ namespace flexlocal::provisioner {
 // client library. All arguments must outlive `metrics`.
 void show_cluster(kube::Metrics& metrics, const ClusterParts& parts, const kube::WorkQueue& queue);
 
+// PersistentVolumes by their phase.
+void show_volumes(kube::Metrics& metrics, const ClusterParts& parts);
+
 }  // namespace flexlocal::provisioner

@@ -19,6 +19,13 @@ namespace flexlocal::provisioner {
 
 using kube::Task;
 
+// For which nodes a controller gives the orders.
+enum class Scope {
+  kAllNodes,    // but for those whose daemons give their own
+  kOneNode,     // its own: the node daemon's
+  kAbsentNodes  // each node's daemon gives its own; this is for those that have no Node any more
+};
+
 struct ClusterRoleOptions {
   std::string namespace_name;  // of the Secret and the nodes' Leases
   unsigned workers = 4;
@@ -37,9 +44,9 @@ struct ClusterRoleOptions {
   // Whether Nodes are labelled by what their daemons say.
   bool label_nodes = true;
   ImmediateBinding immediate = ImmediateBinding::kCentral;
-  // Whether this daemon gives orders; else the node daemons decide for their own nodes.
-  bool gives_orders = false;
-  // Then also: whether the scheduler is told of the room on all nodes, and what owns the objects.
+  Scope scope = Scope::kAllNodes;
+  std::string own_node{};  // of Scope::kOneNode
+  // Whether the scheduler is told of the room on those nodes, and what owns the objects.
   bool tells_room = true;
   std::string daemon_set{};
   // Whether the CSIDriver is made where there is none.
@@ -69,6 +76,19 @@ struct ClusterParts {
 
   std::string beat_key(const std::string& node) const {
     return options.namespace_name + '/' + heartbeat_name(node);
+  }
+  // Whether the orders of that node's copies are ours to give.
+  bool orders_for(const std::string& node) const {
+    switch (options.scope) {
+      case Scope::kOneNode:
+        return node == options.own_node;
+      case Scope::kAbsentNodes:
+        return nodes.get(node) == nullptr;
+      case Scope::kAllNodes:
+        break;
+    }
+    const NodeHeartbeat* const beat = beats.get(beat_key(node));
+    return beat == nullptr || !beat->report.orders_itself;
   }
   // What is known of a node now; to be used before the next co_await.
   NodeView view_of(const Node& node) const {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "provisioner/controller/fleet_roll.h"
+#include "provisioner/controller/observe.h"
 #include "provisioner/controller/work_keys.h"
 #include "provisioner/objects/paths.h"
 #include "provisioner/work/lasting_trouble.h"
@@ -13,29 +15,64 @@ namespace {
 constexpr auto kMostFinishing = std::chrono::seconds(5);
 
 ReconcileOptions reconcile_options(const ClusterRoleOptions& options) {
-  return {.source = {std::string(engine::kProvisioner), {}},
+  return {.source = {std::string(engine::kProvisioner), options.own_node},
           .workers = options.workers,
           .retry = options.retry,
           .most_finishing = kMostFinishing};
+}
+
+// In every marked claim and class of ours, as a value of its own: an annotation's, the
+// provisioner's.
+std::string our_mark() { return concat('"', engine::kProvisioner, '"'); }
+
+// Of one node, and of all its claims and classes, only what concerns it.
+bool is_narrow(const ClusterRoleOptions& options) { return options.scope == Scope::kOneNode; }
+
+kube::ResourceKind claims_kind(const ClusterRoleOptions& options) {
+  kube::ResourceKind kind{"persistentvolumeclaims", claims_path(), {}, {}, {}};
+  if (is_narrow(options)) kind.marks = {our_mark()};
+  return kind;
+}
+
+kube::ResourceKind volumes_kind(const ClusterRoleOptions& options) {
+  std::string selector(kNodeLabel);
+  if (is_narrow(options)) selector += concat('=', options.own_node);
+  return {"persistentvolumes", volumes_path(), std::move(selector), {}, {}};
+}
+
+kube::ResourceKind nodes_kind(const ClusterRoleOptions& options) {
+  kube::ResourceKind kind{"nodes", nodes_path(), {}, {}, {}};
+  if (is_narrow(options)) kind.field_selector = concat("metadata.name=", options.own_node);
+  return kind;
+}
+
+kube::ResourceKind beats_kind(const ClusterRoleOptions& options) {
+  kube::ResourceKind kind{"leases", heartbeats_path(options.namespace_name), {}, {}, {}};
+  if (is_narrow(options))
+    kind.field_selector = concat("metadata.name=", heartbeat_name(options.own_node));
+  return kind;
 }
 
 }  // namespace
 
 ClusterRole::ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, const Clock& clock,
                          Log& log, const ClusterRoleOptions& options, ClusterWork& work,
-                         bool& put_back)
+                         bool& put_back, kube::Informer<VolumeCopy>* copies)
     : clock_(clock),
       log_(log),
       options_(options),
-      claims_(api, log, {"persistentvolumeclaims", claims_path(), {}, {}},
-              [this](JsonView object) { return decode(object); }),
-      volumes_(api, log, {"persistentvolumes", volumes_path(), std::string(kNodeLabel), {}},
-               decode_volume),
+      claims_(api, log, claims_kind(options), [this](JsonView object) { return decode(object); }),
+      volumes_(api, log, volumes_kind(options),
+               [this](JsonView object) { return decode_own_volume(object); }),
       classes_(api, log, {"storageclasses", classes_path(), {}, {}}, decode_storage_class),
-      nodes_(api, log, {"nodes", nodes_path(), {}, {}}, decode_node),
-      beats_(api, log, {"leases", heartbeats_path(options.namespace_name), {}, {}},
-             decode_heartbeat),
-      copies_(api, log, {"volumecopies", copies_path(), {}, {}}, decode_copy),
+      nodes_(api, log, nodes_kind(options), decode_node),
+      beats_(api, log, beats_kind(options), decode_heartbeat),
+      own_copies_(copies != nullptr
+                      ? nullptr
+                      : std::make_unique<kube::Informer<VolumeCopy>>(
+                            api, log, kube::ResourceKind{"volumecopies", copies_path(), {}, {}, {}},
+                            decode_copy)),
+      copies_(copies != nullptr ? *copies : *own_copies_),
       loop_(io, api, clock, log, reconcile_options(options),
             [this](const std::string& key) { return this->work(key); }),
       queue_(loop_.queue()),
@@ -46,34 +83,61 @@ ClusterRole::ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, cons
       absence_(parts_),
       volume_worker_(parts_, absence_),
       labeler_(parts_),
-      orders_(parts_, copies_, open_claims_, queue_, claim_worker_, absence_, put_back),
-      registry_(parts_, options.gives_orders ? &orders_.teller() : nullptr) {
+      index_(copies_, clock),
+      roll_(make_roll(put_back)),
+      orders_(parts_, copies_, open_claims_, queue_, claim_worker_, absence_, *roll_, index_),
+      registry_(parts_, options.scope == Scope::kAllNodes ? &orders_.teller() : nullptr) {
   watch_changes();
-  if (options.gives_orders) orders_.watch();
+  orders_.watch();
 }
 
-// Open claims of whichever class; where orders are given, bound ones of ours, too, as they grow.
+std::unique_ptr<Roll> ClusterRole::make_roll(bool& put_back) {
+  if (is_of_one_node()) {
+    auto fleet = std::make_unique<FleetRoll>(loop_.io(), parts_, put_back);
+    fleet_ = fleet.get();
+    return fleet;
+  }
+  return std::make_unique<RollCaller>(parts_, copies_, index_, put_back);
+}
+
+// What was asked for by name may be another node's.
+std::optional<Volume> ClusterRole::decode_own_volume(JsonView object) const {
+  auto volume = decode_volume(object);
+  if (volume && is_of_one_node() && volume->node != options_.own_node) return std::nullopt;
+  return volume;
+}
+
+// For good: a claim that is bound needs us also when its class is gone. Of one node, claims are
+// passed over that neither bear our mark nor name a class of ours.
+void ClusterRole::know_class(const std::string& name) {
+  if (name.empty() || !class_names_.insert(name).second || !is_of_one_node()) return;
+  claims_.add_mark(concat(R"("storageClassName":")", name, '"'));
+}
+
+// Open claims of whichever class, and bound ones of ours, which may grow. Of one node all claims of
+// other classes are passed over; and for absent nodes nothing grows.
 std::optional<Claim> ClusterRole::decode(JsonView claim) const {
+  if (is_of_one_node()) return decode_claim_of(claim, class_names_);
   auto open = decode_open_claim(claim);
-  if (open || !options_.gives_orders) return open;
+  if (open || options_.scope == Scope::kAbsentNodes) return open;
   return decode_claim_of(claim, class_names_);
 }
 
 void ClusterRole::watch_changes() {
   claims_.on_change([this](const std::string& key) { queue_.add(concat(kClaimKey, key)); });
   classes_.on_change([this](const std::string& name) {
-    if (classes_.get(name) != nullptr) class_names_.insert(name);
+    if (classes_.get(name) != nullptr) know_class(name);
   });
   volumes_.on_change([this](const std::string& name) {
+    if (const auto volume = volumes_.get(name)) know_class(volume->storage_class);
     if (has_synced()) restless_.insert(name);
   });
   copies_.on_change([this](const std::string& name) {
     if (has_synced()) restless_.insert(volume_of_copy(name));
   });
+  observe(nodes_, beats_, observations_, clock_);
   nodes_.on_change([this](const std::string& name) {
     const Node* node = nodes_.get(name);
-    observations_.saw_node(name, node == nullptr ? std::nullopt : std::optional<bool>(node->ready),
-                           clock_.now());
     if (node != nullptr) absence_.saw(name);
     // Volumes there have nobody any more who looks after them.
     if (node == nullptr) gather_ = true;
@@ -83,7 +147,6 @@ void ClusterRole::watch_changes() {
     const auto node = node_of_heartbeat(key.substr(key.find('/') + 1));
     if (!node) return;
     const NodeHeartbeat* const beat = beats_.get(key);
-    observations_.saw_lease(*node, beat, clock_.now());
     if (beat != nullptr) orders_.heard(*beat);
     look_at_label(*node);
   });
@@ -92,20 +155,19 @@ void ClusterRole::watch_changes() {
 // Leases change all the time, and labels hardly ever.
 void ClusterRole::look_at_label(const std::string& name) {
   const Node* const node = nodes_.get(name);
-  if (node != nullptr && has_synced() && labeler_.needs_work(*node))
+  if (node != nullptr && has_synced() && !is_of_one_node() && labeler_.needs_work(*node))
     look_at(queue_, kNodeKey, name);
 }
 
 Task<void> ClusterRole::run() {
+  if (fleet_ != nullptr) loop_.watch(fleet_->run());
   loop_.watch(follow_claims());
   loop_.watch(volumes_.run());
   loop_.watch(classes_.run());
   loop_.watch(nodes_.run());
   loop_.watch(beats_.run());
-  if (options_.gives_orders) {
-    loop_.watch(copies_.run());
-    loop_.watch(begin_orders());
-  }
+  if (own_copies_ != nullptr) loop_.watch(own_copies_->run());
+  loop_.watch(begin_orders());
   loop_.watch(scan_loop());
   loop_.watch(registry_loop());
   co_await loop_.run();
@@ -114,7 +176,8 @@ Task<void> ClusterRole::run() {
 // Which bound claims are ours is known by the classes that are there.
 Task<void> ClusterRole::follow_claims() {
   const auto classes = co_await classes_.wait_synced();
-  if (classes) co_await claims_.run();
+  const auto volumes = co_await volumes_.wait_synced();
+  if (classes && volumes) co_await claims_.run();
 }
 
 Task<void> ClusterRole::work(const std::string& key) {
@@ -145,7 +208,7 @@ Task<Status> ClusterRole::work_on(const std::string& key) {
 
 Task<Status> ClusterRole::work_on_claim(const std::string& claim) {
   Status worked;
-  if (!options_.gives_orders)
+  if (options_.scope == Scope::kAbsentNodes)
     worked = co_await claim_worker_.work(claim);
   else if (orders_.has_begun())
     worked = co_await orders_.work_on_claim(claim);
@@ -159,6 +222,7 @@ Task<Status> ClusterRole::work_on_volume(const std::string& volume) {
     auto worked = co_await orders_.work_on_volume(volume, has_node);
     if (has_node || !worked) co_return worked;
   }
+  if (is_of_one_node()) co_return Status();
   auto looked_after = co_await volume_worker_.work(volume);
   co_return looked_after;
 }
@@ -173,8 +237,7 @@ Task<void> ClusterRole::begin_orders() {
 
 bool ClusterRole::has_synced() const {
   return claims_.has_synced() && volumes_.has_synced() && classes_.has_synced() &&
-         nodes_.has_synced() && beats_.has_synced() &&
-         (!options_.gives_orders || copies_.has_synced());
+         nodes_.has_synced() && beats_.has_synced() && copies_.has_synced();
 }
 
 void ClusterRole::report(const std::string& key, const Status& status) {
@@ -217,7 +280,7 @@ void ClusterRole::scan() {
 }
 
 bool ClusterRole::rests(const Volume& volume) const {
-  return nodes_.get(volume.node) != nullptr && orders_.rests(volume);
+  return (is_of_one_node() || nodes_.get(volume.node) != nullptr) && orders_.rests(volume);
 }
 
 void ClusterRole::gather_restless() {
@@ -227,13 +290,23 @@ void ClusterRole::gather_restless() {
   orders_.gather_restless();
 }
 
+// Of one node: what is told of its room is told again, should somebody have changed it.
+Task<Status> ClusterRole::look_at_registry() {
+  if (is_of_one_node()) {
+    orders_.tell_anew(options_.own_node);
+    co_return Status();
+  }
+  auto looked = co_await registry_.look();
+  co_return looked;
+}
+
 // What failed is tried again soon, and what is not known yet is waited for.
 Task<void> ClusterRole::registry_loop() {
   LastingTrouble trouble;
   Status waited = co_await beats_.wait_synced();
   while (waited) {
     Status looked = kube::cancelled_error();
-    if (has_synced()) looked = co_await registry_.look();
+    if (has_synced()) looked = co_await look_at_registry();
     trouble.look(looked, log_, "the CSIDriver and CSIStorageCapacities are not looked after");
     const auto pause = looked ? options_.registry_interval : std::chrono::seconds(1);
     waited = co_await kube::sleep_for(pause);

@@ -1,7 +1,10 @@
 // The cluster role: what one daemon does for all nodes. One term of its leader.
 #pragma once
 
+#include <memory>
+
 #include "provisioner/controller/cluster_parts.h"
+#include "provisioner/controller/fleet_roll.h"
 #include "provisioner/controller/lost_volume_worker.h"
 #include "provisioner/controller/node_absence.h"
 #include "provisioner/controller/node_label.h"
@@ -17,8 +20,10 @@ class ClusterRole {
  public:
   // `api` is the leader's: its requests fail once leading has ended. `clock` goes on while the
   // machine sleeps. `work` counts on from one term to the next. `put_back`: see RollCaller.
+  // `copies`: of Scope::kOneNode those of that node, which somebody else reads; it outlives this.
   ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, const Clock& clock, Log& log,
-              const ClusterRoleOptions& options, ClusterWork& work, bool& put_back);
+              const ClusterRoleOptions& options, ClusterWork& work, bool& put_back,
+              kube::Informer<VolumeCopy>* copies = nullptr);
 
   // Works until stop(), then finishes what is begun, writes what events wait, and ends. Told to
   // stop by its task, it drops everything and ends as well.
@@ -36,7 +41,12 @@ class ClusterRole {
   Task<Status> work_on_volume(const std::string& volume);
   Task<void> begin_orders();
   Task<void> follow_claims();
+  std::unique_ptr<Roll> make_roll(bool& put_back);
+  bool is_of_one_node() const { return options_.scope == Scope::kOneNode; }
+  void know_class(const std::string& name);
   std::optional<Claim> decode(JsonView claim) const;
+  std::optional<Volume> decode_own_volume(JsonView object) const;
+  Task<Status> look_at_registry();
   Task<void> scan_loop();
   Task<void> registry_loop();
   bool has_synced() const;
@@ -56,7 +66,8 @@ class ClusterRole {
   kube::Informer<StorageClass> classes_;
   kube::Informer<Node> nodes_;
   kube::Informer<NodeHeartbeat> beats_;
-  kube::Informer<VolumeCopy> copies_;  // only where orders are given
+  std::unique_ptr<kube::Informer<VolumeCopy>> own_copies_;  // nullptr: somebody else reads them
+  kube::Informer<VolumeCopy>& copies_;
   ReconcileLoop loop_;
   kube::WorkQueue& queue_;
   NodeObservations observations_;
@@ -66,7 +77,10 @@ class ClusterRole {
   NodeAbsence absence_;
   LostVolumeWorker volume_worker_;
   NodeLabeler labeler_;
-  OrderController orders_;  // only where orders are given
+  CopyIndex index_;
+  FleetRoll* fleet_ = nullptr;  // which roll_ is, of one node
+  std::unique_ptr<Roll> roll_;
+  OrderController orders_;
   Registry registry_;
   Restless restless_;   // volumes
   bool gather_ = true;  // all are to be looked at once, for which ones are restless

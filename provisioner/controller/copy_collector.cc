@@ -81,15 +81,19 @@ Task<Result<bool>> CopyCollector::is_needed(const VolumeCopy& copy) {
   if (order.claim_name.empty()) co_return true;  // it was found on the node: a person chooses
   // One that there is names another copy.
   const bool had_volume = parts_.volumes.get(order.volume.name.text()) != nullptr;
+  bool has_open_claim = false;
   if (!had_volume && !has_lost_volume(copy)) {
     auto claimed = co_await has_claim(order);
-    if (!claimed || *claimed) co_return claimed;
+    // Another node's PersistentVolume may have the claim, which a controller of one node does not
+    // follow.
+    if (!claimed || (*claimed && parts_.options.scope == Scope::kAllNodes)) co_return claimed;
+    has_open_claim = *claimed;
   }
   const std::string path = volume_path(order.volume.name.text());
   const auto found = co_await parts_.api.get(path);
   if (!found && found.error().code() != ErrorCode::kNotFound)
     co_return found.error().context("looking whether the PersistentVolume is gone");
-  if (!found) co_return had_volume;  // the watch brings that it is gone
+  if (!found) co_return had_volume || has_open_claim;  // the watch brings that it is gone
   const auto volume = decode_volume(found->root());
   co_return !volume || volume->copy == order.volume.copy;
 }

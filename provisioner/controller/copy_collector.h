@@ -12,7 +12,7 @@
 #include "provisioner/controller/node_absence.h"
 #include "provisioner/controller/order_desk.h"
 #include "provisioner/controller/orphaned_copy_worker.h"
-#include "provisioner/controller/roll_caller.h"
+#include "provisioner/controller/roll.h"
 
 namespace flexlocal::provisioner {
 
@@ -24,7 +24,7 @@ class CopyCollector {
  public:
   using Again = Result<std::optional<std::chrono::nanoseconds>>;
 
-  CopyCollector(ClusterParts& parts, OrderDesk& desk, RollCaller& roll, NodeAbsence& absence,
+  CopyCollector(ClusterParts& parts, OrderDesk& desk, Roll& roll, NodeAbsence& absence,
                 OrphanedCopyWorker& orphans)
       : parts_(parts), desk_(desk), roll_(roll), absence_(absence), orphans_(orphans) {}
 
@@ -48,7 +48,7 @@ class CopyCollector {
 
   ClusterParts& parts_;
   OrderDesk& desk_;
-  RollCaller& roll_;
+  Roll& roll_;
   NodeAbsence& absence_;
   OrphanedCopyWorker& orphans_;
   std::map<std::string, Clock::Instant> removed_;  // when it was seen so first

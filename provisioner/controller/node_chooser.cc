@@ -19,9 +19,9 @@ std::optional<std::string> NodeChooser::objection_to(const Claim& claim, const O
   if (index_.has_open_withdrawal(node.name))
     return concat("node ", node.name, " has not said yet that an order that was withdrawn is gone");
   const NodeView view = parts_.view_of(node);
-  if (view.beat != nullptr && view.beat->report.trouble.empty() && !view.carries_out())
+  if (!parts_.orders_for(node.name))
     return concat("the node daemon of node ", node.name,
-                  " carries out no orders (--provisioning=distributed)");
+                  " gives its node's orders itself (--provisioning=distributed)");
   const WantedVolume wanted{promise_of(order), order.parameters.disk_per_ram};
   const auto why = shortage_on(view, wanted, uncounted(view, order.parameters.pool));
   if (!why) return std::nullopt;
@@ -35,7 +35,8 @@ std::string NodeChooser::choose(const Claim& claim, const Order& order) const {
   std::vector<NodeChoice> nodes;
   parts_.nodes.for_each([&](const std::string& name, const Node& node) {
     const NodeView view = parts_.view_of(node);
-    if (!view.carries_out() || is_passed_over(claim, name) || index_.has_open_withdrawal(name))
+    if (!view.carries_out() || !parts_.orders_for(name) || is_passed_over(claim, name) ||
+        index_.has_open_withdrawal(name))
       return;
     if (index_.has_left_of(order.name.text(), name)) return;
     nodes.push_back({view, uncounted(view, wanted.promise.pool)});

@@ -1,5 +1,6 @@
 #include "provisioner/controller/order_controller.h"
 
+#include "provisioner/controller/roll_caller.h"
 #include "provisioner/controller/term.h"
 #include "provisioner/controller/work_keys.h"
 #include "provisioner/objects/paths.h"
@@ -9,14 +10,15 @@ namespace flexlocal::provisioner {
 
 OrderController::OrderController(ClusterParts& parts, kube::Informer<VolumeCopy>& copies,
                                  const OpenClaims& open_claims, kube::WorkQueue& queue,
-                                 PendingClaimWorker& pending, NodeAbsence& absence, bool& put_back)
+                                 PendingClaimWorker& pending, NodeAbsence& absence, Roll& roll,
+                                 CopyIndex& index)
     : parts_(parts),
       copies_(copies),
       queue_(queue),
-      index_(copies, parts.clock),
+      index_(index),
       teller_(parts, open_claims, index_, parts.options.daemon_set),
       desk_(parts.api, copies),
-      roll_(parts, copies, index_, put_back),
+      roll_(roll),
       unordered_(parts, index_),
       order_worker_(parts, desk_, index_, pending, roll_),
       growth_orderer_(parts, desk_, index_),
@@ -46,7 +48,13 @@ void OrderController::watch_rooms() {
 }
 
 void OrderController::look_at_room(const std::string& node) {
-  if (begun_ && parts_.options.tells_room) look_at(queue_, kRoomKey, node);
+  if (begun_ && parts_.options.tells_room && parts_.orders_for(node))
+    look_at(queue_, kRoomKey, node);
+}
+
+void OrderController::tell_anew(const std::string& node) {
+  teller_.forget_told();
+  look_at_room(node);
 }
 
 // What a node answered may be what its claim, or its PersistentVolume, waits for.
@@ -81,6 +89,7 @@ void OrderController::look_at_claim(const std::string& namespace_name, const std
 Task<Status> OrderController::work_on_claim(const std::string& claim) {
   const auto known = parts_.claims.get(claim);
   const bool has_volume = known != nullptr && !known->volume_name.empty();
+  if (known != nullptr && !has_volume && !is_concerned(*known)) co_return Status();
   if (known == nullptr) growth_orderer_.forget(claim);
   Result<std::optional<std::chrono::nanoseconds>> again{std::optional<std::chrono::nanoseconds>()};
   if (has_volume)
@@ -92,8 +101,24 @@ Task<Status> OrderController::work_on_claim(const std::string& claim) {
   co_return Status();
 }
 
+// A controller of one node looks after claims that were sent there, and after those that something
+// there may be of.
+bool OrderController::is_concerned(const Claim& claim) const {
+  if (parts_.options.scope == Scope::kAllNodes) return true;
+  return parts_.options.scope == Scope::kOneNode &&
+         (claim.selected_node == parts_.options.own_node ||
+          !index_.names_of(concat("pvc-", claim.uid)).empty() ||
+          index_.holding(claim.key()) != nullptr || unordered_.of_claim(claim).has_value());
+}
+
+bool OrderController::orders_copy(const VolumeCopy& copy) const {
+  return parts_.orders_for(copy.order ? copy.order->node : copy.agent);
+}
+
 // One whose Node is gone has nobody who could end it: its copy is to be kept at the most.
 Task<Status> OrderController::work_on_volume(const std::string& volume, bool has_node) {
+  const auto known = parts_.volumes.get(volume);
+  if (known != nullptr && !parts_.orders_for(known->node)) co_return Status();
   if (has_node) {
     auto worked = co_await end_worker_.work(volume);
     co_return worked;
@@ -111,6 +136,7 @@ Task<Status> OrderController::work_on_copy(const std::string& name) {
     copy_collector_.forget(name);
     co_return Status();
   }
+  if (!orders_copy(*copy)) co_return Status();
   auto again = co_await copy_collector_.work(*copy);
   if (!again) co_return again.error();
   if (*again) queue_.add_after(concat(kCopyKey, name), **again);
@@ -120,7 +146,7 @@ Task<Status> OrderController::work_on_copy(const std::string& name) {
 Task<Status> OrderController::work_on_unordered(const std::string& name) {
   if (orphans_.rests(name)) co_return Status();
   const auto found = unordered_.find(name);
-  if (!found) co_return Status();
+  if (!found || !parts_.orders_for(found->node.name)) co_return Status();
   orphans_.begin_look(name);
   const Orphan orphan{order_to_keep(*found, parts_.cluster_id), found->copy.retained};
   auto again = co_await orphans_.work(orphan);
@@ -152,7 +178,7 @@ void OrderController::begin_term() {
 }
 
 std::int64_t OrderController::highest_known_term() const {
-  return highest_term(parts_, roll_, index_.highest_term());
+  return highest_term(parts_, index_.highest_term());
 }
 
 Task<Status> OrderController::learn_cluster() {
@@ -165,7 +191,7 @@ Task<Status> OrderController::learn_cluster() {
 }
 
 void OrderController::heard(const NodeHeartbeat& beat) {
-  if (!begun_ || roll_.is_excused(beat.node)) return;
+  if (!begun_ || is_excused(parts_.nodes, beat.node)) return;
   // A host that was silent has followed a later leader than the API server knew of.
   if (beat.report.roll && beat.report.roll->term > desk_.term() &&
       highest_known_term() > desk_.term())
@@ -176,7 +202,7 @@ void OrderController::heard(const NodeHeartbeat& beat) {
 
 void OrderController::gather_restless() {
   copies_.for_each([&](const std::string& name, const VolumeCopy& copy) {
-    if (!copy_collector_.rests(copy)) restless_.insert(name);
+    if (orders_copy(copy) && !copy_collector_.rests(copy)) restless_.insert(name);
   });
 }
 
@@ -184,7 +210,7 @@ void OrderController::scan() {
   if (!begun_) return;
   restless_.scan([&](const std::string& name) {
     const auto copy = copies_.get(name);
-    if (copy == nullptr || copy_collector_.rests(*copy)) return false;
+    if (copy == nullptr || !orders_copy(*copy) || copy_collector_.rests(*copy)) return false;
     look_at(queue_, kCopyKey, name);
     return true;
   });

@@ -20,11 +20,11 @@ namespace flexlocal::provisioner {
 
 class OrderController {
  public:
-  // To be made before `copies` takes anything in, and to be kept as long as it does. `put_back`:
-  // see RollCaller.
+  // To be made before `copies` takes anything in, and to be kept as long as it does. `index`
+  // is of these `copies`.
   OrderController(ClusterParts& parts, kube::Informer<VolumeCopy>& copies,
                   const OpenClaims& open_claims, kube::WorkQueue& queue,
-                  PendingClaimWorker& pending, NodeAbsence& absence, bool& put_back);
+                  PendingClaimWorker& pending, NodeAbsence& absence, Roll& roll, CopyIndex& index);
   OrderController(const OrderController&) = delete;
   OrderController& operator=(const OrderController&) = delete;
 
@@ -44,11 +44,16 @@ class OrderController {
   // After the beat was taken in.
   void heard(const NodeHeartbeat& beat);
   // A pass over the PersistentVolume would find it as it is to stay, until it or its copy changes.
-  bool rests(const Volume& volume) const { return !begun_ || end_worker_.rests(volume); }
+  bool rests(const Volume& volume) const {
+    return !begun_ || !parts_.orders_for(volume.node) || end_worker_.rests(volume);
+  }
   // Puts into the queue what time alone changes; all copies are looked at once for which those are.
   void scan();
   void gather_restless();
   void look_at_room(const std::string& node);
+
+  // What is told of that node's room is told once more, whatever was told last.
+  void tell_anew(const std::string& node);
 
   CapacityTeller& teller() { return teller_; }
 
@@ -56,6 +61,8 @@ class OrderController {
   void watch_orders();
   void watch_rooms();
   void look_at_claim(const std::string& namespace_name, const std::string& name);
+  bool is_concerned(const Claim& claim) const;
+  bool orders_copy(const VolumeCopy& copy) const;
   void begin_term();
   Task<Status> learn_cluster();
   std::int64_t highest_known_term() const;
@@ -63,10 +70,10 @@ class OrderController {
   ClusterParts& parts_;
   kube::Informer<VolumeCopy>& copies_;
   kube::WorkQueue& queue_;
-  CopyIndex index_;
+  CopyIndex& index_;
   CapacityTeller teller_;
   OrderDesk desk_;
-  RollCaller roll_;
+  Roll& roll_;
   UnorderedCopies unordered_;
   OrderWorker order_worker_;
   GrowthOrderer growth_orderer_;

@@ -108,14 +108,26 @@ Task<OrderWorker::Again> OrderWorker::carry_out(const Claim& claim, const OrderP
 }
 
 Task<OrderWorker::Again> OrderWorker::give(const Claim& claim, const Order& decided) {
+  const auto found = UnorderedCopies(parts_, index_).of_claim(claim);
+  if (!found && is_others_to_order(claim)) co_return std::nullopt;
   if (!roll_.is_over()) {
     wait_for_roll(claim);
     co_return kSoon;
   }
-  if (const auto found = UnorderedCopies(parts_, index_).of_claim(claim)) {
-    auto taken = co_await take_up(claim, decided, *found);
+  const auto elsewhere = roll_.elsewhere(claim);
+  if (elsewhere && elsewhere->empty()) co_return kSoon;
+  if (found) {
+    UnorderedCopies::Found there = *found;
+    there.alone = there.alone && !elsewhere;
+    auto taken = co_await take_up(claim, decided, there);
     if (!taken) co_return taken.error();
     co_return std::nullopt;
+  }
+  if (elsewhere) {
+    say(claim, kube::EventType::kNormal, "WaitingForNodes",
+        concat("no new volume is made for the claim on node ", claim.selected_node, ": ",
+               *elsewhere));
+    co_return kLookedAtAgain;
   }
   Order order = decided;
   auto sized = co_await take_size(claim, order);
@@ -159,6 +171,12 @@ Task<OrderWorker::Again> OrderWorker::give(const Claim& claim, const Order& deci
                                    {"volume", order.name.text()},
                                    {"node", name}});
   co_return std::chrono::nanoseconds(kOrderTimeout);
+}
+
+// A controller of one node sees what it has of claims that are sent elsewhere, and orders nothing
+// there.
+bool OrderWorker::is_others_to_order(const Claim& claim) const {
+  return parts_.options.scope == Scope::kOneNode && claim.selected_node != parts_.options.own_node;
 }
 
 // An order of an earlier leader is answered by its node alone: the volume may be on another, and

@@ -11,7 +11,7 @@
 #include "provisioner/controller/node_chooser.h"
 #include "provisioner/controller/order_desk.h"
 #include "provisioner/controller/pending_claim_worker.h"
-#include "provisioner/controller/roll_caller.h"
+#include "provisioner/controller/roll.h"
 #include "provisioner/controller/unordered_copies.h"
 
 namespace flexlocal::provisioner {
@@ -19,7 +19,7 @@ namespace flexlocal::provisioner {
 class OrderWorker {
  public:
   OrderWorker(ClusterParts& parts, OrderDesk& desk, CopyIndex& index, PendingClaimWorker& pending,
-              RollCaller& roll)
+              Roll& roll)
       : parts_(parts),
         desk_(desk),
         index_(index),
@@ -48,6 +48,7 @@ class OrderWorker {
   Task<Status> adopt(const Claim& claim, const VolumeCopy& copy);
   Task<Status> refuse_node(const Claim& claim, const std::string& node, const std::string& why);
   bool waits_for_choice(const Claim& claim) const;
+  bool is_others_to_order(const Claim& claim) const;
   bool is_immediate(const Claim& claim) const;
   void count_bound(const Claim& claim, const VolumeCopy& copy);
   // A try that came to nothing, in words.
@@ -59,7 +60,7 @@ class OrderWorker {
   OrderDesk& desk_;
   CopyIndex& index_;
   PendingClaimWorker& pending_;
-  RollCaller& roll_;
+  Roll& roll_;
   NodeChooser chooser_;
 };
 

@@ -11,7 +11,7 @@
 #include "provisioner/controller/cluster_parts.h"
 #include "provisioner/controller/order_desk.h"
 #include "provisioner/controller/reclaim/orphaned_copy_plan.h"
-#include "provisioner/controller/roll_caller.h"
+#include "provisioner/controller/roll.h"
 #include "provisioner/objects/copy_roll.h"
 
 namespace flexlocal::provisioner {
@@ -27,7 +27,7 @@ class OrphanedCopyWorker {
  public:
   using Again = Result<std::optional<std::chrono::nanoseconds>>;
 
-  OrphanedCopyWorker(ClusterParts& parts, OrderDesk& desk, RollCaller& roll)
+  OrphanedCopyWorker(ClusterParts& parts, OrderDesk& desk, Roll& roll)
       : parts_(parts), desk_(desk), roll_(roll) {}
 
   // Whether the copy of that name was looked at not long ago, and needs no other look yet.
@@ -76,7 +76,7 @@ class OrphanedCopyWorker {
   OrderDesk& desk_;
   std::set<std::string> with_volumes_;  // nodes, when they were looked at
   std::optional<Clock::Instant> counted_;
-  RollCaller& roll_;
+  Roll& roll_;
   std::map<std::string, Known> known_;  // by VolumeCopy's name
   std::set<std::string> removing_;      // orders that were given here
 };

@@ -46,13 +46,13 @@ void RollCaller::see_order(const VolumeCopy& copy) {
 
 // Orders change all the time: what the node saw is compared when it says so.
 void RollCaller::heard(const NodeHeartbeat& beat) {
-  if (!goes_on_ || !beat.report.roll || is_excused(beat.node)) return;
+  if (!goes_on_ || !beat.report.roll || is_excused(parts_.nodes, beat.node)) return;
   if (beat.report.roll->term < term_) followed_ = std::max(followed_, beat.report.roll->term);
   if (agrees(beat)) agreed_.insert(beat.node);
 }
 
-bool RollCaller::is_excused(const std::string& name) const {
-  const Node* const node = parts_.nodes.get(name);
+bool is_excused(const kube::Informer<Node>& nodes, const std::string& name) {
+  const Node* const node = nodes.get(name);
   if (node == nullptr) return true;
   const auto label = node->labels.find(std::string(kRollCallLabel));
   return label != node->labels.end() && label->second == kRollCallSkip;
@@ -77,7 +77,7 @@ std::map<std::string, std::string> RollCaller::waited_for() const {
     entry.has_beaten = view.health.has_lease && view.health.silent_for < lasted();
     // Of a node that is not Ready a Lease that was seen just now may be long out of date.
     entry.runs = view.health.daemon_runs() && (node.ready || entry.has_beaten);
-    entry.excused = is_excused(name);
+    entry.excused = is_excused(parts_.nodes, name);
     entry.tells = view.carries_out();
     if (auto why = missing_in_roll(entry, state)) waited.emplace(name, std::move(*why));
   });

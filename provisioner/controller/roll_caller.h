@@ -8,6 +8,7 @@
 #include "provisioner/controller/claims/roll_call.h"
 #include "provisioner/controller/cluster_parts.h"
 #include "provisioner/controller/copy_index.h"
+#include "provisioner/controller/roll.h"
 #include "provisioner/objects/volume_copy.h"
 
 namespace flexlocal::provisioner {
@@ -16,39 +17,26 @@ namespace flexlocal::provisioner {
 inline constexpr std::string_view kRollCallLabel = "flexlocal.io/roll-call";
 inline constexpr std::string_view kRollCallSkip = "skip";
 
-// For so long after a put-back was seen its consequences are expected.
-inline constexpr std::chrono::hours kPutBackCounts{1};
+// Whether a person said that the node is not to be listened to, nor waited for; or it is gone.
+bool is_excused(const kube::Informer<Node>& nodes, const std::string& node);
 
-class RollCaller {
+class RollCaller final : public Roll {
  public:
   // To be made before `copies` takes anything in, behind `index`, and to be kept as long as it
   // does. `put_back`: whether the API server was seen to be put back. It outlives the term, and the
   // roll call clears it when it is over.
   RollCaller(ClusterParts& parts, kube::Informer<VolumeCopy>& copies, const CopyIndex& index,
              bool& put_back);
-  RollCaller(const RollCaller&) = delete;
-  RollCaller& operator=(const RollCaller&) = delete;
 
-  // All lists are complete, and no order is of this term yet. Once more when a term has to begin
-  // anew.
-  void begin(std::int64_t term);
-  // After the beat was taken in.
-  void heard(const NodeHeartbeat& beat);
+  void begin(std::int64_t term) override;
+  void heard(const NodeHeartbeat& beat) override;
 
-  // Whether new orders can be given.
-  bool is_over();
-  // Whom it waits for, as is_over() found last, in words; empty: nobody.
-  std::string words() const;
-  std::chrono::nanoseconds lasted() const { return parts_.clock.now() - begun_; }
-  // Whether anything shows that the API server was put back.
-  bool shows_put_back() const { return was_put_back_ || followed_ > ordered_; }
-  // Whether what the API server has of earlier terms' orders may be of an earlier state.
-  bool leaves_doubt() { return !is_over() || shows_put_back(); }
-  // Whether the leader's own Lease showed it, not long before this term: what nodes say does not
-  // count here.
-  bool was_put_back() const { return was_put_back_ && lasted() < kPutBackCounts; }
-  // Whether a person said that the node is not to be listened to, nor waited for.
-  bool is_excused(const std::string& node) const;
+  bool is_over() override;
+  std::optional<std::string> elsewhere(const Claim& /*claim*/) override { return std::nullopt; }
+  std::string words() const override;
+  std::chrono::nanoseconds lasted() const override { return parts_.clock.now() - begun_; }
+  bool shows_put_back() const override { return was_put_back_ || followed_ > ordered_; }
+  bool was_put_back() const override { return was_put_back_ && lasted() < kPutBackCounts; }
 
  private:
   void see_order(const VolumeCopy& copy);

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "flexvolume/base/text.h"
+#include "provisioner/controller/roll_caller.h"
 
 namespace flexlocal::provisioner {
 namespace {
@@ -13,11 +14,11 @@ constexpr std::int64_t kMostLeadersLost = kTermStride << 18U;
 
 }  // namespace
 
-std::int64_t highest_term(const ClusterParts& parts, const RollCaller& roll, std::int64_t ordered) {
+std::int64_t highest_term(const ClusterParts& parts, std::int64_t ordered) {
   const std::int64_t known = std::min(ordered, kMostTerm);
   std::int64_t highest = known;
   parts.beats.for_each([&](const std::string&, const NodeHeartbeat& beat) {
-    if (!beat.report.roll || roll.is_excused(beat.node)) return;
+    if (!beat.report.roll || is_excused(parts.nodes, beat.node)) return;
     if (beat.report.roll->term <= known + kMostLeadersLost)
       highest = std::max(highest, beat.report.roll->term);
     else

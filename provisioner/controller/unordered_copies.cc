@@ -6,11 +6,6 @@
 namespace flexlocal::provisioner {
 namespace {
 
-NodeIdentity identity_of(const Node& node) {
-  const auto hostname = node.labels.find(std::string(kHostnameLabel));
-  return {node.name, hostname == node.labels.end() ? std::string() : hostname->second, node.uid};
-}
-
 // Of a claim that is gone, or whose name another one has now.
 bool is_of_name(const ToldCopy& copy, const Claim& claim) {
   return copy.ready && !copy.retained && copy.claim_name == claim.name &&
@@ -18,20 +13,6 @@ bool is_of_name(const ToldCopy& copy, const Claim& claim) {
 }
 
 }  // namespace
-
-// visit(node, copy) for each that no VolumeCopy names by now: a node that is silent does not know
-// of those that were made since.
-template <typename Visit>
-void UnorderedCopies::for_each(Visit visit) const {
-  parts_.beats.for_each([&](const std::string&, const NodeHeartbeat& beat) {
-    if (!beat.report.roll || beat.report.roll->told.empty()) return;
-    const Node* const node = parts_.nodes.get(beat.node);
-    if (node == nullptr) return;
-    for (const ToldCopy& copy : beat.report.roll->told)
-      if (index_.find(copy.volume.name.text(), copy.volume.copy) == nullptr)
-        visit(identity_of(*node), copy);
-  });
-}
 
 std::optional<UnorderedCopies::Found> UnorderedCopies::of_claim(const Claim& claim) const {
   const std::string volume = concat("pvc-", claim.uid);

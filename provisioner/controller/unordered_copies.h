@@ -33,10 +33,21 @@ class UnorderedCopies {
   std::set<std::string> names() const;
   std::optional<Found> find(const std::string& name) const;
 
- private:
+  // visit(node, copy) for each that no VolumeCopy names by now: a node that is silent does not know
+  // of those that were made since.
   template <typename Visit>
-  void for_each(Visit visit) const;
+  void for_each(Visit visit) const {
+    parts_.beats.for_each([&](const std::string&, const NodeHeartbeat& beat) {
+      if (!beat.report.roll || beat.report.roll->told.empty()) return;
+      const Node* const node = parts_.nodes.get(beat.node);
+      if (node == nullptr) return;
+      for (const ToldCopy& copy : beat.report.roll->told)
+        if (index_.find(copy.volume.name.text(), copy.volume.copy) == nullptr)
+          visit(identity_of(*node), copy);
+    });
+  }
 
+ private:
   ClusterParts& parts_;
   const CopyIndex& index_;
 };

@@ -46,10 +46,10 @@ class ClusterDaemon final : public kube::LeaderWork {
     api_ = &leaders;
     kube::Metrics metrics;
     show_process(metrics);
-    kube::show_requests(metrics, leaders);
+    kube::show_requests(metrics, {&leaders});
     show_leader(metrics, [this] { return role_ != nullptr; });
     work_.show_in(metrics);
-    if (role_options().gives_orders) work_.volumes.show_in(metrics);
+    if (orders_all_nodes()) work_.volumes.show_in(metrics);
     const ShownPages shown(server->get(), {.ready = [] { return Status(); },
                                            .metrics = [&] { return text_of(metrics); }});
     if (options_.leader_election)
@@ -120,6 +120,8 @@ class ClusterDaemon final : public kube::LeaderWork {
     co_await lead();
   }
 
+  bool orders_all_nodes() const { return options_.provisioning == Provisioning::kCentral; }
+
   ClusterRoleOptions role_options() const {
     ClusterRoleOptions role;
     role.namespace_name = own_namespace(options_);
@@ -129,7 +131,7 @@ class ClusterDaemon final : public kube::LeaderWork {
     role.immediate = options_.immediate;
     role.tells_room = options_.enable_capacity;
     role.daemon_set = options_.daemon_set;
-    role.gives_orders = options_.provisioning == Provisioning::kCentral;
+    role.scope = orders_all_nodes() ? Scope::kAllNodes : Scope::kAbsentNodes;
     role.register_driver = options_.register_driver;
     role.registry_interval = options_.capacity_poll_interval;
     role.node_lost_after = options_.node_lost_after;

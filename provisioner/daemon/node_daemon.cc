@@ -7,10 +7,10 @@
 #include "provisioner/agent/agent_role.h"
 #include "provisioner/agent/heartbeat.h"
 #include "provisioner/agent/host_id.h"
-#include "provisioner/agent/node_metrics.h"
-#include "provisioner/agent/node_role.h"
+#include "provisioner/daemon/node_controller.h"
 #include "provisioner/daemon/process.h"
 #include "provisioner/daemon/process_metrics.h"
+#include "provisioner/daemon/put_back_mark.h"
 #include "provisioner/daemon/status_server.h"
 
 namespace flexlocal::provisioner {
@@ -31,7 +31,8 @@ class NodeDaemon {
         mounter_(options_.host_proc.empty() ? "/proc/self/mountinfo"
                                             : options_.host_proc + "/mountinfo"),
         engine_(host(), config_),
-        storage_(process.io(), engine_, options_.worker_threads + 1) {}
+        storage_(process.io(), engine_, options_.worker_threads + 1),
+        put_back_(options_.lock_dir) {}
 
   Task<Status> serve(kube::Http& http) {
     const auto server = open_status_server(process_.io(), process_.log(), options_.http_endpoint,
@@ -47,10 +48,7 @@ class NodeDaemon {
                                                 {"server", process_.server()},
                                                 {"cluster", membership->cluster_id}});
     Status ended;
-    if (options_.provisioning == Provisioning::kCentral)
-      ended = co_await follow_orders(http, api, server->get(), *membership);
-    else
-      ended = co_await decide(http, api, server->get(), *membership);
+    ended = co_await work(http, api, server->get(), *membership);
     process_.log().info("node daemon stopped");
     co_return ended;
   }
@@ -63,24 +61,9 @@ class NodeDaemon {
   }
 
  private:
-  // Decides and carries out, for the claims of this node.
-  Task<Status> decide(kube::Http& http, kube::ApiClient& api, StatusServer* server,
-                      const Membership& membership) {
-    NodeRole role(process_.io(), api, storage_, config_, process_.clock(), process_.log(),
-                  membership, role_options());
-    kube::Metrics metrics;
-    show_process(metrics);
-    show_node(metrics, role.parts(), role.queue(), config_, counters());
-    const ShownPages shown(server, {.ready = [&role] { return node_readiness(role.parts()); },
-                                    .metrics = [&metrics] { return metrics.text(); }});
-    const HeartbeatOwner owner{membership.node.name, membership.node.uid, membership.node.name};
-    auto ended = co_await run_role(http, role, owner);
-    co_return ended;
-  }
-
-  // Carries out what the cluster daemon's controller ordered.
-  Task<Status> follow_orders(kube::Http& http, kube::ApiClient& api, StatusServer* server,
-                             const Membership& membership) {
+  // Carries out what is ordered of this node; and gives the orders, where each node's daemon does.
+  Task<Status> work(kube::Http& http, kube::ApiClient& api, StatusServer* server,
+                    const Membership& membership) {
     const auto lock = lock_host(options_.lock_dir, kEndOfLastDaemon);
     if (!lock) co_return lock.error();
     auto id = host_id(options_.state_dir);
@@ -89,46 +72,74 @@ class NodeDaemon {
     if (!holder) co_return holder.error();
     AgentRole role(process_.io(), api, storage_, config_, process_.clock(), process_.log(),
                    membership, std::move(*id), agent_options());
+    std::optional<NodeController> controller;
+    if (orders_itself()) controller.emplace(process_, http, role.copies(), put_back_.is_recent());
     kube::Metrics metrics;
-    show_process(metrics);
-    role.show_in(metrics, counters());
-    const ShownPages shown(server, {.ready = [&role] { return role.readiness(); },
-                                    .metrics = [&metrics] { return metrics.text(); }});
+    show(metrics, role, controller);
+    const auto readiness = [&role, &controller] {
+      auto ready = role.readiness();
+      return ready && controller ? controller->readiness() : ready;
+    };
+    const ShownPages shown(server,
+                           {.ready = readiness, .metrics = [&metrics] { return metrics.text(); }});
     const HeartbeatOwner owner{membership.node.name, membership.node.uid, *holder};
-    auto ended = co_await run_role(http, role, owner);
+    auto ended = co_await run_role(http, role, controller, owner);
     co_return ended;
   }
 
+  void show(kube::Metrics& metrics, AgentRole& role,
+            const std::optional<NodeController>& controller) const {
+    show_process(metrics);
+    role.show_in(metrics, counters());
+    kube::ClientView client = role.client();
+    if (controller) controller->show_in(metrics);
+    if (controller) controller->add_to(client);
+    kube::show_client(metrics, client);
+  }
+
   // Until it is told to stop, with a heartbeat beside it.
-  template <typename Role>
-  Task<Status> run_role(kube::Http& http, Role& role, const HeartbeatOwner& owner) {
+  Task<Status> run_role(kube::Http& http, AgentRole& role,
+                        std::optional<NodeController>& controller, const HeartbeatOwner& owner) {
     // Not behind the role's requests: they may have to wait for --kube-api-qps, and whoever gives
     // no sign of life is taken for dead.
     kube::ApiClient heartbeat_api(http, process_.clock(), heartbeat_api_options());
     Heartbeat heartbeat(heartbeat_api, process_.clock(), process_.log(), heartbeat_options(owner),
                         [&role] { return role.report(); });
-    if constexpr (std::is_same_v<Role, AgentRole>) {
-      heartbeat.on_beat([&role](const Status& beaten) { role.heard(beaten); });
-      role.on_news([&heartbeat] { heartbeat.beat_soon(); });
-    }
+    heartbeat.on_beat([&role, &controller](const Status& beaten) {
+      role.heard(beaten);
+      if (controller) controller->heard(beaten);
+    });
+    role.on_news([&heartbeat] { heartbeat.beat_soon(); });
+    const auto stop = [&role, &controller] {
+      if (controller) controller->stop();
+      role.stop();
+    };
     // A watch goes on in silence from a version that is not there yet, and misses what comes
     // before.
     Status worked;
-    heartbeat.on_put_back([&role, &worked] {
+    heartbeat.on_put_back([this, stop, &worked] {
+      put_back_.note(process_.log());
       worked = Error(ErrorCode::kUnavailable,
                      "the API server was put back to an earlier state: this daemon ends, so that "
                      "it is started anew and reads what is there now");
-      role.stop();
+      stop();
     });
     kube::TaskGroup beats(process_.io());
     beats.spawn(heartbeat.run());
-    stop_role_ = [&role] { role.stop(); };
+    kube::TaskGroup controllers(process_.io());
+    if (controller) controllers.spawn(controller->run());
+    stop_role_ = stop;
     co_await role.run();
     stop_role_ = nullptr;
+    if (controller) controller->stop();
+    const Status decided = co_await controllers.join();
     beats.cancel();
-    auto ended = co_await beats.join();
-    co_return worked ? ended : worked;
+    const Status beaten = co_await beats.join();
+    if (!worked) co_return worked;
+    co_return decided ? beaten : decided;
   }
+
+  bool orders_itself() const { return options_.provisioning == Provisioning::kDistributed; }
 
   AgentOptions agent_options() const {
     AgentOptions agent;
@@ -136,6 +147,7 @@ class NodeDaemon {
     agent.retry = {options_.retry_interval_start, options_.retry_interval_max};
     agent.ram_fraction = options_.ram_fraction;
     agent.disk_per_ram = options_.disk_per_ram;
+    agent.orders_itself = orders_itself();
     return agent;
   }
 
@@ -160,22 +172,6 @@ class NodeDaemon {
             options_.state_dir + "/groups"};
   }
 
-  NodeRoleOptions role_options() const {
-    NodeRoleOptions role;
-    role.workers = options_.worker_threads;
-    role.retry = {options_.retry_interval_start, options_.retry_interval_max};
-    role.orphan_grace = std::chrono::ceil<std::chrono::seconds>(options_.orphan_grace);
-    role.orphan_policy = options_.orphan_policy;
-    role.ram_fraction = options_.ram_fraction;
-    role.disk_per_ram = options_.disk_per_ram;
-    role.immediate = options_.immediate;
-    role.capacity.enabled = options_.enable_capacity;
-    role.capacity.namespace_name = own_namespace(options_);
-    role.capacity.daemon_set = options_.daemon_set;
-    role.capacity.poll_interval = options_.capacity_poll_interval;
-    return role;
-  }
-
   kube::ApiOptions heartbeat_api_options() const {
     kube::ApiOptions api = api_options(options_);
     api.limit = {};
@@ -188,8 +184,7 @@ class NodeDaemon {
     HeartbeatOptions beat;
     beat.namespace_name = own_namespace(options_);
     beat.owner = owner;
-    // Who decides for the Node itself has nobody who could be told to hold still.
-    beat.gives_way = options_.provisioning == Provisioning::kCentral;
+    beat.gives_way = true;
     return beat;
   }
 
@@ -201,6 +196,7 @@ class NodeDaemon {
   engine::KernelMounter mounter_;
   engine::Engine engine_;
   EngineStorage storage_;
+  PutBackMark put_back_;
   std::function<void()> stop_role_;  // nothing: none is running
 };
 

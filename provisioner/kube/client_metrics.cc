@@ -20,75 +20,86 @@ double seconds(std::chrono::nanoseconds time) {
 
 std::size_t index(Priority priority) { return static_cast<std::size_t>(priority); }
 
-void show_queue_length(Metrics& metrics, const WorkQueue& queue, const std::string& name) {
+void show_queue_length(Metrics& metrics, const std::vector<NamedQueue>& queues) {
   metrics.collect<Gauge>(
       {"workqueue_depth", "Keys that are ready to be worked on.", {"name", "priority"}},
-      [&queue, name](Family<Gauge>& out) {
-        for (const Priority priority : kAllPriorities)
-          out.with({name, to_string(priority)}).set(static_cast<double>(queue.depth(priority)));
+      [queues](Family<Gauge>& out) {
+        for (const auto& [queue, name] : queues)
+          for (const Priority priority : kAllPriorities)
+            out.with({name, to_string(priority)}).set(static_cast<double>(queue->depth(priority)));
       });
   metrics.collect<Counter>(
       {"workqueue_adds_total", "Additions to the queue.", {"name", "priority"}},
-      [&queue, name](Family<Counter>& out) {
-        for (const Priority priority : kAllPriorities)
-          out.with({name, to_string(priority)}) += queue.stats().adds[index(priority)];
+      [queues](Family<Counter>& out) {
+        for (const auto& [queue, name] : queues)
+          for (const Priority priority : kAllPriorities)
+            out.with({name, to_string(priority)}) += queue->stats().adds[index(priority)];
       });
-  metrics.collect<Counter>(
-      {"workqueue_retries_total",
-       "Keys that were put off: after a failure, or with more to do.",
-       {"name"}},
-      [&queue, name](Family<Counter>& out) { out.with({name}) += queue.stats().retries; });
+  metrics.collect<Counter>({"workqueue_retries_total",
+                            "Keys that were put off: after a failure, or with more to do.",
+                            {"name"}},
+                           [queues](Family<Counter>& out) {
+                             for (const auto& [queue, name] : queues)
+                               out.with({name}) += queue->stats().retries;
+                           });
 }
 
-void show_queue_times(Metrics& metrics, const WorkQueue& queue, const std::string& name) {
+void show_queue_times(Metrics& metrics, const std::vector<NamedQueue>& queues) {
   metrics.collect<Histogram>(
       {"workqueue_queue_duration_seconds",
        "How long keys were ready before they were worked on.",
        {"name", "priority"}},
-      [&queue, name](Family<Histogram>& out) {
-        for (const Priority priority : kAllPriorities)
-          out.with({name, to_string(priority)}) += queue.stats().waited[index(priority)];
+      [queues](Family<Histogram>& out) {
+        for (const auto& [queue, name] : queues)
+          for (const Priority priority : kAllPriorities)
+            out.with({name, to_string(priority)}) += queue->stats().waited[index(priority)];
       });
   metrics.collect<Histogram>(
       {"workqueue_work_duration_seconds", "How long a key was worked on.", {"name"}},
-      [&queue, name](Family<Histogram>& out) { out.with({name}) += queue.stats().worked; });
+      [queues](Family<Histogram>& out) {
+        for (const auto& [queue, name] : queues) out.with({name}) += queue->stats().worked;
+      });
   metrics.collect<Gauge>({"workqueue_unfinished_work_seconds",
                           "How long the keys that are worked on now have been so, added up.",
                           {"name"}},
-                         [&queue, name](Family<Gauge>& out) {
-                           out.with({name}).set(seconds(queue.unfinished().sum));
+                         [queues](Family<Gauge>& out) {
+                           for (const auto& [queue, name] : queues)
+                             out.with({name}).set(seconds(queue->unfinished().sum));
                          });
   metrics.collect<Gauge>({"workqueue_longest_running_processor_seconds",
                           "How long the oldest of the keys that are worked on now has been so.",
                           {"name"}},
-                         [&queue, name](Family<Gauge>& out) {
-                           out.with({name}).set(seconds(queue.unfinished().longest));
+                         [queues](Family<Gauge>& out) {
+                           for (const auto& [queue, name] : queues)
+                             out.with({name}).set(seconds(queue->unfinished().longest));
                          });
 }
 
 }  // namespace
 
-void show_requests(Metrics& metrics, const ApiClient& api) {
+void show_requests(Metrics& metrics, const std::vector<const ApiClient*>& apis) {
   metrics.collect<Counter>(
       {"rest_client_requests_total",
        "Requests to the API server, by method and by what came of them.",
        {"code", "method"}},
-      [&api](Family<Counter>& out) {
-        for (const auto& count : api.stats().counts())
-          out.with({code_text(count.status), to_string(count.method)}) += count.requests;
+      [apis](Family<Counter>& out) {
+        for (const ApiClient* const api : apis)
+          for (const auto& count : api->stats().counts())
+            out.with({code_text(count.status), to_string(count.method)}) += count.requests;
       });
   metrics.collect<Histogram>({"rest_client_request_duration_seconds",
                               "How long answers took, watches left out.",
                               {"verb"}},
-                             [&api](Family<Histogram>& out) {
-                               for (const Method method : kAllMethods)
-                                 out.with({to_string(method)}) += api.stats().times(method);
+                             [apis](Family<Histogram>& out) {
+                               for (const ApiClient* const api : apis)
+                                 for (const Method method : kAllMethods)
+                                   out.with({to_string(method)}) += api->stats().times(method);
                              });
 }
 
-void show_queue(Metrics& metrics, const WorkQueue& queue, const std::string& name) {
-  show_queue_length(metrics, queue, name);
-  show_queue_times(metrics, queue, name);
+void show_queues(Metrics& metrics, const std::vector<NamedQueue>& queues) {
+  show_queue_length(metrics, queues);
+  show_queue_times(metrics, queues);
 }
 
 void show_informers(Metrics& metrics, const std::vector<InformerView>& informers) {
@@ -123,6 +134,12 @@ void show_informers(Metrics& metrics, const std::vector<InformerView>& informers
                            for (const InformerView& informer : informers)
                              out.with({informer.kind}).set(static_cast<double>(informer.objects()));
                          });
+}
+
+void show_client(Metrics& metrics, const ClientView& client) {
+  show_queues(metrics, client.queues);
+  show_requests(metrics, client.apis);
+  show_informers(metrics, client.informers);
 }
 
 }  // namespace flexlocal::kube

@@ -14,10 +14,15 @@ namespace flexlocal::kube {
 // What is shown must outlive `metrics`, here and below.
 
 // rest_client_*. Source: k8s.io/component-base/metrics/prometheus/restclient
-void show_requests(Metrics& metrics, const ApiClient& api);
+void show_requests(Metrics& metrics, const std::vector<const ApiClient*>& apis);
+
+struct NamedQueue {
+  const WorkQueue* queue;
+  std::string name;
+};
 
 // workqueue_*, with the label name. Source: k8s.io/component-base/metrics/prometheus/workqueue
-void show_queue(Metrics& metrics, const WorkQueue& queue, const std::string& name);
+void show_queues(Metrics& metrics, const std::vector<NamedQueue>& queues);
 
 // An informer whatever its objects are.
 struct InformerView {
@@ -34,5 +39,13 @@ struct InformerView {
 
 // flexlocal_reflector_*, with the label kind.
 void show_informers(Metrics& metrics, const std::vector<InformerView>& informers);
+
+// All that a daemon does with this library: each metric is shown once, whichever parts it has.
+struct ClientView {
+  std::vector<NamedQueue> queues;
+  std::vector<const ApiClient*> apis;
+  std::vector<InformerView> informers;
+};
+void show_client(Metrics& metrics, const ClientView& client);
 
 }  // namespace flexlocal::kube

@@ -16,6 +16,8 @@ constexpr std::string_view kPoolsKey = "flexlocal.io/pools";
 constexpr std::string_view kBudgetKey = "flexlocal.io/budget";
 
 constexpr std::string_view kCopiesKey = "flexlocal.io/copies";
+constexpr std::string_view kProvisioningKey = "flexlocal.io/provisioning";
+constexpr std::string_view kDistributed = "distributed";
 
 constexpr std::size_t kLongestReason = 500;
 // All annotations of an object may have 256 KiB together.
@@ -147,6 +149,10 @@ void write_heartbeat(const HeartbeatOwner& owner, const NodeReport& report, Cloc
     annotations[std::string(kCopiesKey)] = roll_text(*report.roll);
   else
     annotations.erase(std::string(kCopiesKey));
+  if (report.orders_itself)
+    annotations[std::string(kProvisioningKey)] = kDistributed;
+  else
+    annotations.erase(std::string(kProvisioningKey));
 }
 
 std::optional<NodeHeartbeat> decode_heartbeat(JsonView object) {
@@ -165,6 +171,7 @@ std::optional<NodeHeartbeat> decode_heartbeat(JsonView object) {
   beat.report.pools = parse_pools(annotation(lease, kPoolsKey));
   parse_budget(annotation(lease, kBudgetKey), beat.report);
   if (auto roll = parse_roll(annotation(lease, kCopiesKey))) beat.report.roll = std::move(*roll);
+  beat.report.orders_itself = annotation(lease, kProvisioningKey) == kDistributed;
   return beat;
 }
 

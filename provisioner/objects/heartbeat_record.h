@@ -34,8 +34,10 @@ struct NodeReport {
   PoolReport pools{};                    // those that are to be seen
   std::optional<NodeBudget> budget{};    // nullopt: it says none
   std::map<std::string, Bytes> given{};  // by pool, what its volumes have in all
-  // Of a daemon that carries out orders; nullopt: of one that decides for its own node.
+  // nullopt: it has not looked at its disks yet.
   std::optional<CopyRoll> roll{};
+  // Whether the daemon gives its node's orders itself, as --provisioning=distributed says.
+  bool orders_itself = false;
 };
 
 // The Lease's name for a node, "node-<name>", and the node of a Lease; nullopt: it is another's.

@@ -27,6 +27,11 @@ NodeIdentity identity_of(JsonView node) {
           .uid = std::string(meta["uid"].text())};
 }
 
+NodeIdentity identity_of(const Node& node) {
+  const auto hostname = node.labels.find(std::string(kHostnameLabel));
+  return {node.name, hostname == node.labels.end() ? std::string() : hostname->second, node.uid};
+}
+
 std::optional<Bytes> memory_of(JsonView node) {
   const auto memory = parse_quantity(node["status"]["capacity"]["memory"].text());
   return memory ? std::optional(*memory) : std::nullopt;

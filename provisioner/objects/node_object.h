@@ -35,6 +35,7 @@ std::optional<Node> decode_node(JsonView object);
 
 // Of a Node's object. Without its label its hostname is empty.
 NodeIdentity identity_of(JsonView node);
+NodeIdentity identity_of(const Node& node);
 // Its status.capacity.memory; nullopt: it has none that is a quantity.
 std::optional<Bytes> memory_of(JsonView node);
 

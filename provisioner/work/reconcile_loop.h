@@ -33,6 +33,7 @@ class ReconcileLoop {
   ReconcileLoop(boost::asio::io_context& io, kube::ApiClient& api, const Clock& clock, Log& log,
                 const ReconcileOptions& options, Work work);
 
+  boost::asio::io_context& io() { return io_; }
   kube::EventRecorder& events() { return events_; }
   kube::WorkQueue& queue() { return queue_; }
   const kube::WorkQueue& queue() const { return queue_; }

@@ -98,7 +98,7 @@ make_node() {
     printf '[pool.default]\nvolume-group = %s\n[tool]\n' "$name"
     for tool in lvs vgs lvremove lvchange lvextend; do echo "$tool = $work/$name/$tool"; done
   } >"$work/$name.conf"
-  ! is_central || make_nothing "$name"
+  make_nothing "$name"
 }
 
 # pool_says NODE LINE...: more lines about the node's pool.
@@ -150,7 +150,7 @@ call_init() {
 
 # start_daemon NODE [FLAG...]: waits for nothing; its log is $work/log/NODE.log.
 start_daemon() {
-  if is_central; then start_central "$@"; else start_node_daemon "$@"; fi
+  start_central "$@"
 }
 start_node_daemon() {
   local name=$1

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # shared with daemon.bash
-# Who decides in a file's cluster: a leader that gives orders, which agents carry out; or, with
-# PROVISIONING=distributed, each node's daemon for its own node, by examples/install-distributed.
+# Who gives the orders in a file's cluster: a leader; or, with PROVISIONING=distributed, each node's
+# daemon for its own node, by examples/install-distributed.
 
 # shellcheck source-path=SCRIPTDIR
 . "$BATS_TEST_DIRNAME/../lab/api.bash"
@@ -27,7 +27,7 @@ END
 has_policies() { ! is_older_than 1.30; }
 
 apply_definition() {
-  kubectl apply --validate=false -f "$installation/volumecopy.yaml"
+  kubectl apply --validate=false -f "$examples/install/volumecopy.yaml"
   eventually 60 kubectl get volumecopies
 }
 
@@ -47,14 +47,10 @@ record_ready() {
   mv "$work/ready" "$record"
 }
 
-# make_data NODE VOLUME: as a pod has used it. Where an agent makes volumes, its record says that it has.
+# make_data NODE VOLUME: as a pod has used it, and as its record says.
 make_data() {
-  if is_central; then
-    # Not ready without the volume, where `eventually` goes on behind a failure.
-    make_lv "$1" "$2" default ready && record_ready "$1" "$2"
-  else
-    make_lv "$1" "$2"
-  fi
+  # Not ready without the volume, where `eventually` goes on behind a failure.
+  make_lv "$1" "$2" default ready && record_ready "$1" "$2"
 }
 
 # start_agent [NODE [FLAG...]]: with a token that names the Node, as the policies want it.
@@ -76,7 +72,6 @@ not_central() { ! is_central || skip "provisioning: $1"; }
 # Rights, and what a leader and agents need beside them.
 give_rights() {
   kubectl apply -f "$installation/rbac.yaml"
-  is_central || return 0
   apply_definition
   ! has_policies || kubectl apply -f "$installation/admission-policy.yaml"
   eventually 30 account_kubeconfig flexlocal-cluster leader
@@ -91,9 +86,14 @@ start_leader_as() {
   start_cluster_daemon leader --register=false --capacity-poll-interval=5s "$@"
 }
 
-# start_central NODE [FLAG...]: agent and leader; each gets the flags that are its own.
+# start_central NODE [FLAG...]: agent and leader; each gets the flags that are its own. Where the agent
+# gives the orders, it gets all of them.
 start_central() {
   local node=$1 flag of_leader=() of_agent=()
+  is_central || {
+    start_agent "$@"
+    return
+  }
   shift
   for flag in "$@"; do
     case $flag in

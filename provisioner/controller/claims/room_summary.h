@@ -33,6 +33,8 @@ struct NodeView {
 
   // Whether its daemon carries out orders, and has told which copies it has.
   bool carries_out() const { return beat != nullptr && beat->report.roll.has_value(); }
+  // Whether it gives them itself.
+  bool orders_itself() const { return beat != nullptr && beat->report.orders_itself; }
 };
 
 // `of_class`: its diskPerRam, nullopt where it leaves that to the nodes.

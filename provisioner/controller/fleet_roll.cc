@@ -1,0 +1,185 @@
+#include "provisioner/controller/fleet_roll.h"
+
+#include <boost/asio/this_coro.hpp>
+#include <functional>
+
+#include "flexvolume/base/text.h"
+#include "provisioner/controller/observe.h"
+#include "provisioner/controller/unordered_copies.h"
+#include "provisioner/kube/task_group.h"
+#include "provisioner/objects/paths.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+constexpr auto kBetweenLooks = std::chrono::milliseconds(200);
+
+std::uint64_t hash_of(const std::string& text) { return std::hash<std::string>()(text); }
+
+// Nothing of the copy is left, or will be.
+bool is_over_with(const VolumeCopy& copy) {
+  return copy.order && copy.order->desired == DesiredState::kRemoved &&
+         copy.status.state == CopyState::kRemoved;
+}
+
+}  // namespace
+
+// What was read of all nodes.
+struct FleetRoll::Fleet {
+  Fleet(ClusterParts& own, bool was_put_back)
+      : nodes(own.api, own.log, {"nodes", nodes_path(), {}, {}}, decode_node),
+        beats(own.api, own.log, {"leases", heartbeats_path(own.options.namespace_name), {}, {}},
+              decode_heartbeat),
+        copies(own.api, own.log, {"volumecopies", copies_path(), {}, {}}, decode_copy),
+        parts{own.api,      own.events, own.claims, own.volumes, own.classes, nodes,         beats,
+              observations, own.clock,  own.log,    own.work,    own.options, own.cluster_id},
+        index(copies, own.clock),
+        put_back(was_put_back),
+        roll(parts, copies, index, put_back),
+        unordered(parts, index) {
+    observe(nodes, beats, observations, own.clock);
+    beats.on_change([this](const std::string& key) {
+      if (const NodeHeartbeat* const beat = beats.get(key)) roll.heard(*beat);
+    });
+  }
+
+  bool has_synced() const {
+    return nodes.has_synced() && beats.has_synced() && copies.has_synced();
+  }
+  // Of a copy on another node than this daemon's.
+  std::optional<std::string> with(const std::string& own_node, const Claim& claim) const;
+
+  kube::Informer<Node> nodes;
+  kube::Informer<NodeHeartbeat> beats;
+  kube::Informer<VolumeCopy> copies;
+  NodeObservations observations;
+  ClusterParts parts;
+  CopyIndex index;
+  bool put_back;
+  RollCaller roll;
+  UnorderedCopies unordered;
+  bool begun = false;
+};
+
+std::optional<std::string> FleetRoll::Fleet::with(const std::string& own_node,
+                                                  const Claim& claim) const {
+  for (const KnownCopy& copy : index.of_volume(concat("pvc-", claim.uid)))
+    if (copy->agent != own_node && !is_over_with(*copy))
+      return concat("node ", copy->agent,
+                    " was ordered to have the volume of this claim "
+                    "(VolumeCopy ",
+                    copy->name, ")");
+  const KnownCopy holding = index.holding(claim.key());
+  if (holding != nullptr && holding->agent != own_node)
+    return concat("node ", holding->agent,
+                  " has the volume of an earlier claim of this name "
+                  "(VolumeCopy ",
+                  holding->name, ")");
+  const auto told = unordered.of_claim(claim);
+  if (told && told->node.name != own_node)
+    return concat("node ", told->node.name, " has a volume of ",
+                  told->of_this_claim ? "this claim" : "an earlier claim of this name",
+                  " that no VolumeCopy names (copy ", told->copy.volume.copy, ")");
+  return std::nullopt;
+}
+
+Task<void> FleetRoll::run() {
+  for (;;) {
+    while (!is_needed())
+      if (const Status asked = co_await asks_.wait(); !asked) co_return;
+    const bool goes_on = co_await read();
+    if (!goes_on) co_return;
+  }
+}
+
+// Until nobody needs it any more. False: its task was told to stop.
+Task<bool> FleetRoll::read() {
+  Fleet fleet(own_, was_put_back_);
+  kube::TaskGroup readers(io_);
+  readers.spawn(fleet.nodes.run());
+  readers.spawn(fleet.beats.run());
+  readers.spawn(fleet.copies.run());
+  fleet_ = &fleet;
+  Status slept;
+  while (slept && is_needed()) {
+    slept = co_await kube::sleep_for(kBetweenLooks);
+    look();
+  }
+  if (over_) remember();
+  fleet_ = nullptr;
+  readers.cancel();
+  const Status ended = co_await readers.join();
+  if (!ended) {
+    // Told to stop meanwhile. What they refer to must outlive them.
+    co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+    co_await readers.join();
+  }
+  co_return slept&& ended;
+}
+
+void FleetRoll::look() {
+  if (fleet_ == nullptr || !fleet_->has_synced()) return;
+  if (!fleet_->begun) fleet_->roll.begin(term_);
+  fleet_->begun = true;
+  const bool over = fleet_->roll.is_over();
+  shows_put_back_ = shows_put_back_ || fleet_->roll.shows_put_back();
+  over_ = over_ || over;
+}
+
+// As long as it has not heard all, and for a while after the last who asked.
+bool FleetRoll::is_needed() const {
+  return begun_ && (!over_ || own_.clock.now() - asked_ < kKept);
+}
+
+void FleetRoll::ask() {
+  const auto now = own_.clock.now();
+  if (!begun_) began_ = now;
+  begun_ = true;
+  asked_ = now;
+  asks_.notify_all();
+}
+
+bool FleetRoll::is_over() {
+  if (!over_) ask();
+  return over_;
+}
+
+std::chrono::nanoseconds FleetRoll::lasted() const {
+  return begun_ ? own_.clock.now() - began_ : std::chrono::nanoseconds(0);
+}
+
+std::string FleetRoll::words() const {
+  if (fleet_ == nullptr || !fleet_->begun) return "the list of all nodes' volumes is being read";
+  return fleet_->roll.words();
+}
+
+// What nobody else has need not be read again.
+std::optional<std::string> FleetRoll::elsewhere(const Claim& claim) {
+  if (fleet_ == nullptr && !is_remembered(claim)) return std::nullopt;
+  ask();
+  if (fleet_ == nullptr || !fleet_->begun || !fleet_->roll.is_over()) return std::string();
+  return fleet_->with(own_.options.own_node, claim);
+}
+
+bool FleetRoll::is_remembered(const Claim& claim) const {
+  return known_.contains(hash_of(concat("pvc-", claim.uid))) ||
+         known_.contains(hash_of(claim.key()));
+}
+
+// Bound claims do not ask: most of it is never looked at.
+void FleetRoll::remember() {
+  known_.clear();
+  const std::string& own_node = own_.options.own_node;
+  fleet_->copies.for_each([&](const std::string& name, const VolumeCopy& copy) {
+    if (copy.agent == own_node || is_over_with(copy)) return;
+    known_.insert(hash_of(volume_of_copy(name)));
+    if (!copy.holds.empty()) known_.insert(hash_of(copy.holds));
+  });
+  fleet_->unordered.for_each([&](const NodeIdentity& node, const ToldCopy& copy) {
+    if (node.name == own_node) return;
+    known_.insert(hash_of(copy.volume.name.text()));
+    known_.insert(hash_of(concat(copy.volume.claim_namespace, '/', copy.claim_name)));
+  });
+}
+
+}  // namespace flexlocal::provisioner

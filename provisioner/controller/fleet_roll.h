@@ -1,0 +1,65 @@
+// The roll call of a controller that gives the orders of one node. It follows that node alone, and
+// reads of all others what they have before it orders anything new. When nobody asks any more the
+// lists are dropped, but for which volumes and claims other nodes had something of: a claim that is
+// among those makes it read them again.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_set>
+
+#include "provisioner/controller/roll_caller.h"
+#include "provisioner/kube/condition.h"
+
+namespace flexlocal::provisioner {
+
+class FleetRoll final : public Roll {
+ public:
+  // For so long after somebody asked for it the lists are kept.
+  static constexpr std::chrono::seconds kKept{30};
+
+  // `put_back`: whether the API server was seen to be put back not long ago.
+  FleetRoll(boost::asio::io_context& io, ClusterParts& own, bool put_back)
+      : io_(io), own_(own), was_put_back_(put_back), shows_put_back_(put_back) {}
+
+  // Reads when it is asked, until its task is told to stop.
+  Task<void> run();
+
+  void begin(std::int64_t term) override { term_ = term; }
+  void heard(const NodeHeartbeat& /*beat*/) override {}
+
+  bool is_over() override;
+  std::optional<std::string> elsewhere(const Claim& claim) override;
+  std::string words() const override;
+  std::chrono::nanoseconds lasted() const override;
+  bool shows_put_back() const override { return shows_put_back_; }
+  bool was_put_back() const override {
+    return was_put_back_ && (!begun_ || lasted() < kPutBackCounts);
+  }
+
+ private:
+  struct Fleet;
+
+  Task<bool> read();
+  void look();
+  void ask();
+  bool is_needed() const;
+  void remember();
+  bool is_remembered(const Claim& claim) const;
+
+  boost::asio::io_context& io_;
+  ClusterParts& own_;
+  std::int64_t term_ = 0;
+  bool over_ = false;
+  bool was_put_back_;
+  bool shows_put_back_;
+  bool begun_ = false;
+  Clock::Instant began_{};
+  Clock::Instant asked_{};
+  kube::Condition asks_;
+  Fleet* fleet_ = nullptr;                   // while it is read
+  std::unordered_set<std::uint64_t> known_;  // by hash: volumes, and claims "namespace/name"
+};
+
+}  // namespace flexlocal::provisioner

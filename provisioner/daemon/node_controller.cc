@@ -1,0 +1,84 @@
+#include "provisioner/daemon/node_controller.h"
+
+#include "provisioner/agent/pool_metrics.h"
+#include "provisioner/controller/cluster_metrics.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+// For so long after a beat the Lease is taken for ours: less than another host waits before it
+// takes it.
+constexpr std::chrono::seconds kLeaseHolds = kHeartbeatDuration - kHeartbeatInterval;
+
+ClusterRoleOptions role_options(const DaemonOptions& options) {
+  ClusterRoleOptions role;
+  role.namespace_name = own_namespace(options);
+  role.workers = options.worker_threads;
+  role.retry = {options.retry_interval_start, options.retry_interval_max};
+  role.scope = Scope::kOneNode;
+  role.own_node = options.node_name;
+  role.label_nodes = false;
+  role.register_driver = false;
+  role.immediate = options.immediate;
+  role.tells_room = options.enable_capacity;
+  role.daemon_set = options.daemon_set;
+  role.registry_interval = options.capacity_poll_interval;
+  role.orphan_policy = options.orphan_policy;
+  role.orphan_grace = options.orphan_grace;
+  return role;
+}
+
+}  // namespace
+
+NodeController::NodeController(Process& process, kube::Http& http,
+                               kube::Informer<VolumeCopy>& copies, bool put_back)
+    : gate_(http, clock_),
+      api_(gate_, process.clock(), api_options(process.options())),
+      put_back_(put_back),
+      role_(process.io(), api_, clock_, process.log(), role_options(process.options()), work_,
+            put_back_, &copies) {}
+
+Task<void> NodeController::run() {
+  while (!gate_.is_open() && !stopped_)
+    if (const Status waited = co_await heard_.wait(); !waited) co_return;
+  if (!stopped_) co_await role_.run();
+}
+
+void NodeController::stop() {
+  stopped_ = true;
+  role_.stop();
+  heard_.notify_all();
+}
+
+// A beat that failed says nothing of whose the Lease is, but for one that found another's there.
+void NodeController::heard(const Status& beaten) {
+  if (beaten)
+    gate_.open_until(clock_.now() + kLeaseHolds);
+  else if (beaten.error().code() == ErrorCode::kBusy)
+    gate_.shut();
+  heard_.notify_all();
+}
+
+Status NodeController::readiness() const {
+  const ClusterParts& parts = role_.parts();
+  for (const Status& list :
+       {check_synced(parts.claims), check_synced(parts.volumes), check_synced(parts.classes)})
+    if (!list) return list;
+  return {};
+}
+
+void NodeController::show_in(kube::Metrics& metrics) const {
+  work_.volumes.show_in(metrics);
+  show_volumes(metrics, role_.parts());
+}
+
+void NodeController::add_to(kube::ClientView& client) const {
+  client.queues.push_back({&role_.queue(), "controller"});
+  client.apis.push_back(&api_);
+  const ClusterParts& parts = role_.parts();
+  for (const auto& informer : {kube::InformerView(parts.claims), kube::InformerView(parts.volumes),
+                               kube::InformerView(parts.classes)})
+    client.informers.push_back(informer);
+}
+
+}  // namespace flexlocal::provisioner
