@@ -53,6 +53,8 @@ class AgentRole {
   // The list of orders is complete and the last look at the disks succeeded. Else kUnavailable, in
   // words, or what was wrong with the disks.
   Status readiness();
+  // See CopyClient. To be set before run().
+  void confirm_by(CopyClient::Confirm confirm) { worker_.confirm_by(std::move(confirm)); }
   // The orders of this node's copies, as they are followed while run() runs.
   kube::Informer<VolumeCopy>& copies() { return copies_; }
   // All metrics of the agent but client()'s; it must outlive `metrics`.

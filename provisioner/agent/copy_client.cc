@@ -29,6 +29,10 @@ kube::Task<Result<std::optional<VolumeCopy>>> CopyClient::read(const VolumeCopy&
   if (!answer) co_return answer.error().context("reading the order anew");
   auto latest = decode_copy(answer->root());
   if (latest && latest->uid != known.uid) latest.reset();
+  if (!latest || !confirm_) co_return latest;
+  const VolumeCopy& copy = *latest;
+  const auto confirmed = co_await confirm_(copy);
+  if (!confirmed) co_return confirmed.error();
   co_return latest;
 }
 

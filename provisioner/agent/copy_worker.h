@@ -29,6 +29,9 @@ class CopyWorker {
         self_(std::move(self)),
         clock_(clock) {}
 
+  // See CopyClient. Before anything is worked on.
+  void confirm_by(CopyClient::Confirm confirm) { client_.confirm_by(std::move(confirm)); }
+
   // One pass over the order of that name: of a long wipe, one slice of seconds. An Error means:
   // again, after a pause.
   Task<Result<Pass>> work(const std::string& name);

@@ -231,6 +231,10 @@ Task<void> ClusterRole::begin_orders() {
   const std::function<bool()> synced = [this] { return has_synced(); };
   const Status begun = co_await orders_.begin(synced);
   if (!begun) co_return;
+  // A bound claim is looked at when it changes: here for what changed before this term.
+  claims_.for_each([this](const std::string& key, const Claim& claim) {
+    if (orders_.is_to_grow(claim)) look_at(queue_, kClaimKey, key);
+  });
   gather_ = true;
   scan();
 }

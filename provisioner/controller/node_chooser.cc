@@ -22,6 +22,9 @@ std::optional<std::string> NodeChooser::objection_to(const Claim& claim, const O
   if (!parts_.orders_for(node.name))
     return concat("the node daemon of node ", node.name,
                   " gives its node's orders itself (--provisioning=distributed)");
+  if (view.beat != nullptr && view.beat->report.trouble.empty() && !view.carries_out())
+    return concat("the node daemon of node ", node.name,
+                  " carries out no orders: it is of an earlier version");
   const WantedVolume wanted{promise_of(order), order.parameters.disk_per_ram};
   const auto why = shortage_on(view, wanted, uncounted(view, order.parameters.pool));
   if (!why) return std::nullopt;

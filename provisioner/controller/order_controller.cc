@@ -200,6 +200,12 @@ void OrderController::heard(const NodeHeartbeat& beat) {
     roll_.heard(beat);
 }
 
+bool OrderController::is_to_grow(const Claim& claim) const {
+  const auto volume = parts_.volumes.get(claim.volume_name);
+  return volume != nullptr && !std::holds_alternative<LeaveAlone>(plan_growth(
+                                  claim, volume.get(), volume->node, parts_.cluster_id));
+}
+
 void OrderController::gather_restless() {
   copies_.for_each([&](const std::string& name, const VolumeCopy& copy) {
     if (orders_copy(copy) && !copy_collector_.rests(copy)) restless_.insert(name);

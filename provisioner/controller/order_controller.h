@@ -41,6 +41,8 @@ class OrderController {
   Task<Status> work_on_unordered(const std::string& name);
   Task<Status> work_on_room(const std::string& node) { return teller_.work(node); }
 
+  // Whether a pass over a bound claim would do anything.
+  bool is_to_grow(const Claim& claim) const;
   // After the beat was taken in.
   void heard(const NodeHeartbeat& beat);
   // A pass over the PersistentVolume would find it as it is to stay, until it or its copy changes.

@@ -1,7 +1,10 @@
 #include "provisioner/daemon/node_controller.h"
 
+#include "flexvolume/base/text.h"
 #include "provisioner/agent/pool_metrics.h"
 #include "provisioner/controller/cluster_metrics.h"
+#include "provisioner/controller/reclaim/end_plan.h"
+#include "provisioner/objects/paths.h"
 
 namespace flexlocal::provisioner {
 namespace {
@@ -57,6 +60,20 @@ void NodeController::heard(const Status& beaten) {
   else if (beaten.error().code() == ErrorCode::kBusy)
     gate_.shut();
   heard_.notify_all();
+}
+
+Task<Status> NodeController::confirm(const VolumeCopy& copy) {
+  if (!copy.order || copy.order->desired != DesiredState::kRemoved) co_return Status();
+  const CopyOrder& order = *copy.order;
+  const std::string path = volume_path(order.volume.name.text());
+  const auto found = co_await api_.get(path);
+  if (!found && found.error().code() == ErrorCode::kNotFound) co_return Status();
+  if (!found) co_return found.error().context("looking whether the removal still holds");
+  const auto volume = decode_volume(found->root());
+  if (!volume || volume->copy != order.volume.copy) co_return Status();
+  if (plan_end(*volume, &copy).desired == DesiredState::kRemoved) co_return Status();
+  co_return Error(ErrorCode::kConflict,
+                  concat("PersistentVolume ", volume->name, " is not to be removed any more"));
 }
 
 Status NodeController::readiness() const {

@@ -24,6 +24,10 @@ class NodeController {
   // After each beat, with how it ended.
   void heard(const Status& beaten);
 
+  // Whether an order to remove is what holds, by the API server's own word: while this process was
+  // away nobody took it back. kConflict: it is not.
+  Task<Status> confirm(const VolumeCopy& copy);
+
   // Its lists are complete; else kUnavailable, in words.
   Status readiness() const;
   // It must outlive `metrics`.

@@ -73,7 +73,10 @@ class NodeDaemon {
     AgentRole role(process_.io(), api, storage_, config_, process_.clock(), process_.log(),
                    membership, std::move(*id), agent_options());
     std::optional<NodeController> controller;
-    if (orders_itself()) controller.emplace(process_, http, role.copies(), put_back_.is_recent());
+    if (orders_itself()) {
+      controller.emplace(process_, http, role.copies(), put_back_.is_recent());
+      role.confirm_by([&controller](const VolumeCopy& copy) { return controller->confirm(copy); });
+    }
     kube::Metrics metrics;
     show(metrics, role, controller);
     const auto readiness = [&role, &controller] {

@@ -1,59 +1,11 @@
 #include <algorithm>
 
 #include "provisioner/controller/cluster_role.h"
-#include "test/unit/controller/object_server.h"
+#include "test/unit/controller/listing_server.h"
 #include "test/unit/controller/order_lab.h"
-#include "test/unit/kube/byte_sink.h"
 
 namespace flexlocal::provisioner::test {
 namespace {
-
-using kube::HttpRequest;
-using kube::HttpResponse;
-
-const std::string kSystemPath = "/api/v1/namespaces/kube-system";
-const std::string kSystem = R"({"metadata":{"name":"kube-system","uid":")" + kCluster + R"("}})";
-
-// Lists as they are at the beginning; watches never end, and bring nothing but that the node beats,
-// and that VolumeCopies are gone.
-struct ListingServer final : kube::Http {
-  ObjectServer objects;
-  std::function<std::string()> beat;  // the Lease as it is now
-  std::string denied;                 // a list that is refused
-  std::vector<std::string> gone;      // VolumeCopies, to be told once
-  kube::Condition never;
-
-  HttpResponse answer(const HttpRequest& request) {
-    const std::size_t query = request.target.find('?');
-    if (request.method != kube::Method::kGet || query == std::string::npos)
-      return objects.answer(request);
-    const std::string path = request.target.substr(0, query);
-    const std::string resource = path.substr(path.rfind('/') + 1);
-    if (resource == denied) return {.status = 403, .body = "{}", .retry_after = {}};
-    return {.status = 200, .body = objects.list(resource), .retry_after = {}};
-  }
-  kube::Task<Result<HttpResponse>> send(const HttpRequest& request) override {
-    co_return answer(request);
-  }
-  kube::Task<Result<HttpResponse>> stream(const HttpRequest& request,
-                                          kube::ByteSink& sink) override {
-    if (!request.trickles) co_return kube::test::deliver(answer(request), sink);
-    if (request.target.find("sendInitialEvents") != std::string::npos)
-      co_return HttpResponse{.status = 422, .body = "{}", .retry_after = {}};
-    Status waited;
-    while (waited && beat && request.target.find("/leases?") != std::string::npos) {
-      waited = co_await kube::sleep_for(std::chrono::milliseconds(1));
-      if (waited) waited = sink.take(concat(R"({"type":"MODIFIED","object":)", beat(), "}\n"));
-    }
-    while (waited && request.target.find("/volumecopies?") != std::string::npos) {
-      waited = co_await kube::sleep_for(std::chrono::milliseconds(1));
-      for (const std::string& copy : std::exchange(gone, {}))
-        if (waited) waited = sink.take(concat(R"({"type":"DELETED","object":)", copy, "}\n"));
-    }
-    while (waited) waited = co_await never.wait();
-    co_return waited.error();
-  }
-};
 
 // A claim whose node was chosen, and a leader that begins.
 struct Fixture : kube::test::Lab {
@@ -69,9 +21,8 @@ struct Fixture : kube::test::Lab {
   int beats = 1;
 
   Fixture() {
-    server.beat = [this] { return beat(); };
+    server.beats[kNode] = [this] { return beat(); };
     options.namespace_name = "ns";
-    options.gives_orders = true;
     options.scan_interval = std::chrono::milliseconds(1);
     options.retry = {std::chrono::milliseconds(1), std::chrono::milliseconds(5)};
     objects.put(kSystemPath, kSystem);
@@ -137,6 +88,20 @@ TEST_CASE_FIXTURE(Fixture,
   server.gone.push_back(merged(objects.text(path), R"({"metadata":{"resourceVersion":"900000"}})"));
   objects.erase(path);
   CHECK(given().origin == Origin::kExisting);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a claim that asked for more before the term grows") {
+  options.scan_interval = std::chrono::hours(1);
+  const std::string path = copy_path(copy_name(sample_order()));
+  objects.put(path, merged(copy_json(sample_order()),
+                           R"({"status":{"state":"Ready","promised":true,"made":true,)"
+                           R"("size":"1Gi","observedGeneration":1}})"));
+  objects.put(kVolumePath, volume_text(sample_spec(), "Bound"));
+  objects.put(kClaimPath, claim_text(bound_claim("2Gi")));
+  start();
+  CHECK(run_until([&] { return objects.count("PATCH volumecopies") > 0; }));
+  const auto copy = decode_copy(parsed(objects.text(path)).root());
+  CHECK(copy->order->volume.size == kGiB + kGiB);
 }
 
 TEST_CASE_FIXTURE(Fixture, "a leader orders what waited for it, for the cluster that it is in") {
@@ -221,14 +186,13 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK_FALSE(put_back);
 }
 
-TEST_CASE_FIXTURE(Fixture, "where the nodes decide, orders are neither read nor given") {
-  options.gives_orders = false;
+TEST_CASE_FIXTURE(Fixture, "where the nodes give their orders themselves, a claim gets none here") {
+  options.scope = Scope::kAbsentNodes;
   know_order_of(41);
-  server.denied = "volumecopies";
   start();
   REQUIRE(run_until([&] { return objects.count("PATCH nodes") > 0; }));
+  REQUIRE(run_until([&] { return log.has("orders are given"); }));
   settle();
-  CHECK_FALSE(log.has("list failed"));
   CHECK_FALSE(has_ordered());
 }
 

@@ -82,9 +82,10 @@ std::vector<std::string> ObjectServer::paths(const std::string& collection) cons
   return found;
 }
 
-std::string ObjectServer::list(const std::string& resource) const {
+std::string ObjectServer::list(const std::string& resource, const IsSelected& is_selected) const {
   return list_where([&](const std::string& path) {
-    return path.find(concat('/', resource, '/')) != std::string::npos;
+    return path.find(concat('/', resource, '/')) != std::string::npos &&
+           (!is_selected || is_selected(objects_.at(path)));
   });
 }
 
@@ -98,7 +99,10 @@ std::string ObjectServer::list_where(const std::function<bool(const std::string&
 
 HttpResponse ObjectServer::answer(const kube::HttpRequest& request) {
   const std::string entry = entry_of(request);
-  if (entry.ends_with(" events")) return response(201, "{}");
+  if (entry.ends_with(" events")) {
+    events.push_back(request.body);
+    return response(201, "{}");
+  }
   journal.push_back(entry);
   if (auto& script = fails[entry]; !script.empty()) {
     const int status = script.front();

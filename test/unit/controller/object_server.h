@@ -22,7 +22,8 @@ class ObjectServer {
   bool has(const std::string& path) const { return objects_.contains(path); }
   std::string text(const std::string& path) const { return objects_.at(path); }
   // All objects of a kind, as a list has them.
-  std::string list(const std::string& resource) const;
+  using IsSelected = std::function<bool(const std::string& object)>;
+  std::string list(const std::string& resource, const IsSelected& is_selected = {}) const;
   // Of all objects below a collection's path.
   std::vector<std::string> paths(const std::string& collection) const;
 
@@ -31,6 +32,7 @@ class ObjectServer {
   // What was asked, but for events: "POST volumecopies", "PATCH persistentvolumeclaims/status",
   // "LIST pods".
   std::vector<std::string> journal;
+  std::vector<std::string> events;
   // The journal, at once forgotten: "GET nodes, POST volumecopies".
   std::string done();
   int count(const std::string& entry) const;

@@ -5,6 +5,7 @@
 #include "provisioner/controller/copy_collector.h"
 #include "provisioner/controller/growth_orderer.h"
 #include "provisioner/controller/order_worker.h"
+#include "provisioner/controller/roll_caller.h"
 #include "provisioner/controller/volume_end_worker.h"
 #include "provisioner/objects/paths.h"
 #include "test/unit/controller/cluster_lab.h"

@@ -258,10 +258,20 @@ TEST_CASE_FIXTURE(Fixture, "what is ordered and not counted by the node yet is n
 }
 
 TEST_CASE_FIXTURE(Fixture,
-                  "a claim whose node is where another way of provisioning runs is handed back") {
-  put(beats, lease_text(1, kTenGiB));
+                  "a claim whose node gives its orders itself, or follows none, is handed back") {
+  std::string words;
+  SUBCASE("itself") {
+    put(beats,
+        merged(beat_of(kNode, 100, kTenGiB),
+               R"({"metadata":{"annotations":{"flexlocal.io/provisioning":"distributed"}}})"));
+    words = "gives its node's orders itself (--provisioning=distributed)";
+  }
+  SUBCASE("none") {
+    put(beats, lease_text(1, kTenGiB));
+    words = "carries out no orders: it is of an earlier version";
+  }
   CHECK(did() == kTakeBack);
-  CHECK(event_says("carries out no orders (--provisioning=distributed)"));
+  CHECK(event_says(words));
 }
 
 TEST_CASE_FIXTURE(Fixture,
