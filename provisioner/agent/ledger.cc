@@ -16,30 +16,11 @@ Promise promise_of(const engine::VolumeSpec& spec) {
   return {spec.name.text(), spec.backend, spec.pool, spec.size};
 }
 
-// The size in its order stays the first one for ever. Its capacity is not asked: the expand
-// controller raises that to whatever a claim asks for, whether there is room or not.
-Promise promise_of(const engine::VolumeSpec& spec, const Volume& volume) {
-  Promise promise = promise_of(spec);
-  if (const auto granted = parse_quantity(volume.granted); granted && *granted > promise.size)
-    promise.size = *granted;
-  return promise;
-}
-
 Error disks_not_seen() {
   return {ErrorCode::kUnavailable, "the disks have not been looked at yet"};
 }
 
 }  // namespace
-
-Ledger::Ledger(Storage& storage, const engine::NodeConfig& config, kube::Informer<Volume>& volumes,
-               const Clock& clock, std::string node)
-    : storage_(storage),
-      volumes_(&volumes),
-      clock_(clock),
-      node_(std::move(node)),
-      accounts_(config) {
-  volumes.on_change([this](const std::string& volume) { count(volume); });
-}
 
 // A look that ends after a later one says nothing new, unless something was removed since: then
 // what that one saw is forgotten, and what this one saw is older still.
@@ -62,8 +43,6 @@ Task<Status> Ledger::refresh(bool anew) {
 }
 
 void Ledger::take_in(engine::Inventory inventory, std::uint64_t look, Clock::Instant asked) {
-  // PersistentVolumes say what is promised here; a record outlives its own.
-  if (volumes_ != nullptr) inventory.records.clear();
   note_new_records(inventory);
   outdated_.reset();
   inventory_ = std::move(inventory);
@@ -152,25 +131,8 @@ Result<PoolRoom> Ledger::last_room(const Promise& wanted) const {
   return accounts_.room(wanted, "");
 }
 
-void Ledger::reserve(const std::string& claim, const engine::VolumeSpec& spec) {
-  reserve(claim, promise_of(spec));
-}
-
-// One that does not say enough promises nothing.
-void Ledger::count(const std::string& volume) {
-  const auto counted = counted_.find(volume);
-  const auto known = volumes_->get(volume);
-  const bool here = known != nullptr && known->node == node_;
-  if (here && counted != counted_.end() && counted->second.is_of(*known)) return;
-  const auto spec = here ? spec_of(*known) : Error(ErrorCode::kNotFound, "not of this node");
-  if (spec) {
-    accounts_.promise(promise_of(*spec, *known));
-    counted_.insert_or_assign(
-        volume, Counted{known->uid, known->claim_uid, order_text(*known->order), known->granted});
-  } else if (counted != counted_.end()) {
-    accounts_.forget_promise(volume);
-    counted_.erase(counted);
-  }
+void Ledger::reserve(const std::string& volume, const engine::VolumeSpec& spec) {
+  accounts_.reserve(volume, promise_of(spec));
 }
 
 }  // namespace flexlocal::provisioner

@@ -7,26 +7,19 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "flexvolume/base/clock.h"
 #include "provisioner/accounting/accounts.h"
 #include "provisioner/agent/storage.h"
-#include "provisioner/kube/informer.h"
-#include "provisioner/objects/objects.h"
+#include "provisioner/kube/async.h"
 
 namespace flexlocal::provisioner {
 
-// Tasks may ask at once; between an answer and reserve() nothing may be awaited, or two claims
+// Tasks may ask at once; between an answer and reserve() nothing may be awaited, or two volumes
 // could take the same last byte.
 class Ledger {
  public:
-  // To be made before `volumes` takes anything in, and to be kept as long as it does: what they
-  // promise is counted change by change.
-  Ledger(Storage& storage, const engine::NodeConfig& config, kube::Informer<Volume>& volumes,
-         const Clock& clock, std::string node);
-  // Without them: records and disks alone say what is given away.
   Ledger(Storage& storage, const engine::NodeConfig& config, const Clock& clock)
       : storage_(storage), clock_(clock), accounts_(config) {}
   Ledger(const Ledger&) = delete;
@@ -74,15 +67,10 @@ class Ledger {
     return accounts_.given(pool, volume, claim);
   }
 
-  // For a claim, from the decision until its PersistentVolume is known, or it is certain that
-  // there will be none. A create without an answer may have been carried out: it stays reserved.
-  void reserve(const std::string& claim, const engine::VolumeSpec& spec);
-  // The same for what a volume grows to, until its PersistentVolume is known to say so.
-  void reserve(const std::string& claim, const Promise& promise) {
-    accounts_.reserve(claim, promise);
-  }
-  void release(const std::string& claim) { accounts_.release(claim); }
-  bool has_reservations() const { return accounts_.has_reservations(); }
+  // For a volume, from the decision until its record is written, or it is certain that there will
+  // be none.
+  void reserve(const std::string& volume, const engine::VolumeSpec& spec);
+  void release(const std::string& volume) { accounts_.release(volume); }
 
   const std::optional<engine::Inventory>& inventory() const { return inventory_; }
 
@@ -92,17 +80,6 @@ class Ledger {
   const std::optional<Error>& trouble() const { return trouble_; }
 
  private:
-  // Of a PersistentVolume whose promise is counted, what of that can change; its options cannot
-  // (ValidatePersistentVolumeUpdate in pkg/apis/core/validation).
-  struct Counted {
-    std::string uid, claim_uid, order, granted;
-
-    bool is_of(const Volume& volume) const {
-      return uid == volume.uid && claim_uid == volume.claim_uid && granted == volume.granted &&
-             volume.order && order == order_text(*volume.order);
-    }
-  };
-
   // A record that was written or taken away while no more than `looks` looks were begun.
   struct Patch {
     std::uint64_t looks;
@@ -115,7 +92,6 @@ class Ledger {
     Clock::Instant written;
   };
 
-  void count(const std::string& volume);
   void note_promise(const engine::VolumeSpec& spec);
   void note_new_records(const engine::Inventory& inventory);
   void take_in(engine::Inventory inventory, std::uint64_t look, Clock::Instant asked);
@@ -123,9 +99,7 @@ class Ledger {
   void apply(const Patch& patch);
 
   Storage& storage_;
-  const kube::Informer<Volume>* volumes_ = nullptr;
   const Clock& clock_;
-  std::string node_;
   std::optional<engine::Inventory> inventory_;
   std::optional<engine::Inventory> outdated_;
   std::optional<Error> trouble_;
@@ -136,9 +110,6 @@ class Ledger {
   std::vector<Patch> patches_;  // that the look which is shown may have missed
   std::deque<NewPromise> new_promises_;
   Accounts accounts_;
-  // This node's PersistentVolumes, by name: what they say is read when they change, not for every
-  // claim that asks for room beside them.
-  std::unordered_map<std::string, Counted> counted_;
 };
 
 }  // namespace flexlocal::provisioner

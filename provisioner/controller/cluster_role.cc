@@ -124,7 +124,9 @@ std::optional<Claim> ClusterRole::decode(JsonView claim) const {
 }
 
 void ClusterRole::watch_changes() {
-  claims_.on_change([this](const std::string& key) { queue_.add(concat(kClaimKey, key)); });
+  claims_.on_change([this](const std::string& key) {
+    if (is_worth_a_pass(key)) queue_.add(concat(kClaimKey, key));
+  });
   classes_.on_change([this](const std::string& name) {
     if (classes_.get(name) != nullptr) know_class(name);
   });
@@ -159,7 +161,20 @@ void ClusterRole::look_at_label(const std::string& name) {
     look_at(queue_, kNodeKey, name);
 }
 
+// Of one node: most changes are of claims of other nodes, and each node hears of all of them.
+bool ClusterRole::is_worth_a_pass(const std::string& key) {
+  const bool is_turn = orders_.ranks() != nullptr && orders_.ranks()->notice(key);
+  const auto claim = claims_.get(key);
+  if (!is_of_one_node() || claim == nullptr || is_turn) return true;
+  return claim->volume_name.empty() ? orders_.is_concerned(*claim)
+                                    : volumes_.get(claim->volume_name) != nullptr;
+}
+
 Task<void> ClusterRole::run() {
+  if (orders_.ranks() != nullptr) {
+    loop_.watch(orders_.ranks()->follow_rooms());
+    loop_.watch(orders_.ranks()->follow_rounds());
+  }
   if (fleet_ != nullptr) loop_.watch(fleet_->run());
   loop_.watch(follow_claims());
   loop_.watch(volumes_.run());
@@ -235,6 +250,10 @@ Task<void> ClusterRole::begin_orders() {
   claims_.for_each([this](const std::string& key, const Claim& claim) {
     if (orders_.is_to_grow(claim)) look_at(queue_, kClaimKey, key);
   });
+  if (orders_.ranks() != nullptr)
+    open_claims_.for_each([this](const std::string& key) {
+      if (orders_.ranks()->notice(key)) look_at(queue_, kClaimKey, key);
+    });
   gather_ = true;
   scan();
 }
@@ -268,7 +287,11 @@ Task<void> ClusterRole::scan_loop() {
 // What time alone changes: claims that wait, volumes whose node is not there, and whatever is not
 // as it is to stay.
 void ClusterRole::scan() {
-  open_claims_.for_each([&](const std::string& key) { look_at(queue_, kClaimKey, key); });
+  open_claims_.for_each([&](const std::string& key) {
+    const auto claim = claims_.get(key);
+    if (!is_of_one_node() || (claim != nullptr && orders_.is_concerned(*claim)))
+      look_at(queue_, kClaimKey, key);
+  });
   if (std::exchange(gather_, false)) gather_restless();
   restless_.scan([&](const std::string& name) {
     const auto volume = volumes_.get(name);

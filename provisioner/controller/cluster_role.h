@@ -44,6 +44,7 @@ class ClusterRole {
   std::unique_ptr<Roll> make_roll(bool& put_back);
   bool is_of_one_node() const { return options_.scope == Scope::kOneNode; }
   void know_class(const std::string& name);
+  bool is_worth_a_pass(const std::string& claim);
   std::optional<Claim> decode(JsonView claim) const;
   std::optional<Volume> decode_own_volume(JsonView object) const;
   Task<Status> look_at_registry();

@@ -25,6 +25,13 @@ struct ClusterWork {
   Family<Counter> lost_volumes_removed{{"flexlocal_lost_volumes_removed_total",
                                         "PersistentVolumes of deleted nodes that were let go."}};
 
+  // Of a controller of one node, with --immediate=rank.
+  Family<Counter> claims_taken{{"flexlocal_immediate_claims_taken_total",
+                                "Claims with volumeBindingMode Immediate that this node took."}};
+  Family<Counter> immediate_conflicts{
+      {"flexlocal_immediate_conflicts_total",
+       "Times that a claim changed, as when another node took it, while this node did."}};
+
   // Of a leader that gives all orders: from the order, or its last change, to what came of it.
   VolumeMetrics volumes;
 

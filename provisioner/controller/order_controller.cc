@@ -24,7 +24,19 @@ OrderController::OrderController(ClusterParts& parts, kube::Informer<VolumeCopy>
       growth_orderer_(parts, desk_, index_),
       end_worker_(parts, desk_, index_),
       orphans_(parts, desk_, roll_),
-      copy_collector_(parts, desk_, roll_, absence, orphans_) {}
+      copy_collector_(parts, desk_, roll_, absence, orphans_) {
+  const ClusterRoleOptions& options = parts.options;
+  if (options.scope == Scope::kOneNode && options.immediate == ImmediateBinding::kRank)
+    ranks_.emplace(parts, index_, queue,
+                   [this](const std::string& name) { return own_room(name); });
+}
+
+// Of one node: what it has room for.
+Bytes OrderController::own_room(const std::string& storage_class) {
+  const Node* const node = parts_.nodes.get(parts_.options.own_node);
+  const StorageClass* const known = parts_.classes.get(storage_class);
+  return node == nullptr || known == nullptr ? Bytes() : teller_.room_of(*node, *known);
+}
 
 void OrderController::watch() {
   watch_orders();
@@ -89,7 +101,11 @@ void OrderController::look_at_claim(const std::string& namespace_name, const std
 Task<Status> OrderController::work_on_claim(const std::string& claim) {
   const auto known = parts_.claims.get(claim);
   const bool has_volume = known != nullptr && !known->volume_name.empty();
-  if (known != nullptr && !has_volume && !is_concerned(*known)) co_return Status();
+  if (known != nullptr && !has_volume && !is_concerned(*known)) {
+    if (!ranks_ || !known->selected_node.empty()) co_return Status();
+    auto ranked = co_await ranks_->work(claim);
+    co_return ranked;
+  }
   if (known == nullptr) growth_orderer_.forget(claim);
   Result<std::optional<std::chrono::nanoseconds>> again{std::optional<std::chrono::nanoseconds>()};
   if (has_volume)

@@ -9,6 +9,7 @@
 #include "provisioner/controller/cluster_parts.h"
 #include "provisioner/controller/copy_collector.h"
 #include "provisioner/controller/growth_orderer.h"
+#include "provisioner/controller/immediate_ranks.h"
 #include "provisioner/controller/open_claims.h"
 #include "provisioner/controller/order_worker.h"
 #include "provisioner/controller/orphaned_copy_worker.h"
@@ -41,6 +42,8 @@ class OrderController {
   Task<Status> work_on_unordered(const std::string& name);
   Task<Status> work_on_room(const std::string& node) { return teller_.work(node); }
 
+  // Whether a claim without a volume is ours to look after.
+  bool is_concerned(const Claim& claim) const;
   // Whether a pass over a bound claim would do anything.
   bool is_to_grow(const Claim& claim) const;
   // After the beat was taken in.
@@ -58,12 +61,14 @@ class OrderController {
   void tell_anew(const std::string& node);
 
   CapacityTeller& teller() { return teller_; }
+  // nullptr: claims with volumeBindingMode Immediate are not ranked here.
+  ImmediateRanks* ranks() { return ranks_ ? &*ranks_ : nullptr; }
 
  private:
   void watch_orders();
   void watch_rooms();
   void look_at_claim(const std::string& namespace_name, const std::string& name);
-  bool is_concerned(const Claim& claim) const;
+  Bytes own_room(const std::string& storage_class);
   bool orders_copy(const VolumeCopy& copy) const;
   void begin_term();
   Task<Status> learn_cluster();
@@ -82,6 +87,7 @@ class OrderController {
   VolumeEndWorker end_worker_;
   OrphanedCopyWorker orphans_;
   CopyCollector copy_collector_;
+  std::optional<ImmediateRanks> ranks_;
   Restless restless_;   // copies
   bool begun_ = false;  // the term is known, and the cluster
 };

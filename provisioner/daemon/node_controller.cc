@@ -86,6 +86,8 @@ Status NodeController::readiness() const {
 
 void NodeController::show_in(kube::Metrics& metrics) const {
   work_.volumes.show_in(metrics);
+  metrics.show(work_.claims_taken);
+  metrics.show(work_.immediate_conflicts);
   show_volumes(metrics, role_.parts());
 }
 

@@ -29,11 +29,4 @@ void VolumeMetrics::show_in(kube::Metrics& metrics) const {
   grow.show_in(metrics);
 }
 
-void WorkMetrics::show_in(kube::Metrics& metrics) const {
-  VolumeMetrics::show_in(metrics);
-  metrics.show(claims_taken);
-  metrics.show(immediate_conflicts);
-  metrics.show(orphans);
-}
-
 }  // namespace flexlocal::provisioner

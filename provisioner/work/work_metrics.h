@@ -46,21 +46,4 @@ struct VolumeMetrics {
   void show_in(kube::Metrics& metrics) const;
 };
 
-// Of a node daemon that decides by itself.
-struct WorkMetrics : VolumeMetrics {
-  // With --immediate=rank.
-  kube::Family<kube::Counter> claims_taken{
-      {"flexlocal_immediate_claims_taken_total",
-       "Claims with volumeBindingMode Immediate that this node took."}};
-  kube::Family<kube::Counter> immediate_conflicts{
-      {"flexlocal_immediate_conflicts_total",
-       "Times that a claim changed, as when another node took it, while this node did."}};
-  // Set by whoever looks for them: logical volumes of this cluster without a PersistentVolume.
-  kube::Family<kube::Gauge> orphans{
-      {"flexlocal_orphans", "Volumes on the disks that no PersistentVolume is known for."}};
-
-  // It must outlive `metrics`.
-  void show_in(kube::Metrics& metrics) const;
-};
-
 }  // namespace flexlocal::provisioner

@@ -1,11 +1,11 @@
 // Node daemons without disks, for the bench of the Kubernetes half: the real roles with the real
 // client, on a pool that is a number. Each has connections, lists and watches of its own.
 //
-//   node-simulator NODE[,NODE...] KUBECONFIG POOL_BYTES [NAMESPACE [orders|off|rank]]
+//   node-simulator NODE[,NODE...] KUBECONFIG POOL_BYTES NAMESPACE orders|off|rank
 //
-// With a namespace each gives its sign of life there, a Lease. `orders`: it carries out what a
-// leader orders. Else it decides for its own node, and with a namespace it tells the scheduler of
-// its room; `rank`: it takes its share of Immediate claims, too.
+// Each gives its sign of life in that namespace, a Lease. `orders`: it carries out what a leader
+// orders. Else it gives its node's orders itself and tells the scheduler of its room; `rank`: it
+// takes its share of Immediate claims, too.
 //
 // Prints "synced" and the ms since its start once all first lists are complete, works until
 // SIGTERM, and then prints one line of JSON: its CPU time in ms until it had synced and after that,
@@ -19,13 +19,14 @@
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "flexvolume/base/text.h"
 #include "provisioner/agent/agent_role.h"
 #include "provisioner/agent/heartbeat.h"
-#include "provisioner/agent/node_role.h"
+#include "provisioner/controller/cluster_role.h"
 #include "provisioner/kube/curl_http.h"
 #include "test/bench/no_disks.h"
 
@@ -44,8 +45,8 @@ struct Arguments {
   std::vector<std::string> nodes;
   std::string kubeconfig;
   Bytes pool;
-  std::string name_space;  // empty: neither sign of life nor what there is room for
-  std::string way = "off";
+  std::string name_space;  // of the Leases
+  std::string way;
 };
 
 double milliseconds(const timeval& time) {
@@ -81,17 +82,17 @@ class SimulatedNode {
     if (!membership) co_return membership.error();
     // A host's id, as an agent draws one.
     const std::string id = digest_of({name_});
-    if (arguments_.way == "orders") {
-      AgentRole role(io, api, storage_, config_, clock_, log_, *membership, id, AgentOptions());
-      synced_ = [&role] { return role.readiness().ok(); };
-      const HeartbeatOwner owner{name_, membership->node.uid, id};
-      auto ended = co_await run_role(io, api, role, owner);
-      co_return ended;
-    }
-    NodeRole role(io, api, storage_, config_, clock_, log_, *membership, role_options());
-    synced_ = [&role] { return role.has_synced(); };
-    const HeartbeatOwner owner{name_, membership->node.uid, name_};
-    auto ended = co_await run_role(io, api, role, owner);
+    AgentOptions options;
+    options.orders_itself = arguments_.way != "orders";
+    AgentRole role(io, api, storage_, config_, clock_, log_, *membership, id, options);
+    std::optional<ClusterRole> controller;
+    if (options.orders_itself)
+      controller.emplace(io, api, clock_, log_, role_options(), work_, put_back_, &role.copies());
+    synced_ = [&role, &controller] {
+      return role.readiness().ok() && (!controller || controller->parts().claims.has_synced());
+    };
+    const HeartbeatOwner owner{name_, membership->node.uid, id};
+    auto ended = co_await run_role(io, api, role, controller, owner);
     co_return ended;
   }
 
@@ -101,32 +102,37 @@ class SimulatedNode {
   bool has_synced() const { return synced_ && synced_(); }
 
  private:
-  template <typename Role>
-  Task<Status> run_role(asio::io_context& io, kube::ApiClient& api, Role& role,
-                        const HeartbeatOwner& owner) {
+  Task<Status> run_role(asio::io_context& io, kube::ApiClient& api, AgentRole& role,
+                        std::optional<ClusterRole>& controller, const HeartbeatOwner& owner) {
     kube::TaskGroup beats(io);
     Heartbeat heartbeat(api, clock_, log_,
                         {.namespace_name = arguments_.name_space, .owner = owner},
                         [&role] { return role.report(); });
-    if constexpr (std::is_same_v<Role, AgentRole>) {
-      heartbeat.on_beat([&role](const Status& beaten) { role.heard(beaten); });
-      role.on_news([&heartbeat] { heartbeat.beat_soon(); });
-    }
-    if (!arguments_.name_space.empty()) beats.spawn(heartbeat.run());
-    stop_ = [&role] { role.stop(); };
+    heartbeat.on_beat([&role](const Status& beaten) { role.heard(beaten); });
+    role.on_news([&heartbeat] { heartbeat.beat_soon(); });
+    beats.spawn(heartbeat.run());
+    kube::TaskGroup controllers(io);
+    if (controller) controllers.spawn(controller->run());
+    stop_ = [&role, &controller] {
+      if (controller) controller->stop();
+      role.stop();
+    };
     co_await role.run();
     stop_ = nullptr;
     synced_ = nullptr;
+    if (controller) controller->stop();
+    const Status decided = co_await controllers.join();
     beats.cancel();
-    auto ended = co_await beats.join();
-    co_return ended;
+    const Status beaten = co_await beats.join();
+    co_return decided ? beaten : decided;
   }
 
-  NodeRoleOptions role_options() const {
-    NodeRoleOptions options;
-    options.capacity.enabled = !arguments_.name_space.empty();
-    options.capacity.namespace_name = arguments_.name_space;
-    options.capacity.daemon_set = "none";
+  ClusterRoleOptions role_options() const {
+    ClusterRoleOptions options;
+    options.namespace_name = arguments_.name_space;
+    options.scope = Scope::kOneNode;
+    options.own_node = name_;
+    options.daemon_set = "none";
     options.immediate = arguments_.way == "rank" ? ImmediateBinding::kRank : ImmediateBinding::kOff;
     return options;
   }
@@ -137,6 +143,8 @@ class SimulatedNode {
   Log& log_;
   NoDisks storage_;
   engine::NodeConfig config_;
+  ClusterWork work_;
+  bool put_back_ = false;
   std::function<void()> stop_;    // nothing: no role runs
   std::function<bool()> synced_;  // the same
 };
@@ -227,17 +235,14 @@ int run(const Arguments& arguments) {
 
 int main(int argc, char** argv) {
   unsigned long long bytes = 0;
-  const std::string way = argc > 5 ? argv[5] : "off";
-  if (argc < 4 || argc > 6 || (way != "orders" && way != "off" && way != "rank") ||
+  const std::string way = argc > 5 ? argv[5] : "";
+  if (argc != 6 || (way != "orders" && way != "off" && way != "rank") ||
       !flexlocal::parse_number(argv[3], flexlocal::kMostBytes.count(), bytes)) {
     std::cerr << "usage: node-simulator NODE[,NODE...] KUBECONFIG POOL_BYTES "
-                 "[NAMESPACE [orders|off|rank]]\n";
+                 "NAMESPACE orders|off|rank\n";
     return 1;
   }
   const auto nodes = flexlocal::split(argv[1], ',');
-  return flexlocal::provisioner::run({{nodes.begin(), nodes.end()},
-                                      argv[2],
-                                      flexlocal::Bytes(bytes),
-                                      argc > 4 ? argv[4] : "",
-                                      way});
+  return flexlocal::provisioner::run(
+      {{nodes.begin(), nodes.end()}, argv[2], flexlocal::Bytes(bytes), argv[4], way});
 }

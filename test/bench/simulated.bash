@@ -122,13 +122,13 @@ post_pods() {
   [ ! -e "$scratch/$1.pods" ] || post /api/v1/namespaces/default/pods "$scratch/$1.pods"
 }
 
-# start_simulator NODE[,NODE...] [BYTES [NAMESPACE [orders|off|rank]]]: its words come through a pipe
+# start_simulator NODE[,NODE...] BYTES NAMESPACE orders|off|rank: its words come through a pipe
 # of its own. The last three as node_simulator.cc has them.
 start_simulator() {
   local pipe fifo=$scratch/${#pipes[@]}.out
   [ -p "$fifo" ] || mkfifo "$fifo"
   exec {pipe}<>"$fifo"
-  "$simulator" "$1" "$KUBECONFIG" "${2:-$((1 << 50))}" "${@:3}" \
+  "$simulator" "$1" "$KUBECONFIG" "${@:2}" \
     1>&"$pipe" 2>>"$scratch/log" &
   processes+=($!)
   pipes+=("$pipe")

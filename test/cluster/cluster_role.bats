@@ -78,10 +78,8 @@ heartbeat_says() {
 @test "the node daemon's Lease says version, readiness and room, and belongs to the Node" {
   version=$("$provisioner" --version)
   eventually 20 heartbeat_says worker '.metadata.annotations["flexlocal.io/ready"] == "true"'
-  local holder='!= ""'
-  is_central || holder='== "worker"'
   heartbeat_says worker ".metadata.annotations[\"flexlocal.io/version\"] == \"${version#* }\"
-    and .spec.holderIdentity $holder and .spec.leaseDurationSeconds == 40
+    and .spec.holderIdentity != \"\" and .spec.leaseDurationSeconds == 40
     and (.metadata.annotations[\"flexlocal.io/pools\"] | fromjson | .default.lvm.free > 4000000000)
     and .metadata.ownerReferences[0].uid == \"$(kubectl get node worker -o 'jsonpath={.metadata.uid}')\""
   renewed=$(kubectl -n flexlocal-system get lease node-worker -o 'jsonpath={.spec.renewTime}')

@@ -52,7 +52,7 @@ drop_claims() {
 # stands aside meanwhile.
 mount_claims() {
   local number volume left=$1 aside=''
-  if is_central && process_id "$work" worker >/dev/null; then
+  if process_id "$work" worker >/dev/null; then
     aside=yes
     stop_processes "$work" worker
   fi
@@ -88,7 +88,7 @@ choose_again() {
 
 # Each claim that is wanted has its own volume, and there is no other.
 claims_are_right() {
-  ! is_central || choose_again || return
+  choose_again || return
   kubectl get pvc,pv -o json | jq -en --argjson count "${#numbers[@]}" 'input |
     (.items | map(select(.kind == "PersistentVolumeClaim" and .spec.storageClassName == "flexlocal"))) as $claims
     | (.items | map(select(.kind == "PersistentVolume").metadata.name) | sort) as $volumes

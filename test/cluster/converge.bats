@@ -56,14 +56,10 @@ teardown() {
 
 @test "two daemons for one node by mistake make each volume once, and remove each" {
   start_daemon worker
-  if is_central; then
-    eventually 30 grep -q 'msg="node daemon started"' "$work/log/worker.log"
-    start_twin
-    eventually 30 twin_has_ended
-    grep -q 'another node daemon works on this host' "$work/log/twin.log"
-  else
-    start_twin --provisioning=distributed
-  fi
+  eventually 30 grep -q 'msg="node daemon started"' "$work/log/worker.log"
+  start_twin "${way[@]}"
+  eventually 30 twin_has_ended
+  grep -q 'another node daemon works on this host' "$work/log/twin.log"
   make_claims 40
   eventually "$resync" claims_are_right
   mount_claims 10

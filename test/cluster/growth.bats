@@ -60,7 +60,6 @@ pretend_mounted() {
 
 ask() { kubectl patch pvc "${2:-data}" -p '{"spec":{"resources":{"requests":{"storage":"'"$1"'"}}}}'; }
 capacity_is() { [ "$(kubectl get pv "$volume" -o 'jsonpath={.spec.capacity.storage}')" = "$1" ]; }
-granted() { [ "$(kubectl get pv "$volume" -o 'jsonpath={.metadata.annotations.flexlocal\.io/granted}')" = "$1" ]; }
 claim_has() { [ "$(kubectl get pvc "${2:-data}" -o 'jsonpath={.status.capacity.storage}')" = "$1" ]; }
 pending() {
   [ "$(kubectl get pvc data -o 'jsonpath={.status.conditions[?(@.type=="FileSystemResizePending")].status}')" = True ]
@@ -159,17 +158,6 @@ ask_slowly() {
   ask 1100Mi
   eventually 30 claim_has 1100Mi
   eventually 10 not_pending
-}
-
-@test "a volume that no pod has mounted yet is promised more, and made so by its first mount" {
-  not_central "an agent makes a volume ahead of its pod, and grows it then"
-  ask 1Gi
-  eventually 30 granted 1Gi
-  eventually 30 pending
-  capacity_is 1Gi
-  lv_is_gone worker "$volume"
-  make_claim other 1100Mi growing
-  eventually 30 event_says pvc/other ProvisioningFailed "has 1020 MiB free for backend lvm, 1.07 GiB asked"
 }
 
 @test "without room the claim is told the figures, stays as it is, and grows once there is room" {
@@ -345,21 +333,6 @@ ask_slowly() {
   eventually 30 claim_has 1Gi
   eventually 30 nothing_is_left_of_growth 1Gi
   capacity_is 1Gi
-}
-
-@test "a volume that was promised more, and not made, gives it back for a smaller request" {
-  not_central "an agent makes a volume ahead of its pod, and grows it then"
-  need_growths
-  kubectl create quota storage --hard=requests.storage=10Gi
-  ask 1Gi
-  eventually 30 granted 1Gi
-  eventually 30 resize_status_is NodeResizePending
-  ask 700Mi
-  eventually 30 granted 700Mi
-  capacity_is 700Mi
-  eventually 30 allocated_is 700Mi
-  resize_status_is NodeResizePending
-  eventually 30 quota_is_charged 700Mi
 }
 
 @test "what the disks hold already is charged for, whatever the request was lowered to" {

@@ -170,7 +170,7 @@ x 1'
     "flexlocal_pool_size_bytes{pool=\"default\",backend=\"lvm\"} $("$work/worker/vgs" --noheadings --units b --nosuffix -o vg_size worker | tr -d ' ')" \
     "flexlocal_pool_free_bytes{pool=\"default\",backend=\"lvm\"} $(free_bytes worker)" \
     'flexlocal_mounts_without_io_limits_total 0' 'flexlocal_mounts_refused_total 0'
-  ! is_central || eventually 20 shows 'flexlocal_volume_copies{state="Promised"} 1' 'flexlocal_volume_copies{state="Lost"} 0'
+  eventually 20 shows 'flexlocal_volume_copies{state="Promised"} 1' 'flexlocal_volume_copies{state="Lost"} 0'
   served "$decider"
   eventually 10 shows 'controller_persistentvolumeclaim_provision_total{class="flexlocal",source=""} 1' \
     'controller_persistentvolumeclaim_provision_duration_seconds_count{class="flexlocal",source=""} 1' \
@@ -186,11 +186,7 @@ x 1'
   start_decider
   make_claim data
   eventually 30 claim_is data Bound
-  if is_central; then
-    shown 'rest_client_requests_total\{code="200",method="PATCH"\}' flexlocal_volume_copies
-  else
-    shown 'rest_client_requests_total\{code="201",method="POST"\}' flexlocal_orphans flexlocal_wiping_volumes
-  fi
+  shown 'rest_client_requests_total\{code="200",method="PATCH"\}' flexlocal_volume_copies
   shown rest_client_requests_total rest_client_request_duration_seconds_bucket workqueue_depth \
     workqueue_adds_total workqueue_retries_total workqueue_queue_duration_seconds_count \
     workqueue_work_duration_seconds_count flexlocal_reflector_lists_total \
@@ -220,12 +216,10 @@ x 1'
   jq -es 'length > 5 and all(.[]; (.time | test("^[0-9-]{10}T[0-9:]{8}[.][0-9]{3}Z$"))
     and (.level | IN("debug", "info", "warning", "error")) and (.message | length > 0))' "$work/log/worker.log"
   # Lines about the claim say which, and which volume is its own.
-  if is_central; then
-    says_of_claim worker "copy promised" "copy withdrawn"
-    says_of_claim cluster "copy ordered" "volume provisioned" "volume let go"
-  else
-    says_of_claim worker "will be tried again" "volume provisioned" "volume reclaimed"
-  fi
+  says_of_claim worker "copy promised" "copy withdrawn"
+  decider=worker
+  ! is_central || decider=cluster
+  says_of_claim "$decider" "copy ordered" "volume provisioned" "volume let go"
 }
 
 # says_of_claim NAME MESSAGE...: that daemon's log.

@@ -48,7 +48,7 @@ make_orphan() {
     --addtag flexlocal.io/claim-namespace=default --addtag flexlocal.io/pool=default \
     --addtag flexlocal.io/fs=xfs --addtag flexlocal.io/on-delete=none \
     --addtag flexlocal.io/state=ready worker
-  ! is_central || [ "$1" != "$cluster" ] || order_orphan "$uid"
+  [ "$1" != "$cluster" ] || order_orphan "$uid"
 }
 
 # order_orphan UID: the VolumeCopy of that volume, whose PersistentVolume and claim are gone.
@@ -131,14 +131,8 @@ lose_volume() {
   stop_daemons worker
   rm -r "$work/worker/state" # it was set up anew: no promise of the earlier one is there
   start_daemon worker
-  if is_central; then
-    eventually 30 event_says pvc/other VolumeLost \
-      "node worker cannot serve the volume: the copy was promised or made, and neither is on this host's disks"
-  else
-    eventually 30 event_says pvc/other VolumeMissing \
-      "node worker was created anew and does not have the data of volume $(volume_of other)"
-    not_said pvc/data VolumeMissing ""
-  fi
+  eventually 30 event_says pvc/other VolumeLost \
+    "node worker cannot serve the volume: the copy was promised or made, and neither is on this host's disks"
   delete_claim other
   eventually 30 is_gone pvc other
 }
@@ -213,9 +207,7 @@ is_not_retained() { lv_exists worker "$1" && ! is_retained "$1"; }
   start_daemon worker
   touch "$work/worker/broken"
   retain_volume
-  local words='its data cannot be marked as retained'
-  ! is_central || words='disk on fire'
-  eventually 30 event_says "pv/$volume" VolumeFailedDelete "$words"
+  eventually 30 event_says "pv/$volume" VolumeFailedDelete 'disk on fire'
   kubectl get pv "$volume"
   rm "$work/worker/broken"
   eventually 30 is_gone pv "$volume"
@@ -228,15 +220,7 @@ is_not_retained() { lv_exists worker "$1" && ! is_retained "$1"; }
   retain_volume
   eventually 30 is_gone pv "$volume"
   jq '.spec.persistentVolumeReclaimPolicy = "Delete"' "$work/saved.json" >"$work/deleted.json"
-  if is_central; then # its VolumeCopy has the order
-    kubectl create -f "$work/deleted.json"
-  else
-    jq 'del(.metadata.annotations["flexlocal.io/order"])' "$work/deleted.json" | kubectl create -f -
-    eventually 30 event_says "pv/$volume" VolumeFailedDelete "annotation flexlocal.io/order is missing"
-    lv_exists worker "$volume"
-    kubectl annotate pv "$volume" \
-      "flexlocal.io/order=$(jq -r '.metadata.annotations["flexlocal.io/order"]' "$work/saved.json")"
-  fi
+  kubectl create -f "$work/deleted.json"
   eventually 30 is_gone pv "$volume"
   lv_is_gone worker "$volume"
 }

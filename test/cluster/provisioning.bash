@@ -66,9 +66,6 @@ stop_daemons() {
   ! is_central || stop_processes "$work" "${leader:-leader}"
 }
 
-# not_central WHY: for what only daemons that decide for their own nodes do.
-not_central() { ! is_central || skip "provisioning: $1"; }
-
 # Rights, and what a leader and agents need beside them.
 give_rights() {
   kubectl apply -f "$installation/rbac.yaml"

@@ -237,17 +237,17 @@ TEST_CASE_FIXTURE(Fixture, "an API server that is away is told of once, and then
 TEST_CASE("the report has each pool's room less what is promised, and the first trouble") {
   NodeLab lab;
   NodeState state;
-  CHECK(report_of(state, lab.config, lab.ledger, lab.parts.budget).trouble ==
+  CHECK(report_of(state, lab.config, lab.ledger, lab.budget).trouble ==
         "the disks have not been looked at yet");
   REQUIRE(lab.wait_for(lab.ledger.refresh(true)).ok());
   state.tidied = Status();
-  lab.know_volume(volume_text(sample_spec(), "Bound"));
-  const NodeReport report = report_of(state, lab.config, lab.ledger, lab.parts.budget);
+  lab.ledger.see_record(engine::promised_record(sample_spec(), kUid));
+  const NodeReport report = report_of(state, lab.config, lab.ledger, lab.budget);
   CHECK(report.trouble.empty());
   CHECK(report.pools.at("default").at("lvm").size == kGiB + kGiB);
   CHECK(report.pools.at("default").at("lvm").free == kGiB);
   lab.config.pools["other"].volume_group = "nowhere";
-  CHECK(report_of(state, lab.config, lab.ledger, lab.parts.budget).trouble.find("nowhere") !=
+  CHECK(report_of(state, lab.config, lab.ledger, lab.budget).trouble.find("nowhere") !=
         std::string::npos);
 }
 
@@ -258,7 +258,7 @@ TEST_CASE("a beat between a removal and the next look tells the room of the last
   REQUIRE(lab.wait_for(lab.ledger.refresh(true)).ok());
   lab.ledger.forget();
   lab.ledger.reserve("shop/data", sample_spec());
-  const NodeReport report = report_of(state, lab.config, lab.ledger, lab.parts.budget);
+  const NodeReport report = report_of(state, lab.config, lab.ledger, lab.budget);
   CHECK(report.trouble.empty());
   REQUIRE(report.pools.contains("default"));
   CHECK(report.pools.at("default").at("lvm").free == kGiB + kGiB - sample_spec().size);

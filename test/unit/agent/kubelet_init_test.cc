@@ -1,7 +1,6 @@
 #include "provisioner/agent/kubelet_init.h"
 
 #include "flexvolume/base/version.h"
-#include "provisioner/agent/node_metrics.h"
 #include "provisioner/agent/node_report.h"
 #include "test/unit/agent/node_lab.h"
 
@@ -121,9 +120,9 @@ TEST_CASE_FIXTURE(Fixture, "a plugin that is not called has no room for volumes"
   manual.advance(kInitPatience);
   state.kubelet = init.look();
   CHECK(state.usable() == false);
-  CHECK(contains(report_of(state, config, ledger, parts.budget).trouble, "has not called"));
+  CHECK(contains(report_of(state, config, ledger, budget).trouble, "has not called"));
   state.tidied = Error(ErrorCode::kFailed, "disk on fire");
-  CHECK(report_of(state, config, ledger, parts.budget).trouble == "disk on fire");
+  CHECK(report_of(state, config, ledger, budget).trouble == "disk on fire");
 }
 
 }  // namespace flexlocal::provisioner::test

@@ -153,53 +153,27 @@ TEST_CASE_FIXTURE(Fixture, "a pool that is not configured, or whose group is gon
   CHECK(code_of("lost") == ErrorCode::kNotFound);
 }
 
-TEST_CASE_FIXTURE(Fixture,
-                  "volumes of this node and reservations are promises, each counted once") {
+TEST_CASE_FIXTURE(Fixture, "records and reservations are promises, each volume counted once") {
   refresh(true);
-  ledger.reserve("shop/data", sample_spec());
+  const std::string name = "pvc-" + kUid;
+  ledger.reserve(name, sample_spec());
   CHECK(free_in("default") == kGiB);
-  know_volume(volume_text(sample_spec(), "Pending"));
+  ledger.see_record(engine::promised_record(sample_spec(), kUid));
   CHECK(free_in("default") == kGiB);
-  ledger.release("shop/data");
+  ledger.release(name);
   CHECK(free_in("default") == kGiB);
-  engine::VolumeSpec other = sample_spec();
-  other.name = *engine::VolumeName::of_claim(kOtherUid);
-  ledger.reserve("shop/other", other);
+  const engine::VolumeSpec other = sample_spec(kOtherUid);
+  ledger.reserve(other.name.text(), other);
   CHECK(free_in("default") == Bytes(0));
-  // A claim that is planned again is not in its own way.
-  CHECK(free_in("default", "shop/other") == kGiB);
-  ledger.release("shop/other");
-  ledger.release("shop/other");
+  // A volume that is judged again is not in its own way.
+  CHECK(free_in("default", other.name.text()) == kGiB);
+  for (int i = 0; i < 2; ++i) ledger.release(other.name.text());
   CHECK(free_in("default") == kGiB);
-}
-
-TEST_CASE_FIXTURE(Fixture, "a volume is promised what was granted, and not what others say of it") {
-  refresh(true);
-  know_volume(
-      with(volume_text(sample_spec(), "Bound"), R"("storage":"1Gi")", R"("storage":"1536Mi")"));
-  CHECK(free_in("default") == kGiB);
-  know_volume(with(volume_text(sample_spec(), "Bound"), R"("annotations":{)",
-                   R"("annotations":{"flexlocal.io/granted":"1536Mi",)"));
-  CHECK(free_in("default") == Bytes(512 * kMiB.count()));
-  // Once the disks show the growth it is not counted twice, and one that is under way neither.
-  storage.present.holdings = {{"pvc-" + kUid, "group:vg", Bytes(1536 * kMiB.count())}};
-  storage.free() = Bytes(512 * kMiB.count());
-  refresh(true);
-  CHECK(free_in("default") == Bytes(512 * kMiB.count()));
-  ledger.reserve("growth", Promise{"pvc-" + kUid, engine::Backend::kLvm, "default", kGiB + kGiB});
-  CHECK(free_in("default") == Bytes(0));
-}
-
-TEST_CASE_FIXTURE(Fixture, "another node's volumes take no room here") {
-  refresh(true);
-  know_volume(with(volume_text(sample_spec(), "Bound"), R"("flexlocal.io/node":"node-a")",
-                   R"("flexlocal.io/node":"node-b")"));
-  CHECK(free_in("default") == kGiB + kGiB);
 }
 
 TEST_CASE_FIXTURE(Fixture, "a volume whose space is not taken back yet keeps its room") {
   const std::string name = "pvc-" + kUid;
-  know_volume(volume_text(sample_spec(), "Released"));
+  storage.present.records.emplace(name, engine::promised_record(sample_spec(), kUid));
   storage.free() = kGiB;
   storage.present.holdings = {{name, "group:vg", kGiB}};
   refresh(true);
@@ -211,7 +185,7 @@ TEST_CASE_FIXTURE(Fixture, "two pools on one group share its room") {
   refresh(true);
   engine::VolumeSpec spec = sample_spec();
   spec.pool = "other";
-  ledger.reserve("shop/data", spec);
+  ledger.reserve(spec.name.text(), spec);
   CHECK(free_in("default") == kGiB);
   CHECK(free_in("other") == kGiB);
 }
@@ -230,16 +204,11 @@ TEST_CASE_FIXTURE(Fixture, "a record that is written or taken away counts at onc
   CHECK(ledger.inventory()->records.empty());
 }
 
-TEST_CASE_FIXTURE(Fixture,
-                  "what a look finds of records counts where no PersistentVolumes are known") {
+TEST_CASE_FIXTURE(Fixture, "what a look finds of records counts") {
   storage.present.records.emplace("pvc-" + kUid, engine::promised_record(sample_spec(), kUid));
-  Ledger agents(storage, config, manual);
-  REQUIRE(wait_for(agents.refresh(false)).ok());
-  CHECK(agents.room(wanted("default"), "shop/asking")->free == kGiB);
-  CHECK(agents.inventory()->records.contains("pvc-" + kUid));
-  // A record may outlive its PersistentVolume.
   refresh(true);
-  CHECK(free_in("default") == kGiB + kGiB);
+  CHECK(free_in("default") == kGiB);
+  CHECK(ledger.inventory()->records.contains("pvc-" + kUid));
 }
 
 TEST_CASE_FIXTURE(Fixture, "a look that was begun before a record was written does not forget it") {

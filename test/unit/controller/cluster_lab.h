@@ -42,11 +42,14 @@ struct ClusterLab : kube::test::Lab {
     std::string body = "{}";
   };
   std::map<std::string, std::vector<Answer>> answers;
+  std::map<std::string, ErrorCode> broken;  // no answer at all
 
   ClusterLab() {
     http.answer = [this](const kube::HttpRequest& request) -> Result<kube::HttpResponse> {
       const std::string call = concat(to_string(request.method), ' ', request.target);
       if (!request.target.ends_with("/events")) journal.push_back(call);
+      if (const auto found = broken.find(call); found != broken.end())
+        return Error(found->second, "no answer");
       auto& script = answers[call];
       const Answer now = script.empty() ? Answer{} : script.front();
       if (script.size() > 1) script.erase(script.begin());

@@ -8,30 +8,28 @@
 #include <utility>
 #include <vector>
 
-#include "provisioner/agent/rank_placer.h"
+#include "provisioner/controller/rank_placer.h"
 #include "provisioner/controller/ranking/immediate_rank.h"
-#include "test/unit/agent/node_lab.h"
+#include "test/unit/controller/cluster_lab.h"
 
 namespace flexlocal::provisioner::test {
 
 inline const std::string kTake = "PATCH " + kClaimPath;
 inline const std::string kLook = "GET " + kClaimPath;
-inline const std::string kOwnNode = "GET /api/v1/nodes/" + kNode + "?resourceVersion=0";
 inline const std::string kList =
     "GET /apis/storage.k8s.io/v1/namespaces/ns/csistoragecapacities"
     "?labelSelector=flexlocal.io%2Fimmediate&resourceVersion=0";
 
 // A claim of 1 GiB of an Immediate class that waits, this node with room for two, and what others
 // tell.
-struct RankLab : NodeLab {
-  CapacitySurvey survey{parts, "ns", [] {}};
-  std::optional<Bytes> room = kGiB + kGiB;
+struct RankLab : ClusterLab {
+  const std::string own_node = (parts.options.own_node = kNode);
+  kube::Informer<VolumeCopy> copies{api, log, {"copies", "/k", "", ""}, decode_copy};
+  CopyIndex index{copies, manual};
+  CapacitySurvey survey{parts, [] {}};
+  Bytes room = kGiB + kGiB;
   std::vector<std::pair<std::string, std::chrono::nanoseconds>> let;  // in line, to be taken next
-  RankPlacer placer{parts, survey,
-                    [this](const std::string&) -> std::optional<Bytes> {
-                      if (!room) return std::nullopt;
-                      return *room - ledger.given("default", "", "");
-                    },
+  RankPlacer placer{parts, index, survey, [this](const std::string&) { return room; },
                     [this](const std::string& key, std::chrono::nanoseconds after) {
                       let.emplace_back(key, after);
                     }};
@@ -53,11 +51,24 @@ struct RankLab : NodeLab {
     put(classes, with(class_text(), R"("WaitForFirstConsumer")", concat(R"("Immediate")", more)));
   }
   void have_node(const std::string& spec, bool ready = true) {
-    answers[kOwnNode] = {
-        {200, concat(R"({"metadata":{"name":")", kNode,
-                     R"(","labels":{"kubernetes.io/hostname":"host-a","zone":"1"}},)",
-                     R"("spec":{)", spec, R"(},"status":{"conditions":[{"type":"Ready","status":")",
-                     ready ? "True" : "False", R"("}]}})")}};
+    put(nodes,
+        concat(R"({"metadata":{"name":")", kNode, R"(","resourceVersion":")", next_version(),
+               R"(","labels":{"kubernetes.io/hostname":"host-a","zone":"1"}},)", R"("spec":{)",
+               spec, R"(},"status":{"conditions":[{"type":"Ready","status":")",
+               ready ? "True" : "False", R"("}]}})"));
+  }
+  void know_claim(const Claim& known) { put(claims, claim_text(known)); }
+  static std::string refused(std::string_view reason) {
+    return concat(R"({"kind":"Status","reason":")", reason, R"(","message":"no"})");
+  }
+  // The body of the only request that takes the claim.
+  std::string body_of_take() const {
+    std::vector<std::string> found;
+    for (const kube::HttpRequest& request : http.seen)
+      if (request.method == kube::Method::kPatch && request.target == kClaimPath)
+        found.push_back(request.body);
+    REQUIRE(found.size() == 1);
+    return found.front();
   }
   // Further claims of that kind, which wait too.
   void know_more(const std::vector<std::string>& names) {
@@ -90,7 +101,7 @@ struct RankLab : NodeLab {
     for (int i = 0; better.size() < count; ++i) {
       const std::string name = concat("other-", i);
       const NodeHash own = hash_of_node(kNode);
-      if (rank_of({own, *room}, {{hash_of_node(name), kGiB}}, claim.uid, kGiB) == 1)
+      if (rank_of({own, room}, {{hash_of_node(name), kGiB}}, claim.uid, kGiB) == 1)
         better.push_back(name);
     }
     return better;

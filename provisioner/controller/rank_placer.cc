@@ -1,4 +1,4 @@
-#include "provisioner/agent/rank_placer.h"
+#include "provisioner/controller/rank_placer.h"
 
 #include <algorithm>
 #include <utility>
@@ -23,9 +23,6 @@ constexpr std::chrono::nanoseconds kNearAgain = std::chrono::seconds(10);
 constexpr std::size_t kFar = 4;
 constexpr std::chrono::nanoseconds kFarAgain = std::chrono::seconds(30);
 constexpr std::chrono::nanoseconds kMostFarAgain = std::chrono::minutes(5);
-// Labels and cordons change seldom; between two looks at the Node for them.
-constexpr auto kNodeGoodFor = std::chrono::seconds(10);
-
 // A claim that has waited longer may have been written to by somebody else, or be about to.
 constexpr auto kFresh = std::chrono::seconds(2);
 
@@ -59,7 +56,7 @@ bool RankPlacer::notice(const std::string& key) {
     return false;
   }
   const bool chosen = !claim->selected_node.empty();
-  const bool ours = claim->selected_node == parts_.node.name;
+  const bool ours = claim->selected_node == parts_.options.own_node;
   if (chosen && !ours) {
     settle(key, claim.get());
     return false;
@@ -136,9 +133,9 @@ Task<Result<RankPlacer::Again>> RankPlacer::work(const std::string& key) {
     line_.leave(key);
     co_return Again();
   }
-  const auto left = co_await consider(claim, storage_class, order->requested);
+  const auto left = consider(claim, storage_class, order->requested);
   // Later, or not before something is known.
-  if (!left || !*left || **left > std::chrono::nanoseconds(0)) {
+  if (!left || *left > std::chrono::nanoseconds(0)) {
     line_.leave(key);
     co_return left;
   }
@@ -159,25 +156,12 @@ RankPlacer::Again RankPlacer::enter_line(const std::string& key) {
 }
 
 // How long it is until this node may take the claim, or should look at it again.
-Task<Result<RankPlacer::Again>> RankPlacer::consider(const Claim& claim,
-                                                     const StorageClass& storage_class,
-                                                     Bytes size) {
-  // What was known before a removal will do: each claim that waits asks, and take() looks again.
-  if (!parts_.ledger.inventory()) {
-    const Status refreshed = co_await parts_.ledger.refresh(false);
-    if (!refreshed) co_return refreshed.error().context("looking at this node's disks");
-  }
-  if (!has_room(storage_class.name, size)) co_return Again(kLookAgain);
-  // It may have ended while the disks were looked at.
-  const auto found = seen_.find(claim.key());
-  if (found == seen_.end() || !found->second.since) co_return Again();
-  const auto left = turn(claim, storage_class, size, found->second);
-  if (!left || *left > std::chrono::nanoseconds(0)) co_return left;
-  // Not before it is this node's turn: of all the nodes only few ask.
-  const Status known = co_await know_node();
-  if (!known) co_return known.error().context("looking at this node's labels");
-  if (!may_be_here(storage_class)) co_return Again(kLookAgain);
-  co_return left;
+RankPlacer::Again RankPlacer::consider(const Claim& claim, const StorageClass& storage_class,
+                                       Bytes size) {
+  if (room_of(storage_class.name) < size) return kLookAgain;
+  const auto left = turn(claim, storage_class, size, seen_.at(claim.key()));
+  if (!left || *left > std::chrono::nanoseconds(0)) return left;
+  return may_be_here(storage_class) ? left : Again(kLookAgain);
 }
 
 // How long it is until this node's turn; or until it should look again, for by a later list fewer
@@ -262,21 +246,8 @@ RankPlacer::Again RankPlacer::turn_by(const ToldRooms& told, const Claim& claim,
 // The class may ask for labels of which nodes do not tell each other. Then nodes are ranked that it
 // does not allow, and the pauses for them are waited for.
 bool RankPlacer::may_be_here(const StorageClass& storage_class) const {
-  return node_->ready && !node_->cordoned && is_allowed(storage_class, *node_);
-}
-
-// Any version will do: the API server answers from its cache.
-Task<Status> RankPlacer::know_node() {
-  const auto now = parts_.clock.now();
-  if (node_ && now - node_asked_ < kNodeGoodFor) co_return Status();
-  const std::string path = cached_node_path(parts_.node.name);
-  const auto object = co_await parts_.api.get(path);
-  if (!object) co_return object.error();
-  auto node = decode_node(object->root());
-  if (!node) co_return Error(ErrorCode::kCorrupt, concat("GET ", path, ": the answer is no Node"));
-  node_ = std::move(node);
-  node_asked_ = now;
-  co_return Status();
+  const Node* const node = parts_.nodes.get(parts_.options.own_node);
+  return node != nullptr && node->ready && !node->cordoned && is_allowed(storage_class, *node);
 }
 
 // Also this node by what it told: all must rank by the same figures, or in a burst of claims each
@@ -285,12 +256,26 @@ Task<Status> RankPlacer::know_node() {
 RankCandidate RankPlacer::own_candidate(const std::string& storage_class, Bytes size,
                                         const ToldRooms& told) const {
   const Bytes own = told_by(told, own_hash_);
-  return {own_hash_, own < size ? own_room_(storage_class).value_or(Bytes()) : own};
+  return {own_hash_, own < size ? room_of(storage_class) : own};
 }
 
-bool RankPlacer::has_room(const std::string& storage_class, Bytes size) const {
-  const auto own = own_room_(storage_class);
-  return own && *own >= size;
+// Less what was taken and is not among the orders yet, which count by themselves.
+Bytes RankPlacer::room_of(const std::string& storage_class) const {
+  const StorageClass* const known = parts_.classes.get(storage_class);
+  const auto parameters = known == nullptr ? std::nullopt : std::optional(parse_class(*known));
+  if (!parameters || !*parameters) return {};
+  Bytes room = own_room_(storage_class);
+  for (const auto& [key, taken] : taken_)
+    if (taken.pool == (*parameters)->pool && !is_ordered(key, taken)) room = room - taken.size;
+  return room;
+}
+
+bool RankPlacer::is_ordered(const std::string& key, const Taken& taken) const {
+  if (!taken.written) return false;
+  const auto claim = parts_.claims.get(key);
+  return claim == nullptr || claim->uid != taken.uid || !claim->volume_name.empty() ||
+         claim->selected_node != parts_.options.own_node ||
+         !index_.names_of(concat("pvc-", taken.uid)).empty();
 }
 
 // A watch of an API server that is busy is late, and to write by what it said would be in vain.
@@ -310,20 +295,20 @@ Task<Result<RankPlacer::Again>> RankPlacer::take(const Claim& claim, const Order
   const std::string key = claim.key();
   const Status looked = co_await look_anew(claim);
   if (!looked) co_return looked.error().context("looking whether another node has the claim");
-  const Status refreshed = co_await parts_.ledger.refresh(false);
-  if (!refreshed) co_return refreshed.error().context("looking at this node's disks");
   // A claim that has changed meanwhile comes again by itself.
   const auto now = parts_.claims.get(key);
   if (now == nullptr || now->resource_version != claim.resource_version) co_return Again();
-  if (!has_room(claim.storage_class, order.requested)) co_return Again(kLookAgain);
-  // Nothing may be awaited between the look at the room and this: see Ledger. The claim's next pass
-  // is ClaimWorker's, which goes on from there.
-  parts_.ledger.reserve(key, promise_of(order));
+  if (room_of(claim.storage_class) < order.requested) co_return Again(kLookAgain);
+  // Nothing may be awaited between the look at the room and this.
+  std::erase_if(taken_,
+                [this](const auto& entry) { return is_ordered(entry.first, entry.second); });
+  taken_.insert_or_assign(key, Taken{claim.uid, order.parameters.pool, order.requested});
   const std::string path = claim_path(claim);
-  const std::string body = patch_with_selected_node(claim, parts_.node.name);
+  const std::string body = patch_with_selected_node(claim, parts_.options.own_node);
   const auto answer = co_await parts_.api.merge_patch(path, body);
   if (!answer) co_return not_taken(claim, answer.error());
   parts_.claims.put(answer->root());
+  taken_.at(key).written = true;
   parts_.work.claims_taken.with({}).add();
   parts_.log.info("claim taken for this node",
                   {{"namespace", claim.namespace_name}, {"claim", claim.name}});
@@ -332,10 +317,10 @@ Task<Result<RankPlacer::Again>> RankPlacer::take(const Claim& claim, const Order
 
 // Whoever was faster is seen by the watch. Any other answer may be one to what was carried out.
 Result<RankPlacer::Again> RankPlacer::not_taken(const Claim& claim, const Error& why) {
+  taken_.erase(claim.key());
   const bool conflict = why.code() == ErrorCode::kConflict;
   if (!conflict && why.code() != ErrorCode::kNotFound)
     return why.context("taking the claim for this node");
-  parts_.ledger.release(claim.key());
   if (conflict) parts_.work.immediate_conflicts.with({}).add();
   if (const auto seen = seen_.find(claim.key()); seen != seen_.end())
     seen->second.lost_version = claim.resource_version;

@@ -1,5 +1,5 @@
 // When it is this node's turn.
-#include "test/unit/agent/rank_lab.h"
+#include "test/unit/controller/rank_lab.h"
 
 namespace flexlocal::provisioner::test {
 
@@ -80,7 +80,6 @@ TEST_CASE_FIXTURE(RankLab, "what was taken out of turn says nothing of those tha
   CHECK(work() == RankPlacer::Again(2 * kRankPause));
   manual.advance(seconds(9));
   put(claims, chosen(kNode));  // the third
-  ledger.release("shop/data");
   know_claim(claim);
   manual.advance(seconds(30));
   others_have(better_nodes(2));

@@ -1,4 +1,4 @@
-#include "provisioner/agent/capacity_survey.h"
+#include "provisioner/controller/capacity_survey.h"
 
 #include <algorithm>
 #include <random>
@@ -47,9 +47,9 @@ class RoomReader final : public kube::ListItemSink {
 
 }  // namespace
 
-CapacitySurvey::CapacitySurvey(NodeParts& parts, std::string namespace_name, OnDone done)
+CapacitySurvey::CapacitySurvey(ClusterParts& parts, OnDone done)
     : parts_(parts), done_(std::move(done)), random_(std::random_device()()) {
-  place_.namespace_name = std::move(namespace_name);
+  place_.namespace_name = parts.options.namespace_name;
 }
 
 Task<void> CapacitySurvey::run() {

@@ -1,5 +1,6 @@
 // Who takes a claim, and what is taken.
-#include "test/unit/agent/rank_lab.h"
+#include "test/unit/controller/rank_lab.h"
+#include "test/unit/objects/json_merge.h"
 
 namespace flexlocal::provisioner::test {
 
@@ -10,7 +11,7 @@ TEST_CASE_FIXTURE(RankLab, "the only node takes the claim at once, by the versio
   CHECK(placer.notice("shop/data"));
   CHECK(work() == RankPlacer::Again());
   REQUIRE(taken() == 1);
-  const std::string body = body_of(kube::Method::kPatch, kClaimPath);
+  const std::string body = body_of_take();
   CHECK(body.find(R"("volume.kubernetes.io/selected-node":"node-a")") != std::string::npos);
   CHECK(body.find(concat(R"("resourceVersion":")", version, '"')) != std::string::npos);
   CHECK(claims.get("shop/data")->selected_node == kNode);
@@ -73,7 +74,7 @@ TEST_CASE_FIXTURE(RankLab, "a claim that is left to others leaves the line to th
 }
 
 TEST_CASE_FIXTURE(RankLab, "a node without room asks nobody, and looks again when there may be") {
-  for (const auto& none : {std::optional<Bytes>(kMiB), std::optional<Bytes>()}) {
+  for (const Bytes none : {kMiB, Bytes()}) {
     room = none;
     CHECK(work() == RankPlacer::Again(seconds(5)));
     CHECK(journal.empty());
@@ -87,7 +88,6 @@ TEST_CASE_FIXTURE(RankLab, "somebody who was faster is counted, and that version
   answers[kTake] = {{409, refused("Conflict")}, {200, chosen(kNode)}};
   CHECK(work() == RankPlacer::Again());
   CHECK(parts.work.immediate_conflicts.with({}).value() == 1);
-  CHECK_FALSE(ledger.has_reservations());
   CHECK(work() == RankPlacer::Again());
   CHECK(taken() == 1);
   know_claim(claim);
@@ -106,7 +106,6 @@ TEST_CASE_FIXTURE(RankLab, "a claim that has waited is looked at before it is ta
     CHECK(work() == RankPlacer::Again());
     CHECK(taken() == 0);
     CHECK(claims.get("shop/data")->selected_node == "other");
-    CHECK_FALSE(ledger.has_reservations());
   }
   SUBCASE("and taken when it has not changed") {
     answers[kLook] = {{200, unchanged}};
@@ -121,17 +120,27 @@ TEST_CASE_FIXTURE(RankLab, "a claim that has waited is looked at before it is ta
   CHECK(std::count(journal.begin(), journal.end(), kLook) == 1);
 }
 
-TEST_CASE_FIXTURE(RankLab, "an answer that was lost keeps its room until the claim is seen again") {
+TEST_CASE_FIXTURE(RankLab, "an answer that was lost is told, and the claim looked at again") {
   broken[kTake] = ErrorCode::kDeadline;
   const auto again = wait_for(placer.work("shop/data"));
   REQUIRE_FALSE(again.ok());
   CHECK(again.error().message().find("taking the claim for this node") != std::string::npos);
-  CHECK(ledger.has_reservations());
+}
+
+TEST_CASE_FIXTURE(RankLab, "what was taken counts until it is ordered, which counts by itself") {
+  know_more({"other", "third"});
+  CHECK(work() == RankPlacer::Again());
+  CopyOrder order = sample_order();
+  put(copies, merged(copy_json(order), R"({"metadata":{"resourceVersion":"5","uid":"u"}})"));
+  manual.advance(time_to_take(3, 1));
+  CHECK(*wait_for(placer.work("shop/other")) == RankPlacer::Again());
+  manual.advance(time_to_take(3, 1));
+  CHECK(*wait_for(placer.work("shop/third")) == RankPlacer::Again());
+  CHECK(parts.work.claims_taken.with({}).value() == 3);
 }
 
 TEST_CASE_FIXTURE(RankLab, "a claim that this node handed back it passes over for a while") {
   CHECK(work() == RankPlacer::Again());
-  ledger.release("shop/data");
   know_claim(claim);
   CHECK(placer.notice("shop/data"));
   manual.advance(seconds(29));
@@ -175,9 +184,7 @@ TEST_CASE_FIXTURE(RankLab,
   CHECK(work() == RankPlacer::Again(seconds(5)));
   CHECK(taken() == 0);
   have_node("");
-  manual.advance(seconds(9));
-  CHECK(work() == RankPlacer::Again(seconds(5)));
-  manual.advance(seconds(1));
+  manual.advance(seconds(5));
   CHECK(work() == RankPlacer::Again());
   CHECK(taken() == 1);
 }

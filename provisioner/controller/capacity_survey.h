@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "provisioner/agent/node_parts.h"
+#include "provisioner/controller/cluster_parts.h"
 #include "provisioner/controller/ranking/immediate_rank.h"
 #include "provisioner/kube/backoff.h"
 #include "provisioner/kube/condition.h"
@@ -34,8 +34,8 @@ class CapacitySurvey {
   static constexpr std::chrono::milliseconds kGoodForPerObject{400};
 
   using OnDone = std::function<void()>;
-  // `namespace_name`: of the objects. `done`: there is a new list.
-  CapacitySurvey(NodeParts& parts, std::string namespace_name, OnDone done);
+  // `done`: there is a new list.
+  CapacitySurvey(ClusterParts& parts, OnDone done);
 
   // Until its task is told to stop; to be called when the classes are known. Failures are logged
   // once each and tried again. The first list is asked for at once, so that there is a last one to
@@ -63,7 +63,7 @@ class CapacitySurvey {
   Task<Status> find_place();
   std::chrono::nanoseconds spread();
 
-  NodeParts& parts_;
+  ClusterParts& parts_;
   CapacityPlace place_;
   OnDone done_;
   kube::Random random_;

@@ -1,7 +1,7 @@
 // Takes claims with volumeBindingMode Immediate for this node, by --immediate=rank: every node
 // ranks all of them for a claim in the same way, the first takes it, and each further one steps in
 // if nobody has after a pause more. A claim is taken by its annotation, as the scheduler would
-// choose this node; ClaimWorker then makes the volume.
+// choose this node; OrderWorker then orders the volume.
 #pragma once
 
 #include <chrono>
@@ -11,9 +11,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "provisioner/agent/capacity_survey.h"
-#include "provisioner/agent/node_parts.h"
+#include "provisioner/controller/capacity_survey.h"
 #include "provisioner/controller/claims/claim_plan.h"
+#include "provisioner/controller/cluster_parts.h"
+#include "provisioner/controller/copy_index.h"
 #include "provisioner/controller/ranking/immediate_rank.h"
 #include "provisioner/controller/ranking/take_line.h"
 #include "provisioner/objects/node_object.h"
@@ -22,19 +23,21 @@ namespace flexlocal::provisioner {
 
 class RankPlacer {
  public:
-  // The largest volume of the class that this node can make now, 0 when it can make none; nullopt:
-  // not known yet.
-  using OwnRoom = std::function<std::optional<Bytes>(const std::string& storage_class)>;
+  // The largest volume of the class that can be ordered of this node now, but for what it has taken
+  // and was not ordered yet; 0: none.
+  using OwnRoom = std::function<Bytes(const std::string& storage_class)>;
   // When to come again; nullopt: when the claim changes, CapacitySurvey has a new list, or `let`
   // says so.
   using Again = std::optional<std::chrono::nanoseconds>;
 
   // `let`: the claim may be worked on again after so long.
-  RankPlacer(NodeParts& parts, CapacitySurvey& survey, OwnRoom own_room, TakeLine::Let let)
+  RankPlacer(ClusterParts& parts, const CopyIndex& index, CapacitySurvey& survey, OwnRoom own_room,
+             TakeLine::Let let)
       : parts_(parts),
+        index_(index),
         survey_(survey),
         own_room_(std::move(own_room)),
-        own_hash_(hash_of_node(parts.node.name)),
+        own_hash_(hash_of_node(parts.options.own_node)),
         line_(parts.clock, std::move(let)) {}
 
   // To be called at each change of the claim "namespace/name". Whether it waits for a node.
@@ -49,7 +52,7 @@ class RankPlacer {
   // The claims to look at again within the next kRound; each is said once.
   std::vector<std::string> next_round();
 
-  // One pass over a claim. Nothing may work on it meanwhile, and ClaimWorker must have before.
+  // One pass over a claim. Nothing may work on it meanwhile.
   Task<Result<Again>> work(const std::string& key);
 
   // The claims that wait for a list.
@@ -70,11 +73,20 @@ class RankPlacer {
     std::string lost_version{};            // the version at which somebody was faster
   };
 
-  Task<Result<Again>> consider(const Claim& claim, const StorageClass& storage_class, Bytes size);
+  // Of a claim that was taken and may not be ordered yet.
+  struct Taken {
+    std::string uid;
+    std::string pool;
+    Bytes size;
+    bool written = false;
+  };
+
+  Again consider(const Claim& claim, const StorageClass& storage_class, Bytes size);
   Again turn(const Claim& claim, const StorageClass& storage_class, Bytes size, Seen& seen);
   Again enter_line(const std::string& key);
   bool may_be_here(const StorageClass& storage_class) const;
-  Task<Status> know_node();
+  Bytes room_of(const std::string& storage_class) const;
+  bool is_ordered(const std::string& key, const Taken& taken) const;
   void settle(const std::string& key, const Claim* taken);
   void end_wait(const std::string& key, Seen& seen);
   void note_taken(const Claim& claim, std::chrono::nanoseconds waited);
@@ -90,7 +102,8 @@ class RankPlacer {
   Task<Result<Again>> take(const Claim& claim, const Order& order);
   Result<Again> not_taken(const Claim& claim, const Error& why);
 
-  NodeParts& parts_;
+  ClusterParts& parts_;
+  const CopyIndex& index_;
   CapacitySurvey& survey_;
   OwnRoom own_room_;
   NodeHash own_hash_;
@@ -98,8 +111,7 @@ class RankPlacer {
   std::size_t waiting_ = 0;                     // of those
   TakeLine line_;
   RankPause pause_;
-  std::optional<Node> node_;
-  Clock::Instant node_asked_{};
+  std::map<std::string, Taken> taken_;  // by claim
 };
 
 }  // namespace flexlocal::provisioner

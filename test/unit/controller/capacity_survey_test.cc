@@ -1,6 +1,6 @@
-#include "provisioner/agent/capacity_survey.h"
+#include "provisioner/controller/capacity_survey.h"
 
-#include "test/unit/agent/node_lab.h"
+#include "test/unit/controller/cluster_lab.h"
 
 namespace flexlocal::provisioner::test {
 namespace {
@@ -13,9 +13,9 @@ const std::string kList =
     "GET /apis/storage.k8s.io/v1/namespaces/ns/csistoragecapacities"
     "?labelSelector=flexlocal.io%2Fimmediate&resourceVersion=0";
 
-struct Fixture : NodeLab {
+struct Fixture : ClusterLab {
   int done = 0;
-  CapacitySurvey survey{parts, "ns", [this] { ++done; }};
+  CapacitySurvey survey{parts, [this] { ++done; }};
 
   Fixture() {
     put(classes, with(class_text(), "WaitForFirstConsumer", "Immediate"));

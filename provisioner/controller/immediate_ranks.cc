@@ -1,0 +1,53 @@
+#include "provisioner/controller/immediate_ranks.h"
+
+#include <utility>
+
+#include "provisioner/controller/work_keys.h"
+
+namespace flexlocal::provisioner {
+
+ImmediateRanks::ImmediateRanks(ClusterParts& parts, const CopyIndex& index, kube::WorkQueue& queue,
+                               RankPlacer::OwnRoom own_room)
+    : parts_(parts),
+      queue_(queue),
+      survey_(parts, [this] { look_at_asking(); }),
+      placer_(parts, index, survey_, std::move(own_room),
+              [this](const std::string& claim, std::chrono::nanoseconds after) {
+                queue_.add_after(concat(kClaimKey, claim), after);
+              }) {}
+
+// What is told is kept of known classes only.
+Task<void> ImmediateRanks::follow_rooms() {
+  const auto classes = co_await parts_.classes.wait_synced();
+  if (classes) co_await survey_.run();
+}
+
+// What others go first for, for longer than a round.
+Task<void> ImmediateRanks::follow_rounds() {
+  for (;;) {
+    const auto slept = co_await kube::sleep_for(RankPlacer::kRound);
+    if (!slept) co_return;
+    for (const std::string& claim : placer_.next_round())
+      if (notice(claim)) queue_.add(concat(kClaimKey, claim));
+  }
+}
+
+bool ImmediateRanks::notice(const std::string& claim) {
+  if (!placer_.notice(claim)) return false;
+  const auto later = placer_.others_first(claim);
+  if (later && *later <= RankPlacer::kRound) queue_.add_after(concat(kClaimKey, claim), *later);
+  return !later;
+}
+
+Task<Status> ImmediateRanks::work(const std::string& claim) {
+  const auto again = co_await placer_.work(claim);
+  if (!again) co_return again.error();
+  if (*again) queue_.add_after(concat(kClaimKey, claim), **again);
+  co_return Status();
+}
+
+void ImmediateRanks::look_at_asking() {
+  for (const std::string& claim : placer_.asking()) queue_.add(concat(kClaimKey, claim));
+}
+
+}  // namespace flexlocal::provisioner

@@ -1,0 +1,38 @@
+// With --immediate=rank, for the controller of one node: which claims with volumeBindingMode
+// Immediate this node takes, and when it looks at them.
+#pragma once
+
+#include <string>
+
+#include "provisioner/controller/capacity_survey.h"
+#include "provisioner/controller/rank_placer.h"
+#include "provisioner/kube/work_queue.h"
+
+namespace flexlocal::provisioner {
+
+class ImmediateRanks {
+ public:
+  ImmediateRanks(ClusterParts& parts, const CopyIndex& index, kube::WorkQueue& queue,
+                 RankPlacer::OwnRoom own_room);
+
+  // What the others tell, and claims that others go first for; until their tasks are told to stop.
+  Task<void> follow_rooms();
+  Task<void> follow_rounds();
+
+  // At each change of the claim: whether it waits for a node, and this one's turn may have come. In
+  // a burst nearly all claims are other nodes', and no pass is spent on them: while others go first
+  // it is looked at again later.
+  bool notice(const std::string& claim);
+  // One pass over a claim that waits for a node.
+  Task<Status> work(const std::string& claim);
+
+ private:
+  void look_at_asking();
+
+  ClusterParts& parts_;
+  kube::WorkQueue& queue_;
+  CapacitySurvey survey_;
+  RankPlacer placer_;
+};
+
+}  // namespace flexlocal::provisioner
