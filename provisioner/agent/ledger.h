@@ -71,6 +71,7 @@ class Ledger {
   // be none.
   void reserve(const std::string& volume, const engine::VolumeSpec& spec);
   void release(const std::string& volume) { accounts_.release(volume); }
+  bool has_reservations() const { return accounts_.has_reservations(); }
 
   const std::optional<engine::Inventory>& inventory() const { return inventory_; }
 

@@ -92,6 +92,9 @@ struct ClusterLab : kube::test::Lab {
     lease.resource_version = next_version();
     return encode_lease(lease);
   }
+  static std::string refused(std::string_view reason) {
+    return concat(R"({"kind":"Status","reason":")", reason, R"(","message":"no"})");
+  }
   static Answer missing() { return {404, R"({"kind":"Status","reason":"NotFound"})"}; }
 
   template <typename T>

@@ -159,14 +159,14 @@ TEST_CASE_FIXTURE(Fixture,
 
 TEST_CASE_FIXTURE(Fixture,
                   "nothing new is ordered before the node has beaten and seen its orders") {
-  server.beat = [this] {
+  server.beats[kNode] = [this] {
     return objects.put(kLeasePath, beat_of(kNode, ++beats, kTenGiB, followed, {"another"}));
   };
   start();
   REQUIRE(run_until([&] { return log.has("orders are given"); }));
   REQUIRE(run_until([&] { return beats > 20; }));
   CHECK_FALSE(has_ordered());
-  server.beat = [this] { return beat(); };
+  server.beats[kNode] = [this] { return beat(); };
   CHECK(given().node == kNode);
 }
 

@@ -58,9 +58,6 @@ struct RankLab : ClusterLab {
                ready ? "True" : "False", R"("}]}})"));
   }
   void know_claim(const Claim& known) { put(claims, claim_text(known)); }
-  static std::string refused(std::string_view reason) {
-    return concat(R"({"kind":"Status","reason":")", reason, R"(","message":"no"})");
-  }
   // The body of the only request that takes the claim.
   std::string body_of_take() const {
     std::vector<std::string> found;
@@ -80,10 +77,10 @@ struct RankLab : ClusterLab {
     }
   }
   // Each of them 1 GiB, on hosts of the nodes' names; `own`: what this node told, if it did.
-  void others_have(const std::vector<std::string>& nodes, const std::string& own = {}) {
+  void others_have(const std::vector<std::string>& others, const std::string& own = {}) {
     std::vector<std::string> items;
-    items.reserve(nodes.size() + 1);
-    for (const std::string& node : nodes)
+    items.reserve(others.size() + 1);
+    for (const std::string& node : others)
       items.push_back(concat(R"({"metadata":{"labels":{"flexlocal.io/node":")", node,
                              R"("}},"nodeTopology":{"matchLabels":{"kubernetes.io/hostname":")",
                              node, R"("}},"storageClassName":"local","capacity":"1Gi"})"));

@@ -19,9 +19,12 @@ TEST_CASE_FIXTURE(RankLab, "the only node takes the claim at once, by the versio
   CHECK_FALSE(placer.notice("shop/data"));
 }
 
-TEST_CASE_FIXTURE(RankLab,
-                  "what was taken counts against the next claim before there is a volume") {
+TEST_CASE_FIXTURE(RankLab, "what was taken counts against the next claim before it is ordered") {
   know_more({"other", "third"});
+  Claim other = *claims.get("shop/other");
+  other.selected_node = kNode;
+  answers["PATCH /api/v1/namespaces/shop/persistentvolumeclaims/other"] = {
+      {200, claim_text(other)}};
   CHECK(work() == RankPlacer::Again());
   manual.advance(time_to_take(3, 1));
   CHECK(*wait_for(placer.work("shop/other")) == RankPlacer::Again());
