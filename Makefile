@@ -201,9 +201,10 @@ $(BUILD)/image.tar: $(BUILD)/stripped/flexlocal $(BUILD)/stripped/flexlocal-prov
 image: $(BUILD)/image.tar  ## make the container image, a docker-archive
 
 .PHONY: install
-install: all  ## install under DESTDIR: the daemon, the manual, and the plugin for kubelet
+install: all  ## install under DESTDIR: the daemon, the manuals, and the plugin for kubelet
 	install -D -m 0755 $(OUT)/flexlocal-provisioner $(DESTDIR)$(PREFIX)/sbin/flexlocal-provisioner
 	install -D -m 0644 flexvolume/flexlocal.8 $(DESTDIR)$(PREFIX)/share/man/man8/flexlocal.8
+	install -D -m 0644 provisioner/flexlocal-provisioner.8 $(DESTDIR)$(PREFIX)/share/man/man8/flexlocal-provisioner.8
 	install -d $(DESTDIR)$(PLUGINDIR)
 	$(OUT)/flexlocal install $(abspath $(DESTDIR)$(PLUGINDIR))
 
