@@ -121,7 +121,7 @@ expect_one_shared_volume() {
   [ "$(lvs --noheadings --units m -o lv_size "$group" | xargs)" = 1536.00m ]
 }
 
-# README's way to take flexlocal away; a pool that was mounted below /var/lib/flexlocal lost its data.
+# The way to take flexlocal away in examples/operating.md; a pool that was mounted below /var/lib/flexlocal lost its data.
 @test "removing the host's files does not reach into a pool, and uninstalling refuses while it has data" {
   mount_volume "$name" pod-1 32 && expect_success
   echo precious >"$folder/file"
