@@ -29,6 +29,34 @@ bool is_withdrawn(const KnownCopy& copy) {
 
 }  // namespace
 
+OrderWorker::OrderWorker(ClusterParts& parts, OrderDesk& desk, CopyIndex& index,
+                         PendingClaimWorker& pending, Roll& roll)
+    : parts_(parts),
+      desk_(desk),
+      index_(index),
+      pending_(pending),
+      roll_(roll),
+      chooser_(parts, index) {
+  parts.volumes.on_change([this](const std::string& volume) { look_for_strange(volume); });
+}
+
+void OrderWorker::look_for_strange(const std::string& volume) {
+  const auto known = parts_.volumes.get(volume);
+  if (known != nullptr && volume != concat("pvc-", known->claim_uid))
+    strange_.insert(volume);
+  else
+    strange_.erase(volume);
+}
+
+// Before the claim is marked, nobody has looked for a volume that would do.
+bool OrderWorker::has_volume(const Claim& claim) const {
+  if (parts_.volumes.get(concat("pvc-", claim.uid)) != nullptr) return true;
+  return !claim.marked && std::ranges::any_of(strange_, [&](const std::string& name) {
+    const auto volume = parts_.volumes.get(name);
+    return volume != nullptr && is_meant_for(*volume, claim);
+  });
+}
+
 Task<OrderWorker::Again> OrderWorker::work(const std::string& key) {
   const auto known = parts_.claims.get(key);
   if (known == nullptr) {
@@ -46,7 +74,7 @@ OrderPlan OrderWorker::plan(const Claim& claim) const {
   const std::string volume = concat("pvc-", claim.uid);
   ClaimSituation now{.claim = claim,
                      .storage_class = parts_.classes.get(claim.storage_class),
-                     .volume_exists = parts_.volumes.get(volume) != nullptr,
+                     .volume_exists = has_volume(claim),
                      .copies = index_.of_volume(volume),
                      .holding = index_.holding(claim.key()),
                      .in_doubt = roll_.leaves_doubt(),

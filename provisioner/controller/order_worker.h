@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 
 #include "provisioner/controller/claims/order_plan.h"
@@ -18,14 +19,9 @@ namespace flexlocal::provisioner {
 
 class OrderWorker {
  public:
+  // To be made before the volumes are followed.
   OrderWorker(ClusterParts& parts, OrderDesk& desk, CopyIndex& index, PendingClaimWorker& pending,
-              Roll& roll)
-      : parts_(parts),
-        desk_(desk),
-        index_(index),
-        pending_(pending),
-        roll_(roll),
-        chooser_(parts, index) {}
+              Roll& roll);
 
   // One pass over the claim "namespace/name". Returns after which time it is to be looked at again
   // whatever happens; nullopt: not before something changes.
@@ -48,6 +44,8 @@ class OrderWorker {
   Task<Status> adopt(const Claim& claim, const VolumeCopy& copy);
   Task<Status> refuse_node(const Claim& claim, const std::string& node, const std::string& why);
   bool waits_for_choice(const Claim& claim) const;
+  void look_for_strange(const std::string& volume);
+  bool has_volume(const Claim& claim) const;
   bool is_others_to_order(const Claim& claim) const;
   bool is_immediate(const Claim& claim) const;
   void count_bound(const Claim& claim, const VolumeCopy& copy);
@@ -62,6 +60,7 @@ class OrderWorker {
   PendingClaimWorker& pending_;
   Roll& roll_;
   NodeChooser chooser_;
+  std::set<std::string> strange_;  // PersistentVolumes that are not named after their claim
 };
 
 }  // namespace flexlocal::provisioner

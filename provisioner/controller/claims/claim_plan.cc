@@ -26,11 +26,6 @@ std::optional<std::string> objection(const Claim& claim) {
   return std::nullopt;
 }
 
-Error no_room(const std::string& node, std::string_view why) {
-  return Error(ErrorCode::kNoSpace,
-               concat("no room on node ", node, ": ", why, "; another node is looked for"));
-}
-
 ClaimPlan plan_open(const Claim& claim, const StorageClass* storage_class) {
   if (const auto why = objection(claim)) return Refuse{*why};
   if (storage_class == nullptr)
@@ -65,17 +60,6 @@ bool is_meant_for(const Volume& volume, const Claim& claim) {
 
 Promise promise_of(const Order& order) {
   return {order.name.text(), order.parameters.backend, order.parameters.pool, order.requested};
-}
-
-Result<Bytes> fit(const Order& order, const std::string& node, const PoolRoom& room) {
-  const auto size = size_that_fits(promise_of(order), room);
-  return size ? size : no_room(node, size.error().message());
-}
-
-Status keep_budget(const Order& order, const std::string& node, const Allowance& allowance,
-                   Bytes size) {
-  const auto kept = check_budget(allowance, order.parameters.pool, size);
-  return kept ? Status() : Status(no_room(node, kept.error().message()));
 }
 
 }  // namespace flexlocal::provisioner

@@ -44,12 +44,4 @@ bool is_meant_for(const Volume& volume, const Claim& claim);
 // What the order asks of the disks.
 Promise promise_of(const Order& order);
 
-// The size that the volume really gets, if there is room for it; else kNoSpace with figures, and
-// the scheduler should look elsewhere. `room`: Accounts::room() what promise_of() the order says.
-Result<Bytes> fit(const Order& order, const std::string& node, const PoolRoom& room);
-
-// The same of the node's budget, for the size that fit() said.
-Status keep_budget(const Order& order, const std::string& node, const Allowance& allowance,
-                   Bytes size);
-
 }  // namespace flexlocal::provisioner

@@ -42,39 +42,4 @@ GrowthPlan plan_growth(const Claim& claim, const Volume* volume, const std::stri
 // What is promised of the disks once the volume offers `size`.
 Promise promise_of(const Growth& growth, Bytes size);
 
-// Returns the size that a volume has which offers what is asked for and no more.
-Bytes size_asked(const Growth& growth, const PoolRoom& room);
-
-// Returns what the volume has, if it does not grow. `held`: what the disks show of it, 0 when it is
-// not made. Never less than the claim's status says: a disk that is not to be seen now is not gone.
-Bytes size_kept(const Growth& growth, Bytes held);
-
-// The size that the volume will really offer, if there is room for what that takes beyond the
-// volume of today; else kNoSpace with figures. `room`: Accounts::room() what promise_of() `asked`
-// says. Never less than the disks hold already: what an earlier try extended is not taken back.
-Result<Bytes> fit_growth(const Growth& growth, const std::string& node, const PoolRoom& room);
-
-// The same of the node's budget, for the size that fit_growth() said; `held`: what the volume
-// offers. What has been given is kept, whatever the budget is now.
-Status keep_budget(const Growth& growth, const std::string& node, const Allowance& allowance,
-                   Bytes held, Bytes size);
-
-// Whether all is done and said but what the next mount will do. `size`: what fit_growth() said;
-// `held`: what the volume offers, 0 when it is not made.
-bool awaits_mount(const Growth& growth, const Claim& claim, Bytes size, Bytes held,
-                  const engine::Inventory& inventory);
-
-// True if the PersistentVolume does not say yet what is so: its capacity, and what is granted,
-// which counts until a disk shows it.
-bool needs_patch(const Growth& growth, Bytes size, bool made);
-
-// Who still has to do what, once the disks hold the size and the PersistentVolume says so.
-enum class GrowthEnd {
-  kComplete,  // the file system has it: the claim's status may say so
-  kAtMount    // the file system follows when kubelet mounts the volume: the claim is to say so
-};
-
-// `made`: the volume was there to be grown. `inventory`: taken after the growth.
-GrowthEnd end_of(const Growth& growth, bool made, const engine::Inventory& inventory);
-
 }  // namespace flexlocal::provisioner

@@ -257,6 +257,21 @@ TEST_CASE_FIXTURE(Fixture, "what is ordered and not counted by the node yet is n
       R"(no room on node node-a: pool \"default\" has 512 MiB free for backend lvm, 1 GiB asked)"));
 }
 
+TEST_CASE_FIXTURE(Fixture, "nothing is ordered where somebody has made a volume for the claim") {
+  Claim claim = sample_claim();
+  claim.marked = false;
+  know_claim(claim);
+  // As kubectl makes retained data a PersistentVolume again: for this claim, by its name.
+  const std::string name = "pvc-" + kOtherUid;
+  put(volumes, merged(volume_text(sample_spec(kOtherUid), "Available"),
+                      R"({"spec":{"claimRef":{"uid":null}}})"));
+  REQUIRE(volumes.get(name) != nullptr);
+  CHECK(did() == "");
+  // Once it is marked, whoever looks for volumes has found that this one does not do.
+  know_claim(sample_claim());
+  CHECK(did() == "POST volumecopies");
+}
+
 TEST_CASE_FIXTURE(Fixture,
                   "a claim whose node gives its orders itself, or follows none, is handed back") {
   std::string words;

@@ -152,21 +152,6 @@ TEST_CASE("the smallest size is accepted, one byte less is not") {
         "system ext4");
 }
 
-namespace {
-
-PoolRoom room_of(Bytes free, Bytes unit = Bytes(4 * kMiB.count())) {
-  return {{.volume_group = "vg", .thin_pool = {}, .quota_path = {}, .quota_size = {}}, unit, free};
-}
-
-std::string lack(const Order& order, const PoolRoom& room) {
-  const auto size = fit(order, kNode, room);
-  REQUIRE_FALSE(size.ok());
-  CHECK(size.error().code() == ErrorCode::kNoSpace);
-  return size.error().message();
-}
-
-}  // namespace
-
 TEST_CASE("an order asks the disks for what the class and the claim say") {
   Order order = order_of("1Gi");
   order.parameters.backend = engine::Backend::kThin;
@@ -176,54 +161,6 @@ TEST_CASE("an order asks the disks for what the class and the claim say") {
   CHECK(wanted.backend == engine::Backend::kThin);
   CHECK(wanted.pool == "fast");
   CHECK(wanted.size == kGiB);
-}
-
-TEST_CASE("a volume's size is what was asked for, rounded up to whole units") {
-  CHECK(*fit(order_of("1Gi"), kNode, room_of(kGiB)) == kGiB);
-  const Bytes next = kGiB + Bytes(4 * kMiB.count());
-  CHECK(*fit(order_of("1073741825"), kNode, room_of(next)) == next);
-  CHECK(*fit(order_of("1073741825"), kNode, room_of(next, Bytes(4096))) == kGiB + Bytes(4096));
-}
-
-TEST_CASE("stripes are rounded up together") {
-  PoolRoom room = room_of(kGiB + kGiB);
-  room.pool.layout = {engine::Layout::Kind::kStriped, 3};
-  CHECK(*fit(order_of("1Gi"), kNode, room) == Bytes(1032 * kMiB.count()));
-}
-
-TEST_CASE("an exact fit fits, one byte over does not, and rounding counts") {
-  CHECK(fit(order_of("1Gi"), kNode, room_of(kGiB)).ok());
-  CHECK(lack(order_of("1Gi"), room_of(kGiB - Bytes(1))) ==
-        "no room on node node-a: pool \"default\" has 1023.99 MiB free for backend lvm, 1 GiB "
-        "asked; another node is looked for");
-  CHECK_FALSE(fit(order_of("1073741825"), kNode, room_of(kGiB + Bytes(1))).ok());
-  CHECK_FALSE(fit(order_of("1Gi"), kNode, room_of(Bytes(0))).ok());
-}
-
-TEST_CASE("a mirror must fit twice, with the metadata of both halves, and the words say so") {
-  const Bytes twice(2 * (1024 + 4) * kMiB.count());
-  PoolRoom room = room_of(twice);
-  room.pool.layout = {engine::Layout::Kind::kRaid1};
-  CHECK(*fit(order_of("1Gi"), kNode, room) == kGiB);
-  room.free = twice - Bytes(1);
-  CHECK(lack(order_of("1Gi"), room) ==
-        "no room on node node-a: pool \"default\" has 2 GiB free for backend lvm, 1 GiB asked, "
-        "which takes 2 GiB in layout raid1; another node is looked for");
-}
-
-TEST_CASE("room that does not lie on the disks that a layout needs is no room") {
-  PoolRoom room = room_of(kGiB + kGiB);
-  room.pool.layout = {engine::Layout::Kind::kStriped, 2};
-  room.disks_suffice = false;
-  CHECK(lack(order_of("1Gi"), room) ==
-        "no room on node node-a: pool \"default\" has 2 GiB free for backend lvm, 1 GiB asked, and "
-        "not as layout striped:2 needs it, on 2 different disks; another node is looked for");
-}
-
-TEST_CASE("a size whose rounding leaves 63 bits never fits") {
-  Order order = order_of("1Gi");
-  order.requested = kMostBytes;
-  CHECK_FALSE(fit(order, kNode, room_of(Bytes(UINT64_MAX), kGiB)).ok());
 }
 
 }  // namespace flexlocal::provisioner::test

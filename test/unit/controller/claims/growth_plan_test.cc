@@ -34,31 +34,6 @@ Settle settle_of(const Claim& claim, const Volume& volume) {
   return std::get<Settle>(planned);
 }
 
-Growth growth_to(Bytes asked) { return {sample_spec(), kGiB, kGiB, asked}; }
-
-PoolRoom room_with(Bytes free, Bytes held) {
-  PoolRoom room;
-  room.unit = kExtent;
-  room.free = free;
-  room.held = held;
-  return room;
-}
-
-std::string words(const Result<Bytes>& fitted) {
-  REQUIRE_FALSE(fitted.ok());
-  CHECK(fitted.error().code() == ErrorCode::kNoSpace);
-  return fitted.error().message();
-}
-
-engine::Inventory inventory_with(bool open) {
-  engine::LogicalVolume volume;
-  volume.name = "pvc-" + kUid;
-  volume.open = open;
-  engine::Inventory inventory;
-  inventory.volumes = {volume};
-  return inventory;
-}
-
 }  // namespace
 
 TEST_CASE("a bound claim that asks for more than its volume has makes it grow") {
@@ -173,98 +148,6 @@ TEST_CASE("a volume whose order is not to be used, or another cluster's, is refu
   REQUIRE(std::holds_alternative<Refuse>(elsewhere));
   CHECK(std::get<Refuse>(elsewhere).why ==
         "the volume was made for another cluster and does not grow");
-}
-
-TEST_CASE("a volume grows into what is free, to the last extent, in whole extents") {
-  const auto fit = [](Bytes asked, Bytes free) {
-    return fit_growth(growth_to(asked), kNode, room_with(free, kGiB));
-  };
-  CHECK(*fit(kGiB + kGiB, kGiB) == kGiB + kGiB);
-  CHECK(*fit(kGiB + Bytes(1), kExtent) == kGiB + kExtent);
-  CHECK(words(fit(kGiB + kGiB, kGiB - kExtent)) ==
-        "no room to grow volume pvc-" + kUid +
-            " from 1 GiB to 2 GiB on node node-a: pool \"default\" has 1020 MiB free for backend "
-            "lvm, 1 GiB more asked; the volume stays as it is, and grows once there is room");
-  words(fit(kMostBytes, kMostBytes));
-}
-
-TEST_CASE("what an earlier try extended needs no room, and is not taken back") {
-  const PoolRoom room = room_with(Bytes(0), Bytes(3 * kGiB.count()));
-  CHECK(*fit_growth(growth_to(kGiB + kGiB), kNode, room) == Bytes(3 * kGiB.count()));
-}
-
-TEST_CASE("a volume that is not made yet grows by what was not promised to it") {
-  const auto fit = [](Bytes free) {
-    return fit_growth(growth_to(kGiB + kGiB), kNode, room_with(free, Bytes(0)));
-  };
-  CHECK(fit(kGiB + kGiB).ok());
-  CHECK(words(fit(kGiB + kMiB)).find("has 1 MiB free for backend lvm, 1 GiB more asked") !=
-        std::string::npos);
-}
-
-TEST_CASE(
-    "a volume that does not grow keeps what the disks show, and never less than was reported") {
-  Growth growth = growth_to(Bytes(9 * kGiB.count()));
-  growth.reported = kGiB - kExtent;
-  CHECK(size_kept(growth, Bytes(0)) == kGiB);
-  CHECK(size_kept(growth, kGiB + kGiB) == kGiB + kGiB);
-  growth.reported = kGiB + kExtent;
-  CHECK(size_kept(growth, Bytes(0)) == kGiB + kExtent);
-  CHECK(size_kept(growth, kGiB) == kGiB + kExtent);
-}
-
-TEST_CASE("disks that do not suffice for the layout refuse a growth, but not a conclusion") {
-  PoolRoom room = room_with(kGiB, kGiB);
-  room.disks_suffice = false;
-  room.pool.layout.kind = engine::Layout::Kind::kStriped;
-  room.pool.layout.stripes = 2;
-  CHECK(words(fit_growth(growth_to(kGiB + kGiB), kNode, room)).find("on 2 different disks") !=
-        std::string::npos);
-  CHECK(fit_growth(growth_to(kGiB), kNode, room).ok());
-}
-
-TEST_CASE("only a mount is waited for when disks, capacity and claim say all that they can") {
-  Claim pending = bound_claim("2Gi");
-  pending.file_system_pending = true;
-  const Bytes two = kGiB + kGiB;
-  const Growth raised{sample_spec(), kGiB, two, two};
-  CHECK(awaits_mount(raised, pending, two, two, inventory_with(false)));
-  CHECK_FALSE(awaits_mount(raised, bound_claim("2Gi"), two, two, inventory_with(false)));
-  CHECK_FALSE(awaits_mount(raised, pending, two, two, inventory_with(true)));
-  CHECK_FALSE(awaits_mount(raised, pending, two, kGiB, inventory_with(false)));
-  CHECK_FALSE(awaits_mount(growth_to(two), pending, two, two, inventory_with(false)));
-  // Not made yet: it must have been granted.
-  CHECK_FALSE(awaits_mount(raised, pending, two, Bytes(0), {}));
-  CHECK(awaits_mount({sample_spec(), two, two, two}, pending, two, Bytes(0), {}));
-  // A folder's quota has no mount to wait for.
-  Growth folder = raised;
-  folder.spec.backend = engine::Backend::kQuota;
-  CHECK_FALSE(awaits_mount(folder, pending, two, two, {}));
-}
-
-TEST_CASE("the PersistentVolume is told its capacity, and what no disk shows") {
-  const Bytes two = kGiB + kGiB;
-  CHECK(needs_patch({sample_spec(), kGiB, kGiB, two}, two, true));
-  CHECK_FALSE(needs_patch({sample_spec(), kGiB, two, two}, two, true));
-  CHECK(needs_patch({sample_spec(), kGiB, Bytes(9 * kGiB.count()), two}, two, true));
-  CHECK(needs_patch({sample_spec(), kGiB, two, two}, two, false));
-  CHECK_FALSE(needs_patch({sample_spec(), two, two, two}, two, false));
-}
-
-TEST_CASE("the status is told when the file system has grown, which an open device shows") {
-  Growth growth = growth_to(kGiB + kGiB);
-  CHECK(end_of(growth, true, inventory_with(true)) == GrowthEnd::kComplete);
-  CHECK(end_of(growth, true, inventory_with(false)) == GrowthEnd::kAtMount);
-  CHECK(end_of(growth, true, {}) == GrowthEnd::kAtMount);
-  // In use, but the host knows the file system to be smaller than its device.
-  engine::Inventory behind = inventory_with(true);
-  behind.behind.insert("pvc-" + kUid);
-  CHECK(end_of(growth, true, behind) == GrowthEnd::kAtMount);
-  // Mounted since, with the size it was made for: kubelet's expandfs makes it grow.
-  CHECK(end_of(growth, false, inventory_with(true)) == GrowthEnd::kAtMount);
-  growth.spec.backend = engine::Backend::kQuota;
-  CHECK(end_of(growth, true, {}) == GrowthEnd::kComplete);
-  CHECK(end_of(growth, false, {}) == GrowthEnd::kAtMount);
 }
 
 }  // namespace flexlocal::provisioner::test
