@@ -161,6 +161,24 @@ std::optional<std::string> FleetRoll::elsewhere(const Claim& claim) {
   return fleet_->with(own_.options.own_node, claim);
 }
 
+// An object's versions only rise, also of one that was deleted and made again.
+Task<Status> FleetRoll::confirm() {
+  const ClusterRoleOptions& options = own_.options;
+  const NodeHeartbeat* const known = own_.beats.get(own_.beat_key(options.own_node));
+  if (known == nullptr) co_return Error(ErrorCode::kUnavailable, "the node's Lease is not there");
+  const kube::ObjectVersion seen(known->resource_version);
+  const std::string path = heartbeat_path(options.namespace_name, options.own_node);
+  const auto lease = co_await own_.api.get(path);
+  const bool missing = !lease && lease.error().code() == ErrorCode::kNotFound;
+  if (!lease && !missing) co_return lease.error().context("looking at the node's Lease");
+  if (!missing &&
+      !seen.newer_than(kube::ObjectVersion(lease->root()["metadata"]["resourceVersion"].text())))
+    co_return Status();
+  co_return Error(ErrorCode::kUnavailable,
+                  "the API server was put back to an earlier state: nothing new is ordered before "
+                  "this daemon has read it anew");
+}
+
 bool FleetRoll::is_remembered(const Claim& claim) const {
   return known_.contains(hash_of(concat("pvc-", claim.uid))) ||
          known_.contains(hash_of(claim.key()));

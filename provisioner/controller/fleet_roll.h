@@ -31,6 +31,8 @@ class FleetRoll final : public Roll {
 
   bool is_over() override;
   std::optional<std::string> elsewhere(const Claim& claim) override;
+  // By the node's Lease: a beat shows it, too, but only every 10 s.
+  Task<Status> confirm() override;
   std::string words() const override;
   std::chrono::nanoseconds lasted() const override;
   bool shows_put_back() const override { return shows_put_back_; }

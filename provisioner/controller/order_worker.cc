@@ -163,6 +163,8 @@ Task<OrderWorker::Again> OrderWorker::give(const Claim& claim, const Order& deci
     fail(claim, sized.error().message());
     co_return sized.error();
   }
+  auto confirmed = co_await roll_.confirm();
+  if (!confirmed) co_return confirmed.error();
   // What nodes say may have changed meanwhile.
   if (!roll_.is_over() || UnorderedCopies(parts_, index_).of_claim(claim)) co_return kSoon;
   const bool immediate = claim.selected_node.empty();

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "provisioner/kube/async.h"
 #include "provisioner/objects/heartbeat_record.h"
 #include "provisioner/objects/objects.h"
 
@@ -32,6 +33,9 @@ class Roll {
   // its data. Empty: that is not known yet. nullopt: nothing, as far as it goes beyond the orders
   // that the asking controller has itself.
   virtual std::optional<std::string> elsewhere(const Claim& claim) = 0;
+  // Before something new is ordered: kUnavailable where the API server shows by now that it was put
+  // back, so that what is known of it does not hold.
+  virtual kube::Task<Status> confirm() = 0;
   // Whom it waits for, as is_over() found last, in words; empty: nobody.
   virtual std::string words() const = 0;
   virtual std::chrono::nanoseconds lasted() const = 0;

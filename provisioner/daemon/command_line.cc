@@ -130,10 +130,8 @@ po::options_description work_flags(RawOptions& raw, DaemonOptions& options) {
       "need this flag; off (the default): it waits to be chosen. rank is for "
       "--provisioning=distributed");
   add("provisioning", flag(raw.provisioning, "WORD")->default_value("central"),
-      "who decides about volumes: central: the cluster daemon, whose orders (VolumeCopies) the "
-      "node "
-      "daemons carry out; distributed: each node daemon, for its own node; the same word for all "
-      "daemons");
+      "who gives the orders (VolumeCopies) that the node daemons carry out: central: the cluster "
+      "daemon; distributed: each node daemon, for its own node; the same word for all daemons");
   add("orphan-policy", flag(raw.orphan_policy, "WORD")->default_value("report"),
       "volumes of this cluster that have no PersistentVolume: report: say so; delete: wipe and "
       "remove them. The role that decides about volumes has it, see --provisioning");

@@ -19,7 +19,7 @@ enum class Role { kNode, kCluster, kBudget };
 
 // Who decides about volumes.
 enum class Provisioning {
-  kDistributed,  // each node daemon, for the claims of its own node
+  kDistributed,  // each node daemon gives the orders for its own node
   kCentral       // the cluster daemon's controller, by orders that the node daemons carry out
 };
 
@@ -50,7 +50,7 @@ struct DaemonOptions {
   // The node role's, see budget.h.
   Ratio ram_fraction = NodeBudget().ram_fraction;
   Ratio disk_per_ram = NodeBudget().disk_per_ram;
-  // What the scheduler is told of the room, see capacity_publisher.h and registry.h.
+  // What the scheduler is told of the room, see capacity_teller.h and registry.h.
   std::string daemon_set;
   std::chrono::milliseconds capacity_poll_interval{60000};
   bool enable_capacity = true;

@@ -161,6 +161,7 @@ std::optional<NodeHeartbeat> decode_heartbeat(JsonView object) {
   if (!node) return std::nullopt;
   NodeHeartbeat beat;
   beat.node = std::move(*node);
+  beat.resource_version = lease.resource_version;
   beat.renewed = lease.renewed;
   if (lease.duration.count() > 0) beat.duration = lease.duration;
   beat.version = printable(annotation(lease, kVersionKey), 64);

@@ -58,6 +58,7 @@ void write_heartbeat(const HeartbeatOwner& owner, const NodeReport& report, Cloc
 // What the cluster role keeps of it.
 struct NodeHeartbeat {
   std::string node;
+  std::string resource_version{};
   std::optional<Clock::Wall> renewed;
   std::chrono::seconds duration = kHeartbeatDuration;
   std::string version;

@@ -30,6 +30,7 @@ struct ListingServer final : kube::Http {
   std::map<std::string, std::function<std::string()>> beats;  // by node: its Lease as it is now
   std::string denied;                                         // a list that is refused
   std::vector<std::string> gone;                              // VolumeCopies, to be told once
+  std::vector<std::string> news;                              // claims, to be told once
   std::vector<std::string> asked;                             // lists and watches
   kube::Condition never;
 
@@ -78,6 +79,11 @@ struct ListingServer final : kube::Http {
         if (waited && is_named(request.target, lease))
           waited = sink.take(concat(R"({"type":"MODIFIED","object":)", lease, "}\n"));
       }
+    }
+    while (waited && request.target.find("/persistentvolumeclaims?") != std::string::npos) {
+      waited = co_await kube::sleep_for(std::chrono::milliseconds(1));
+      for (const std::string& claim : std::exchange(news, {}))
+        if (waited) waited = sink.take(concat(R"({"type":"ADDED","object":)", claim, "}\n"));
     }
     while (waited && request.target.find("/volumecopies?") != std::string::npos) {
       waited = co_await kube::sleep_for(std::chrono::milliseconds(1));

@@ -165,6 +165,24 @@ TEST_CASE_FIXTURE(Fixture, "what another node has of the claim's volume is not c
   CHECK_FALSE(has_ordered());
 }
 
+TEST_CASE_FIXTURE(Fixture,
+                  "nothing new is ordered of an API server that was put back since the roll call") {
+  start();
+  REQUIRE(run_until([this] { return has_ordered(); }));
+  // As a backup has it, and before the next beat.
+  server.beats.erase(kNode);
+  settle();
+  objects.journal.clear();
+  objects.put_back(lease_path_of(kNode), "7");
+  Claim next = sample_claim();
+  next.name = "next";
+  next.uid = kOtherUid;
+  server.news.push_back(
+      objects.put("/api/v1/namespaces/shop/persistentvolumeclaims/next", claim_text(next)));
+  REQUIRE(run_until([this] { return log.has("was put back to an earlier state"); }));
+  CHECK_FALSE(has_ordered());
+}
+
 TEST_CASE_FIXTURE(Fixture, "another node's copy that is gone covers nothing") {
   CopyOrder order = sample_order();
   order.node = kOtherNode;

@@ -71,6 +71,11 @@ std::string ObjectServer::put(const std::string& path, const std::string& object
   return store(path, object);
 }
 
+void ObjectServer::put_back(const std::string& path, const std::string& version) {
+  objects_.at(path) =
+      merged(objects_.at(path), concat(R"({"metadata":{"resourceVersion":")", version, R"("}})"));
+}
+
 std::string ObjectServer::patch(const std::string& path, const std::string& patch) {
   return store(path, merged(objects_.at(path), patch));
 }

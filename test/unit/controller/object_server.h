@@ -18,6 +18,8 @@ class ObjectServer {
   std::string put(const std::string& path, const std::string& object);
   // The merge patch of somebody else.
   std::string patch(const std::string& path, const std::string& patch);
+  // The object has an earlier version.
+  void put_back(const std::string& path, const std::string& version);
   void erase(const std::string& path) { objects_.erase(path); }
   bool has(const std::string& path) const { return objects_.contains(path); }
   std::string text(const std::string& path) const { return objects_.at(path); }
