@@ -2,7 +2,7 @@
 # volume is left over.
 
 setup_file() {
-  export PROVISIONING=distributed
+  export PROVISIONING=distributed without_policies=yes
   . "$BATS_TEST_DIRNAME/daemon.bash"
   start_cluster
   make_node worker 100G

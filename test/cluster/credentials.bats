@@ -1,7 +1,7 @@
 # How the daemon proves itself to the real API server: by what a credential program gives out.
 
 setup_file() {
-  export PROVISIONING=distributed
+  export PROVISIONING=distributed without_policies=yes
   . "$BATS_TEST_DIRNAME/daemon.bash"
   start_cluster
   make_node worker 4G

@@ -2,7 +2,7 @@
 # them, on one that has them switched off, and on one that is older than they are.
 
 setup_file() {
-  export PROVISIONING=distributed
+  export PROVISIONING=distributed without_policies=yes
   . "$BATS_TEST_DIRNAME/daemon.bash"
   start_cluster
   . "$BATS_TEST_DIRNAME/../lab/api.bash"
