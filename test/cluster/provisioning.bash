@@ -57,8 +57,12 @@ make_data() {
 # has another one.
 start_agent() {
   local node=${1:-worker}
-  [ -n "$daemon_kubeconfig" ] || [ -e "$work/$node.kubeconfig" ] || eventually 30 node_kubeconfig "$node"
-  daemon_kubeconfig=${daemon_kubeconfig:-$work/$node.kubeconfig} start_node_daemon "$node" "${@:2}"
+  if [ -n "$daemon_kubeconfig" ] || [ -n "${without_policies:-}" ]; then
+    start_node_daemon "$node" "${@:2}"
+  else
+    [ -e "$work/$node.kubeconfig" ] || eventually 30 node_kubeconfig "$node"
+    daemon_kubeconfig=$work/$node.kubeconfig start_node_daemon "$node" "${@:2}"
+  fi
 }
 
 # stop_daemons NODE: nobody decides about its volumes any more.
