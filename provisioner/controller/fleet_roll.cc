@@ -63,8 +63,14 @@ struct FleetRoll::Fleet {
 
 std::optional<std::string> FleetRoll::Fleet::with(const std::string& own_node,
                                                   const Claim& claim) const {
+  // One that was only ordered, and has no PersistentVolume, nobody has written to: its node gives
+  // way.
+  const auto may_have_data = [&](const VolumeCopy& copy) {
+    return !copy.order || copy.order->origin != Origin::kNew ||
+           copy.order->desired == DesiredState::kRetained || roll.shows_put_back();
+  };
   for (const KnownCopy& copy : index.of_volume(concat("pvc-", claim.uid)))
-    if (copy->agent != own_node && !is_over_with(*copy))
+    if (copy->agent != own_node && !is_over_with(*copy) && may_have_data(*copy))
       return concat("node ", copy->agent,
                     " was ordered to have the volume of this claim "
                     "(VolumeCopy ",
@@ -83,6 +89,18 @@ std::optional<std::string> FleetRoll::Fleet::with(const std::string& own_node,
   return std::nullopt;
 }
 
+// Begun anew, all are to be heard anew.
+void FleetRoll::begin(std::int64_t term) {
+  term_ = term;
+  over_ = false;
+  if (fleet_ != nullptr) fleet_->begun = false;
+}
+
+bool FleetRoll::shows_put_back() const {
+  if (fleet_ != nullptr && fleet_->begun) return fleet_->roll.shows_put_back();
+  return was_put_back() || shows_put_back_;
+}
+
 Task<void> FleetRoll::run() {
   for (;;) {
     while (!is_needed())
@@ -94,7 +112,8 @@ Task<void> FleetRoll::run() {
 
 // Until nobody needs it any more. False: its task was told to stop.
 Task<bool> FleetRoll::read() {
-  Fleet fleet(own_, was_put_back_);
+  began_ = own_.clock.now();
+  Fleet fleet(own_, was_put_back());
   kube::TaskGroup readers(io_);
   readers.spawn(fleet.nodes.run());
   readers.spawn(fleet.beats.run());
@@ -105,7 +124,8 @@ Task<bool> FleetRoll::read() {
     slept = co_await kube::sleep_for(kBetweenLooks);
     look();
   }
-  if (over_) remember();
+  // What a reading that came to nothing has not seen is not forgotten.
+  if (fleet.begun && fleet.roll.is_over()) remember();
   fleet_ = nullptr;
   readers.cancel();
   const Status ended = co_await readers.join();
@@ -122,7 +142,7 @@ void FleetRoll::look() {
   if (!fleet_->begun) fleet_->roll.begin(term_);
   fleet_->begun = true;
   const bool over = fleet_->roll.is_over();
-  shows_put_back_ = shows_put_back_ || fleet_->roll.shows_put_back();
+  if (over) shows_put_back_ = fleet_->roll.shows_put_back();
   over_ = over_ || over;
 }
 
@@ -132,10 +152,9 @@ bool FleetRoll::is_needed() const {
 }
 
 void FleetRoll::ask() {
-  const auto now = own_.clock.now();
-  if (!begun_) began_ = now;
+  asked_ = own_.clock.now();
+  if (fleet_ == nullptr) began_ = asked_;
   begun_ = true;
-  asked_ = now;
   asks_.notify_all();
 }
 

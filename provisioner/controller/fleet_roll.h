@@ -21,12 +21,12 @@ class FleetRoll final : public Roll {
 
   // `put_back`: whether the API server was seen to be put back not long ago.
   FleetRoll(boost::asio::io_context& io, ClusterParts& own, bool put_back)
-      : io_(io), own_(own), was_put_back_(put_back), shows_put_back_(put_back) {}
+      : io_(io), own_(own), started_(own.clock.now()), was_put_back_(put_back) {}
 
   // Reads when it is asked, until its task is told to stop.
   Task<void> run();
 
-  void begin(std::int64_t term) override { term_ = term; }
+  void begin(std::int64_t term) override;
   void heard(const NodeHeartbeat& /*beat*/) override {}
 
   bool is_over() override;
@@ -35,9 +35,9 @@ class FleetRoll final : public Roll {
   Task<Status> confirm() override;
   std::string words() const override;
   std::chrono::nanoseconds lasted() const override;
-  bool shows_put_back() const override { return shows_put_back_; }
+  bool shows_put_back() const override;
   bool was_put_back() const override {
-    return was_put_back_ && (!begun_ || lasted() < kPutBackCounts);
+    return was_put_back_ && own_.clock.now() - started_ < kPutBackCounts;
   }
 
  private:
@@ -54,10 +54,11 @@ class FleetRoll final : public Roll {
   ClusterParts& own_;
   std::int64_t term_ = 0;
   bool over_ = false;
+  Clock::Instant started_;
   bool was_put_back_;
-  bool shows_put_back_;
+  bool shows_put_back_ = false;  // as the last roll call found
   bool begun_ = false;
-  Clock::Instant began_{};
+  Clock::Instant began_{};  // the reading
   Clock::Instant asked_{};
   kube::Condition asks_;
   Fleet* fleet_ = nullptr;                   // while it is read

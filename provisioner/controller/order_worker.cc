@@ -29,32 +29,10 @@ bool is_withdrawn(const KnownCopy& copy) {
 
 }  // namespace
 
-OrderWorker::OrderWorker(ClusterParts& parts, OrderDesk& desk, CopyIndex& index,
-                         PendingClaimWorker& pending, Roll& roll)
-    : parts_(parts),
-      desk_(desk),
-      index_(index),
-      pending_(pending),
-      roll_(roll),
-      chooser_(parts, index) {
-  parts.volumes.on_change([this](const std::string& volume) { look_for_strange(volume); });
-}
-
-void OrderWorker::look_for_strange(const std::string& volume) {
-  const auto known = parts_.volumes.get(volume);
-  if (known != nullptr && volume != concat("pvc-", known->claim_uid))
-    strange_.insert(volume);
-  else
-    strange_.erase(volume);
-}
-
 // Before the claim is marked, nobody has looked for a volume that would do.
 bool OrderWorker::has_volume(const Claim& claim) const {
   if (parts_.volumes.get(concat("pvc-", claim.uid)) != nullptr) return true;
-  return !claim.marked && std::ranges::any_of(strange_, [&](const std::string& name) {
-    const auto volume = parts_.volumes.get(name);
-    return volume != nullptr && is_meant_for(*volume, claim);
-  });
+  return !claim.marked && strange_.have_one_for(claim);
 }
 
 Task<OrderWorker::Again> OrderWorker::work(const std::string& key) {
@@ -142,21 +120,16 @@ Task<OrderWorker::Again> OrderWorker::give(const Claim& claim, const Order& deci
     wait_for_roll(claim);
     co_return kSoon;
   }
-  const auto elsewhere = roll_.elsewhere(claim);
-  if (elsewhere && elsewhere->empty()) co_return kSoon;
+  const auto held = hold_for_another(claim);
+  if (held && *held == kSoon) co_return held;
   if (found) {
     UnorderedCopies::Found there = *found;
-    there.alone = there.alone && !elsewhere;
+    there.alone = there.alone && !held;
     auto taken = co_await take_up(claim, decided, there);
     if (!taken) co_return taken.error();
     co_return std::nullopt;
   }
-  if (elsewhere) {
-    say(claim, kube::EventType::kNormal, "WaitingForNodes",
-        concat("no new volume is made for the claim on node ", claim.selected_node, ": ",
-               *elsewhere));
-    co_return kLookedAtAgain;
-  }
+  if (held) co_return held;
   Order order = decided;
   auto sized = co_await take_size(claim, order);
   if (!sized) {
@@ -203,6 +176,21 @@ Task<OrderWorker::Again> OrderWorker::give(const Claim& claim, const Order& deci
   co_return std::chrono::nanoseconds(kOrderTimeout);
 }
 
+// What another node may have of the claim, as far as it is not among our own lists. After which
+// time it is looked at again; nullopt: nothing.
+std::optional<std::chrono::nanoseconds> OrderWorker::hold_for_another(const Claim& claim) {
+  const auto elsewhere = roll_.elsewhere(claim);
+  if (!elsewhere) return std::nullopt;
+  if (elsewhere->empty()) {
+    wait_for_roll(claim);
+    return kSoon;
+  }
+  say(claim, kube::EventType::kNormal, "WaitingForNodes",
+      concat("no new volume is made for the claim on node ", parts_.options.own_node, ": ",
+             *elsewhere));
+  return kLookedAtAgain;
+}
+
 // A controller of one node sees what it has of claims that are sent elsewhere, and orders nothing
 // there.
 bool OrderWorker::is_others_to_order(const Claim& claim) const {
@@ -218,6 +206,7 @@ std::optional<std::chrono::nanoseconds> OrderWorker::look_beside(const Claim& cl
     wait_for_roll(claim);
     return kSoon;
   }
+  if (const auto held = hold_for_another(claim)) return held;
   const auto found = UnorderedCopies(parts_, index_).of_claim(claim);
   if (!found || !found->of_this_claim) return std::nullopt;
   say(claim, kube::EventType::kWarning, "VolumeRetained",

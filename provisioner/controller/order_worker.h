@@ -3,7 +3,6 @@
 #pragma once
 
 #include <optional>
-#include <set>
 #include <string>
 
 #include "provisioner/controller/claims/order_plan.h"
@@ -13,6 +12,7 @@
 #include "provisioner/controller/order_desk.h"
 #include "provisioner/controller/pending_claim_worker.h"
 #include "provisioner/controller/roll.h"
+#include "provisioner/controller/strange_volumes.h"
 #include "provisioner/controller/unordered_copies.h"
 
 namespace flexlocal::provisioner {
@@ -21,7 +21,14 @@ class OrderWorker {
  public:
   // To be made before the volumes are followed.
   OrderWorker(ClusterParts& parts, OrderDesk& desk, CopyIndex& index, PendingClaimWorker& pending,
-              Roll& roll);
+              Roll& roll)
+      : parts_(parts),
+        desk_(desk),
+        index_(index),
+        pending_(pending),
+        roll_(roll),
+        chooser_(parts, index),
+        strange_(parts.volumes) {}
 
   // One pass over the claim "namespace/name". Returns after which time it is to be looked at again
   // whatever happens; nullopt: not before something changes.
@@ -44,9 +51,9 @@ class OrderWorker {
   Task<Status> adopt(const Claim& claim, const VolumeCopy& copy);
   Task<Status> refuse_node(const Claim& claim, const std::string& node, const std::string& why);
   bool waits_for_choice(const Claim& claim) const;
-  void look_for_strange(const std::string& volume);
   bool has_volume(const Claim& claim) const;
   bool is_others_to_order(const Claim& claim) const;
+  std::optional<std::chrono::nanoseconds> hold_for_another(const Claim& claim);
   bool is_immediate(const Claim& claim) const;
   void count_bound(const Claim& claim, const VolumeCopy& copy);
   // A try that came to nothing, in words.
@@ -60,7 +67,7 @@ class OrderWorker {
   PendingClaimWorker& pending_;
   Roll& roll_;
   NodeChooser chooser_;
-  std::set<std::string> strange_;  // PersistentVolumes that are not named after their claim
+  StrangeVolumes strange_;
 };
 
 }  // namespace flexlocal::provisioner

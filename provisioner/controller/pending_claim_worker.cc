@@ -62,6 +62,10 @@ Task<Status> PendingClaimWorker::look_after_choice(const Claim& claim) {
     auto taken = co_await take_back(claim, why);
     co_return taken;
   }
+  if (const auto why = objection_to_way(node)) {
+    auto taken = co_await take_back(claim, *why);
+    co_return taken;
+  }
   auto health = parts_.observations.health(node, parts_.clock.now());
   if (!objection_to_node(node, health, lost_after)) co_return Status();
   // What the informers have may be old: they could have been cut off without noticing.
@@ -72,6 +76,16 @@ Task<Status> PendingClaimWorker::look_after_choice(const Claim& claim) {
   if (!why) co_return Status();
   auto taken = co_await take_back(claim, *why);
   co_return taken;
+}
+
+// Where each node's daemon gives its own orders, one that waits for them gets none.
+std::optional<std::string> PendingClaimWorker::objection_to_way(const std::string& name) const {
+  const Node* const node = parts_.nodes.get(name);
+  if (parts_.options.scope != Scope::kAbsentNodes || node == nullptr) return std::nullopt;
+  const NodeView view = parts_.view_of(*node);
+  if (!view.carries_out() || view.orders_itself()) return std::nullopt;
+  return concat("the node daemon of node ", name,
+                " waits for the orders of a leader (--provisioning=central), and there is none");
 }
 
 // The informers' handlers tell the observations what changed.

@@ -38,6 +38,7 @@ class PendingClaimWorker {
     unsigned times = 0;
   };
 
+  std::optional<std::string> objection_to_way(const std::string& node) const;
   Task<Status> look_again(const std::string& node);
   Task<Status> look_for_node(const Claim& claim);
   bool is_for_us(const Claim& claim) const;

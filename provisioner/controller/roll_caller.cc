@@ -34,20 +34,41 @@ void RollCaller::begin(std::int64_t term) {
   look_again_ = parts_.clock.now();
   term_ = term;
   was_put_back_ = was_put_back_ || put_back_;
-  ordered_ = followed_ = 0;
+  terms_.clear();
   copies_.for_each([this](const std::string&, const VolumeCopy& copy) { see_order(copy); });
   parts_.beats.for_each([this](const std::string&, const NodeHeartbeat& beat) { heard(beat); });
 }
 
-// What this leader wrote says nothing of what the API server had before.
+// Each node's controller has terms of its own; a leader of all nodes has one sequence for all.
+std::string RollCaller::orders_of(const std::string& node) const {
+  return parts_.options.scope == Scope::kOneNode ? node : std::string();
+}
+
+// What we wrote ourselves in this term says nothing of what the API server had before.
+bool RollCaller::counts(const std::string& whose, std::int64_t term) const {
+  return whose != orders_of(parts_.options.own_node) || term < term_;
+}
+
 void RollCaller::see_order(const VolumeCopy& copy) {
-  if (copy.order && copy.order->term < term_) ordered_ = std::max(ordered_, copy.order->term);
+  const std::string whose = orders_of(copy.agent);
+  if (!copy.order || !counts(whose, copy.order->term)) return;
+  Terms& terms = terms_[whose];
+  terms.ordered = std::max(terms.ordered, copy.order->term);
+}
+
+bool RollCaller::shows_put_back() const {
+  return was_put_back_ || std::ranges::any_of(terms_, [](const auto& entry) {
+           return entry.second.followed > entry.second.ordered;
+         });
 }
 
 // Orders change all the time: what the node saw is compared when it says so.
 void RollCaller::heard(const NodeHeartbeat& beat) {
   if (!goes_on_ || !beat.report.roll || is_excused(parts_.nodes, beat.node)) return;
-  if (beat.report.roll->term < term_) followed_ = std::max(followed_, beat.report.roll->term);
+  if (const std::string whose = orders_of(beat.node); counts(whose, beat.report.roll->term)) {
+    Terms& terms = terms_[whose];
+    terms.followed = std::max(terms.followed, beat.report.roll->term);
+  }
   if (agrees(beat)) agreed_.insert(beat.node);
 }
 

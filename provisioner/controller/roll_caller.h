@@ -37,10 +37,12 @@ class RollCaller final : public Roll {
   kube::Task<Status> confirm() override { co_return Status(); }
   std::string words() const override;
   std::chrono::nanoseconds lasted() const override { return parts_.clock.now() - begun_; }
-  bool shows_put_back() const override { return was_put_back_ || followed_ > ordered_; }
+  bool shows_put_back() const override;
   bool was_put_back() const override { return was_put_back_ && lasted() < kPutBackCounts; }
 
  private:
+  std::string orders_of(const std::string& node) const;
+  bool counts(const std::string& whose, std::int64_t term) const;
   void see_order(const VolumeCopy& copy);
   bool agrees(const NodeHeartbeat& beat) const;
   std::map<std::string, std::string> waited_for() const;
@@ -55,9 +57,14 @@ class RollCaller final : public Roll {
   Clock::Instant begun_{};
   Clock::Instant look_again_{};
   std::int64_t term_ = 0;
-  std::int64_t ordered_ = 0;      // the highest term of an order, of those before this one
-  std::int64_t followed_ = 0;     // the highest that a host has followed
-  std::set<std::string> agreed_;  // nodes, while it goes on
+  // By whose orders they are, see orders_of(): the highest term of an order, and the highest that a
+  // host has followed; of our own orders those before this term.
+  struct Terms {
+    std::int64_t ordered = 0;
+    std::int64_t followed = 0;
+  };
+  std::map<std::string, Terms> terms_;
+  std::set<std::string> agreed_;               // nodes, while it goes on
   std::map<std::string, std::string> waited_;  // nodes, and why
 };
 

@@ -1,5 +1,7 @@
 #include "provisioner/daemon/node_daemon.h"
 
+#include <boost/asio/this_coro.hpp>
+
 #include "flexvolume/base/program.h"
 #include "flexvolume/base/text.h"
 #include "flexvolume/base/version.h"
@@ -134,6 +136,8 @@ class NodeDaemon {
     stop_role_ = stop;
     co_await role.run();
     stop_role_ = nullptr;
+    // From here on this task cannot be told to stop: what it has started refers to it.
+    co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
     if (controller) controller->stop();
     const Status decided = co_await controllers.join();
     beats.cancel();

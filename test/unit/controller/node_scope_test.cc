@@ -1,127 +1,17 @@
-// A controller that gives the orders of one node, beside others that do so for theirs.
-#include <algorithm>
-
-#include "provisioner/controller/cluster_role.h"
-#include "test/unit/controller/listing_server.h"
-#include "test/unit/controller/order_lab.h"
+// What a controller of one node looks after, and what it leaves alone.
+#include "test/unit/controller/node_scope_lab.h"
 
 namespace flexlocal::provisioner::test {
-namespace {
 
-const std::string kOtherNodePath = "/api/v1/nodes/" + kOtherNode;
-
-std::string lease_path_of(const std::string& node) { return heartbeat_path("ns", node); }
-
-// As an agent tells it.
-ToldCopy told_copy(const std::string& uid, const std::string& copy = kCopy) {
-  engine::VolumeSpec volume = sample_spec(uid);
-  volume.cluster_id.clear();
-  volume.copy = copy;
-  return {.volume = volume, .claim_uid = uid, .claim_name = "data", .ready = true};
-}
-
-// Two nodes with room, whose daemons beat, and a claim that was sent to the first.
-struct Fixture : kube::test::Lab {
-  ListingServer server;
-  ObjectServer& objects = server.objects;
-  kube::ApiClient api{server, clock, kube::ApiOptions{.limit = {}}};
-  kube::Informer<VolumeCopy> copies{
-      api,
-      log,
-      {"volumecopies", copies_path(), concat(kNodeLabel, '=', kNode), {}, {}},
-      decode_copy};
-  ClusterWork work;
-  bool put_back = false;
-  ClusterRoleOptions options;
-  std::unique_ptr<ClusterRole> role;
-  kube::TaskGroup tasks{io};
-  std::map<std::string, std::vector<ToldCopy>> beside;  // by node
-  int renewed = 1;
-
-  Fixture() {
-    options.namespace_name = "ns";
-    options.scope = Scope::kOneNode;
-    options.own_node = kNode;
-    options.immediate = ImmediateBinding::kOff;
-    options.scan_interval = std::chrono::milliseconds(1);
-    options.retry = {std::chrono::milliseconds(1), std::chrono::milliseconds(5)};
-    objects.put(kSystemPath, kSystem);
-    objects.put("/apis/storage.k8s.io/v1/storageclasses/local", class_text());
-    know_node(kNode);
-    know_node(kOtherNode);
-    objects.put(kClaimPath, claim_text(sample_claim()));
-  }
-  ~Fixture() {
-    tasks.cancel();
-    run_until([this] { return tasks.running() == 0; });
-  }
-
-  void know_node(const std::string& node) {
-    objects.put(node_path(node), ready_node(node));
-    beat(node);
-    server.beats[node] = [this, node] { return beat(node); };
-  }
-  std::string beat(const std::string& node) {
-    std::vector<std::string> sees;
-    for (const std::string& path : objects.paths(copies_path()))
-      if (const auto copy = decode_copy(parsed(objects.text(path)).root()); copy->agent == node)
-        sees.push_back(copy->name);
-    return objects.put(lease_path_of(node),
-                       beat_of(node, ++renewed, kTenGiB, 0, std::move(sees), beside[node]));
-  }
-  void know_copy(const CopyOrder& order) {
-    objects.put(copy_path(copy_name(order)), copy_json(order));
-  }
-  void send_claim_to(const std::string& node) {
-    Claim claim = sample_claim();
-    claim.selected_node = node;
-    objects.put(kClaimPath, claim_text(claim));
-  }
-  void start() {
-    role = std::make_unique<ClusterRole>(io, api, clock, log, options, work, put_back, &copies);
-    tasks.spawn(copies.run());
-    tasks.spawn(role->run());
-  }
-  bool has_begun() {
-    return run_until([this] { return log.has("orders are given"); });
-  }
-  bool has_ordered() const { return objects.count("POST volumecopies") > 0; }
-  // The order that was given.
-  CopyOrder given() {
-    REQUIRE(run_until([this] { return has_ordered(); }));
-    for (const std::string& path : objects.paths(copies_path()))
-      if (auto copy = decode_copy(parsed(objects.text(path)).root()); copy->agent == kNode)
-        return *copy->order;
-    FAIL("there is no order for this node");
-    return sample_order();
-  }
-  // Whether all nodes' Leases were asked for.
-  bool has_called_roll() const {
-    return std::ranges::any_of(server.asked, [](const std::string& target) {
-      return target.find("/leases?") != std::string::npos &&
-             target.find("fieldSelector") == std::string::npos;
-    });
-  }
-  bool event_says(const std::string& text) {
-    return run_until([&] { return log.has(text) || said(text); });
-  }
-  bool said(const std::string& text) const {
-    return std::ranges::any_of(objects.events, [&](const std::string& event) {
-      return event.find(text) != std::string::npos;
-    });
-  }
-};
-
-}  // namespace
-
-TEST_CASE_FIXTURE(Fixture, "what is sent to its node is ordered once all nodes were heard") {
+TEST_CASE_FIXTURE(NodeScopeLab, "what is sent to its node is ordered once all nodes were heard") {
   start();
   CHECK(given().node == kNode);
   CHECK(given().origin == Origin::kNew);
   CHECK(has_called_roll());
 }
 
-TEST_CASE_FIXTURE(Fixture, "of other nodes nothing is read as long as nothing new is ordered") {
+TEST_CASE_FIXTURE(NodeScopeLab,
+                  "of other nodes nothing is read as long as nothing new is ordered") {
   send_claim_to(kOtherNode);
   start();
   REQUIRE(has_begun());
@@ -136,20 +26,21 @@ TEST_CASE_FIXTURE(Fixture, "of other nodes nothing is read as long as nothing ne
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "a node that is not heard holds back what is new") {
+TEST_CASE_FIXTURE(NodeScopeLab, "a node that is not heard holds back what is new") {
   server.beats.erase(kOtherNode);
   start();
   REQUIRE(run_until([this] { return has_called_roll(); }));
   settle();
   CHECK_FALSE(has_ordered());
-  server.beats[kOtherNode] = [this] { return beat(kOtherNode); };
-  // The watch that is open does not know of it: the next one does.
+  know_node(kOtherNode);
+  CHECK(given().node == kNode);
 }
 
-TEST_CASE_FIXTURE(Fixture, "what another node has of the claim's volume is not covered") {
+TEST_CASE_FIXTURE(NodeScopeLab, "what another node has of the claim's volume is not covered") {
   SUBCASE("it tells of it") { beside[kOtherNode] = {told_copy(kUid)}; }
   SUBCASE("it was ordered to have it") {
     CopyOrder order = sample_order();
+    order.origin = Origin::kExisting;
     order.node = kOtherNode;
     know_copy(order);
   }
@@ -165,7 +56,7 @@ TEST_CASE_FIXTURE(Fixture, "what another node has of the claim's volume is not c
   CHECK_FALSE(has_ordered());
 }
 
-TEST_CASE_FIXTURE(Fixture,
+TEST_CASE_FIXTURE(NodeScopeLab,
                   "nothing new is ordered of an API server that was put back since the roll call") {
   start();
   REQUIRE(run_until([this] { return has_ordered(); }));
@@ -183,7 +74,7 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK_FALSE(has_ordered());
 }
 
-TEST_CASE_FIXTURE(Fixture, "another node's copy that is gone covers nothing") {
+TEST_CASE_FIXTURE(NodeScopeLab, "another node's copy that is gone covers nothing") {
   CopyOrder order = sample_order();
   order.node = kOtherNode;
   order.desired = DesiredState::kRemoved;
@@ -193,7 +84,8 @@ TEST_CASE_FIXTURE(Fixture, "another node's copy that is gone covers nothing") {
   CHECK(given().node == kNode);
 }
 
-TEST_CASE_FIXTURE(Fixture, "its own volume of a claim that was sent elsewhere is kept for it") {
+TEST_CASE_FIXTURE(NodeScopeLab,
+                  "its own volume of a claim that was sent elsewhere is kept for it") {
   send_claim_to(kOtherNode);
   beside[kNode] = {told_copy(kUid)};
   start();
@@ -202,7 +94,7 @@ TEST_CASE_FIXTURE(Fixture, "its own volume of a claim that was sent elsewhere is
   CHECK(given().claim_uid == kUid);
 }
 
-TEST_CASE_FIXTURE(Fixture,
+TEST_CASE_FIXTURE(NodeScopeLab,
                   "where the API server was put back it serves, wherever the claim was sent") {
   put_back = true;
   send_claim_to(kOtherNode);
@@ -218,7 +110,8 @@ TEST_CASE_FIXTURE(Fixture,
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "a leader of all nodes leaves those alone that give their own orders") {
+TEST_CASE_FIXTURE(NodeScopeLab,
+                  "a leader of all nodes leaves those alone that give their own orders") {
   options.scope = Scope::kAllNodes;
   options.own_node.clear();
   server.beats[kNode] = [this] {
