@@ -27,7 +27,7 @@ enum class Scope {
 };
 
 struct ClusterRoleOptions {
-  std::string namespace_name;  // of the Secret and the nodes' Leases
+  std::string namespace_name;  // of the nodes' Leases
   unsigned workers = 4;
   kube::BackoffOptions retry{std::chrono::seconds(1), std::chrono::minutes(5)};
   // How long a selected node may be NotReady.

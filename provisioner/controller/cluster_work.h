@@ -13,7 +13,7 @@ struct ClusterWork {
 
   Family<Counter> claims_handed_back{
       {"flexlocal_claims_handed_back_total",
-       "Claims whose selected node was lost, handed back to the scheduler."}};
+       "Claims whose selected node was lost, or could not have the volume, handed back."}};
   Family<Counter> claims_placed{
       {"flexlocal_claims_placed_total",
        "Claims with volumeBindingMode Immediate that a node was chosen for."}};

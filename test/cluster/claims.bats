@@ -194,3 +194,38 @@ END
   delete_claim ours
   kubectl delete storageclass other
 }
+
+# create_volume ACCOUNT [CHANGE]: with that kubeconfig, a PersistentVolume as a node's daemon makes them,
+# changed by jq; nothing is left of it.
+create_volume() {
+  jq -n --arg uid "$(</proc/sys/kernel/random/uuid)" '
+    {apiVersion: "v1", kind: "PersistentVolume",
+     metadata: {name: "pvc-\($uid)", labels: {"flexlocal.io/node": "small"},
+       annotations: {"pv.kubernetes.io/provisioned-by": "flexlocal.io"}},
+     spec: {capacity: {storage: "1Gi"}, accessModes: ["ReadWriteOnce"], storageClassName: "flexlocal",
+       claimRef: {namespace: "default", name: "data", uid: $uid},
+       flexVolume: {driver: "flexlocal.io/flexlocal"},
+       nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions:
+         [{key: "kubernetes.io/hostname", operator: "In", values: ["small"]}]}]}}}}
+    | '"${2:-.}" | kubectl --kubeconfig "$work/$1.kubeconfig" create --dry-run=server -f -
+}
+
+# The node's kubelet could read it.
+@test "with a node's token no PersistentVolume is made that names a Secret" {
+  if is_central; then
+    run create_volume small
+    [ "$status" != 0 ]
+    [[ $output == *'cannot create resource "persistentvolumes"'* ]]
+    return
+  fi
+  has_policies || skip "this Kubernetes has no policies that say what a node may write"
+  create_volume small
+  for change in '.spec.flexVolume.secretRef = {namespace: "kube-system", name: "any"}' \
+    '.metadata.name = "pvc-other"' '.metadata.labels["flexlocal.io/node"] = "large"' \
+    '.metadata.ownerReferences = [{apiVersion: "v1", kind: "Node", name: "small", uid: "u"}]'; do
+    run create_volume small "$change"
+    echo "$change: $output"
+    [ "$status" != 0 ]
+    [[ $output == *"may "*"only PersistentVolumes"* ]]
+  done
+}

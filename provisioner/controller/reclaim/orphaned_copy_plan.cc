@@ -9,7 +9,7 @@ OrphanedCopyPlan plan_orphaned_copy(const OrphanedCopy& copy, OrphanPolicy polic
   using Action = OrphanedCopyAction;
   if (copy.claim_lives) return {Action::kTellClaim};
   if (copy.age < std::min<std::chrono::nanoseconds>(grace, kOrphanTold)) return {Action::kWait};
-  // Rule 6 of "Orders and records": a restore of etcd looks just so.
+  // A restore of etcd looks just so.
   if (!copy.is_ordered)
     return {Action::kTell, "it may be of an API server that was put back to an earlier state"};
   if (copy.retained) return {Action::kTell, "it is retained, by its reclaim policy or a person"};
