@@ -23,9 +23,8 @@ Task<Status> CapacityTeller::work(const std::string& name) {
     if (told != told_.end() &&
         !must_tell(told->second, size, [&] { return waiting_.sizes_of(of); }))
       continue;
-    const auto hostname = node->labels.find(std::string(kHostnameLabel));
-    if (hostname == node->labels.end()) continue;
-    const NodeIdentity identity{name, hostname->second, node->uid};
+    const NodeIdentity identity = identity_of(*node);
+    if (identity.hostname.empty()) continue;
     const StorageClass storage_class = *known;
     const auto done = co_await tell(identity, storage_class, size);
     if (!done && outcome) outcome = done;

@@ -134,7 +134,8 @@ Task<bool> FleetRoll::read() {
     co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
     co_await readers.join();
   }
-  co_return slept&& ended;
+  const bool goes_on = slept && ended;
+  co_return goes_on;
 }
 
 void FleetRoll::look() {

@@ -123,22 +123,13 @@ class ClusterDaemon final : public kube::LeaderWork {
   bool orders_all_nodes() const { return options_.provisioning == Provisioning::kCentral; }
 
   ClusterRoleOptions role_options() const {
-    ClusterRoleOptions role;
-    role.namespace_name = own_namespace(options_);
-    role.workers = options_.worker_threads;
-    role.retry = {options_.retry_interval_start, options_.retry_interval_max};
+    ClusterRoleOptions role = controller_options(options_);
     role.label_nodes = options_.label_nodes;
-    role.immediate = options_.immediate;
-    role.tells_room = options_.enable_capacity;
-    role.daemon_set = options_.daemon_set;
     role.scope = orders_all_nodes() ? Scope::kAllNodes : Scope::kAbsentNodes;
     role.register_driver = options_.register_driver;
-    role.registry_interval = options_.capacity_poll_interval;
     role.node_lost_after = options_.node_lost_after;
     role.node_delete_policy = options_.node_delete_policy;
     role.node_delete_grace = options_.node_delete_grace;
-    role.orphan_policy = options_.orphan_policy;
-    role.orphan_grace = options_.orphan_grace;
     role.saw_put_back = saw_put_back_;
     return role;
   }

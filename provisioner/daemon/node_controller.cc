@@ -14,20 +14,11 @@ namespace {
 constexpr std::chrono::seconds kLeaseHolds = kHeartbeatDuration - kHeartbeatInterval;
 
 ClusterRoleOptions role_options(const DaemonOptions& options) {
-  ClusterRoleOptions role;
-  role.namespace_name = own_namespace(options);
-  role.workers = options.worker_threads;
-  role.retry = {options.retry_interval_start, options.retry_interval_max};
+  ClusterRoleOptions role = controller_options(options);
   role.scope = Scope::kOneNode;
   role.own_node = options.node_name;
   role.label_nodes = false;
   role.register_driver = false;
-  role.immediate = options.immediate;
-  role.tells_room = options.enable_capacity;
-  role.daemon_set = options.daemon_set;
-  role.registry_interval = options.capacity_poll_interval;
-  role.orphan_policy = options.orphan_policy;
-  role.orphan_grace = options.orphan_grace;
   return role;
 }
 

@@ -36,6 +36,20 @@ std::string own_namespace(const DaemonOptions& options) {
   return pods != nullptr && *pods != '\0' ? pods : kDefaultNamespace;
 }
 
+ClusterRoleOptions controller_options(const DaemonOptions& options) {
+  ClusterRoleOptions role;
+  role.namespace_name = own_namespace(options);
+  role.workers = options.worker_threads;
+  role.retry = {options.retry_interval_start, options.retry_interval_max};
+  role.immediate = options.immediate;
+  role.tells_room = options.enable_capacity;
+  role.daemon_set = options.daemon_set;
+  role.registry_interval = options.capacity_poll_interval;
+  role.orphan_policy = options.orphan_policy;
+  role.orphan_grace = options.orphan_grace;
+  return role;
+}
+
 Status Process::run(const Serve& serve, const std::function<void()>& stop) {
   auto http = kube::CurlHttp::make(io_, clock_, log_, cluster_);
   if (!http) return http.error();

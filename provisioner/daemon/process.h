@@ -6,6 +6,7 @@
 #include <string>
 
 #include "flexvolume/base/log.h"
+#include "provisioner/controller/cluster_parts.h"
 #include "provisioner/daemon/options.h"
 #include "provisioner/kube/api.h"
 #include "provisioner/kube/curl_http.h"
@@ -22,6 +23,9 @@ kube::ApiOptions api_options(const DaemonOptions& options);
 // The namespace of the installation: --namespace, else the pod's own (POD_NAMESPACE), else
 // flexlocal-system.
 std::string own_namespace(const DaemonOptions& options);
+
+// What flags say of a controller, whichever daemon runs it; its scope is the daemon's to set.
+ClusterRoleOptions controller_options(const DaemonOptions& options);
 
 // The event loop with a connection to the API server. One process has one.
 class Process {
