@@ -15,7 +15,7 @@ namespace flexlocal::provisioner {
 using kube::Task;
 
 struct HeartbeatOptions {
-  std::string namespace_name;
+  std::string lease_namespace;
   HeartbeatOwner owner;
   bool gives_way = false;  // while another holder beats for the same Node
   std::chrono::nanoseconds interval = kHeartbeatInterval;
@@ -37,7 +37,7 @@ class Heartbeat {
         log_(log),
         options_(std::move(options)),
         report_(std::move(report)),
-        lease_(api, options_.namespace_name, heartbeat_name(options_.owner.node)) {}
+        lease_(api, options_.lease_namespace, heartbeat_name(options_.owner.node)) {}
 
   // Called after each beat with how it ended: kBusy while another host beats for the same Node. It
   // must not wait. To be set before run().

@@ -27,7 +27,8 @@ enum class Scope {
 };
 
 struct ClusterRoleOptions {
-  std::string namespace_name;  // of the nodes' Leases
+  std::string namespace_name;   // of the installation: its DaemonSet, what is told of room
+  std::string lease_namespace;  // of the node daemons' Leases
   unsigned workers = 4;
   kube::BackoffOptions retry{std::chrono::seconds(1), std::chrono::minutes(5)};
   // How long a selected node may be NotReady.
@@ -75,7 +76,7 @@ struct ClusterParts {
   std::string cluster_id{};  // uid of the namespace kube-system; known before any order is given
 
   std::string beat_key(const std::string& node) const {
-    return options.namespace_name + '/' + heartbeat_name(node);
+    return options.lease_namespace + '/' + heartbeat_name(node);
   }
   // Whether the orders of that node's copies are ours to give.
   bool orders_for(const std::string& node) const {

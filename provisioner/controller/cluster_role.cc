@@ -47,7 +47,7 @@ kube::ResourceKind nodes_kind(const ClusterRoleOptions& options) {
 }
 
 kube::ResourceKind beats_kind(const ClusterRoleOptions& options) {
-  kube::ResourceKind kind{"leases", heartbeats_path(options.namespace_name), {}, {}, {}};
+  kube::ResourceKind kind{"leases", heartbeats_path(options.lease_namespace), {}, {}, {}};
   if (is_narrow(options))
     kind.field_selector = concat("metadata.name=", heartbeat_name(options.own_node));
   return kind;

@@ -28,7 +28,7 @@ bool is_over_with(const VolumeCopy& copy) {
 struct FleetRoll::Fleet {
   Fleet(ClusterParts& own, bool was_put_back)
       : nodes(own.api, own.log, {"nodes", nodes_path(), {}, {}}, decode_node),
-        beats(own.api, own.log, {"leases", heartbeats_path(own.options.namespace_name), {}, {}},
+        beats(own.api, own.log, {"leases", heartbeats_path(own.options.lease_namespace), {}, {}},
               decode_heartbeat),
         copies(own.api, own.log, {"volumecopies", copies_path(), {}, {}}, decode_copy),
         parts{own.api,      own.events, own.claims, own.volumes, own.classes, nodes,         beats,
@@ -187,7 +187,7 @@ Task<Status> FleetRoll::confirm() {
   const NodeHeartbeat* const known = own_.beats.get(own_.beat_key(options.own_node));
   if (known == nullptr) co_return Error(ErrorCode::kUnavailable, "the node's Lease is not there");
   const kube::ObjectVersion seen(known->resource_version);
-  const std::string path = heartbeat_path(options.namespace_name, options.own_node);
+  const std::string path = heartbeat_path(options.lease_namespace, options.own_node);
   const auto lease = co_await own_.api.get(path);
   const bool missing = !lease && lease.error().code() == ErrorCode::kNotFound;
   if (!lease && !missing) co_return lease.error().context("looking at the node's Lease");

@@ -98,7 +98,7 @@ Task<Status> PendingClaimWorker::look_again(const std::string& node) {
     co_return Status();
   }
   parts_.nodes.put(object->root());
-  const std::string lease_path = heartbeat_path(parts_.options.namespace_name, node);
+  const std::string lease_path = heartbeat_path(parts_.options.lease_namespace, node);
   const auto lease = co_await parts_.api.get(lease_path);
   if (!lease && !is_missing(lease.error())) co_return lease.error();
   if (lease)

@@ -14,7 +14,7 @@ using kube::Task;
 
 Task<Status> show(Process& process, kube::Http& http, std::ostream& out) {
   kube::ApiClient api(http, process.clock(), api_options(process.options()));
-  const std::string path = heartbeats_path(own_namespace(process.options()));
+  const std::string path = heartbeats_path(process.options().lease_namespace);
   std::vector<NodeHeartbeat> beats;
   const Visit visit = [&](JsonView lease) -> Status {
     if (auto beat = decode_heartbeat(lease)) beats.push_back(std::move(*beat));

@@ -54,8 +54,10 @@ po::options_description server_flags(RawOptions& raw, DaemonOptions& options) {
   add("context", flag(options.context, "NAME"),
       "context of the kubeconfig; default: its current one");
   add("namespace", flag(options.namespace_name, "NAME"),
-      "of the installation: its Leases are there; default: the environment's POD_NAMESPACE, else "
-      "flexlocal-system");
+      "of the installation: the leader's Lease is there; default: the environment's POD_NAMESPACE, "
+      "else flexlocal-system");
+  add("lease-namespace", flag(options.lease_namespace, "NAME")->default_value("flexlocal-nodes"),
+      "of the node daemons' Leases; the same for all daemons");
   add("kube-api-qps", number(raw, "kube-api-qps", "20"),
       "requests a second to the API server, 0: no limit");
   add("kube-api-burst", number(raw, "kube-api-burst", "30"),

@@ -191,7 +191,7 @@ class NodeDaemon {
 
   HeartbeatOptions heartbeat_options(const HeartbeatOwner& owner) const {
     HeartbeatOptions beat;
-    beat.namespace_name = own_namespace(options_);
+    beat.lease_namespace = options_.lease_namespace;
     beat.owner = owner;
     beat.gives_way = true;
     return beat;

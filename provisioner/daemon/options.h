@@ -25,14 +25,15 @@ enum class Provisioning {
 
 struct DaemonOptions {
   Role role = Role::kNode;
-  std::string node_name;       // of the Node object this daemon works for
-  std::string kubeconfig;      // empty: what a pod finds in itself
-  std::string context;         // empty: the kubeconfig's current one
-  std::string namespace_name;  // of the installation; empty: the pod's own
-  std::string node_config;     // path of node.conf
-  std::string host_proc;       // /proc folder of a process in the host's namespaces; empty: ours
-  std::string state_dir;       // the host's /var/lib/flexlocal
-  std::string lock_dir;        // the host's /run/flexlocal
+  std::string node_name;        // of the Node object this daemon works for
+  std::string kubeconfig;       // empty: what a pod finds in itself
+  std::string context;          // empty: the kubeconfig's current one
+  std::string namespace_name;   // of the installation; empty: the pod's own
+  std::string lease_namespace;  // of the node daemons' Leases
+  std::string node_config;      // path of node.conf
+  std::string host_proc;        // /proc folder of a process in the host's namespaces; empty: ours
+  std::string state_dir;        // the host's /var/lib/flexlocal
+  std::string lock_dir;         // the host's /run/flexlocal
   Provisioning provisioning = Provisioning::kCentral;  // of both roles
   double kube_api_qps = 20;
   double kube_api_burst = 30;

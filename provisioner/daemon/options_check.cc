@@ -88,6 +88,9 @@ Status read_numbers(const RawOptions& raw, DaemonOptions& options) {
 }
 
 Status read_words(const RawOptions& raw, DaemonOptions& options) {
+  // Without one, paths would be those of all namespaces.
+  if (options.lease_namespace.empty())
+    return wrong_usage("--lease-namespace: accepted is the name of a namespace");
   if (!parse_log_level(raw.log_level, options.log_level))
     return wrong_usage("--log-level: accepted are debug, info, warning, error");
   if (!parse_log_format(raw.log_format, options.log_format))

@@ -39,6 +39,7 @@ std::string own_namespace(const DaemonOptions& options) {
 ClusterRoleOptions controller_options(const DaemonOptions& options) {
   ClusterRoleOptions role;
   role.namespace_name = own_namespace(options);
+  role.lease_namespace = options.lease_namespace;
   role.workers = options.worker_threads;
   role.retry = {options.retry_interval_start, options.retry_interval_max};
   role.immediate = options.immediate;

@@ -1,11 +1,11 @@
 // Node daemons without disks, for the bench of the Kubernetes half: the real roles with the real
 // client, on a pool that is a number. Each has connections, lists and watches of its own.
 //
-//   node-simulator NODE[,NODE...] KUBECONFIG POOL_BYTES NAMESPACE orders|off|rank
+//   node-simulator NODE[,NODE...] KUBECONFIG POOL_BYTES NAMESPACE LEASE_NAMESPACE orders|off|rank
 //
-// Each gives its sign of life in that namespace, a Lease. `orders`: it carries out what a leader
-// orders. Else it gives its node's orders itself and tells the scheduler of its room; `rank`: it
-// takes its share of Immediate claims, too.
+// Each gives its sign of life in the second namespace, a Lease. `orders`: it carries out what a
+// leader orders. Else it gives its node's orders itself and tells the scheduler of its room, in the
+// first namespace; `rank`: it takes its share of Immediate claims, too.
 //
 // Prints "synced" and the ms since its start once all first lists are complete, works until
 // SIGTERM, and then prints one line of JSON: its CPU time in ms until it had synced and after that,
@@ -45,7 +45,8 @@ struct Arguments {
   std::vector<std::string> nodes;
   std::string kubeconfig;
   Bytes pool;
-  std::string name_space;  // of the Leases
+  std::string name_space;  // of what is told of room
+  std::string lease_namespace;
   std::string way;
 };
 
@@ -106,7 +107,7 @@ class SimulatedNode {
                         std::optional<ClusterRole>& controller, const HeartbeatOwner& owner) {
     kube::TaskGroup beats(io);
     Heartbeat heartbeat(api, clock_, log_,
-                        {.namespace_name = arguments_.name_space, .owner = owner},
+                        {.lease_namespace = arguments_.lease_namespace, .owner = owner},
                         [&role] { return role.report(); });
     heartbeat.on_beat([&role](const Status& beaten) { role.heard(beaten); });
     role.on_news([&heartbeat] { heartbeat.beat_soon(); });
@@ -130,6 +131,7 @@ class SimulatedNode {
   ClusterRoleOptions role_options() const {
     ClusterRoleOptions options;
     options.namespace_name = arguments_.name_space;
+    options.lease_namespace = arguments_.lease_namespace;
     options.scope = Scope::kOneNode;
     options.own_node = name_;
     options.daemon_set = "none";
@@ -235,14 +237,14 @@ int run(const Arguments& arguments) {
 
 int main(int argc, char** argv) {
   unsigned long long bytes = 0;
-  const std::string way = argc > 5 ? argv[5] : "";
-  if (argc != 6 || (way != "orders" && way != "off" && way != "rank") ||
+  const std::string way = argc > 6 ? argv[6] : "";
+  if (argc != 7 || (way != "orders" && way != "off" && way != "rank") ||
       !flexlocal::parse_number(argv[3], flexlocal::kMostBytes.count(), bytes)) {
     std::cerr << "usage: node-simulator NODE[,NODE...] KUBECONFIG POOL_BYTES "
-                 "NAMESPACE orders|off|rank\n";
+                 "NAMESPACE LEASE_NAMESPACE orders|off|rank\n";
     return 1;
   }
   const auto nodes = flexlocal::split(argv[1], ',');
   return flexlocal::provisioner::run(
-      {{nodes.begin(), nodes.end()}, argv[2], flexlocal::Bytes(bytes), argv[4], way});
+      {{nodes.begin(), nodes.end()}, argv[2], flexlocal::Bytes(bytes), argv[4], argv[5], way});
 }

@@ -8,7 +8,8 @@
 . "$here/../lab/api.bash"
 . "$here/../lab/eventually.bash"
 work=$scratch
-readonly name_space=flexlocal-system # of Leases
+# Of the installation, and of the nodes' Leases.
+readonly name_space=flexlocal-system lease_space=flexlocal-nodes
 processes=() pipes=() others=() watcher='' leaders=0
 readonly claims_path=/api/v1/namespaces/default/persistentvolumeclaims
 
@@ -122,13 +123,13 @@ post_pods() {
   [ ! -e "$scratch/$1.pods" ] || post /api/v1/namespaces/default/pods "$scratch/$1.pods"
 }
 
-# start_simulator NODE[,NODE...] BYTES NAMESPACE orders|off|rank: its words come through a pipe
-# of its own. The last three as node_simulator.cc has them.
+# start_simulator NODE[,NODE...] BYTES orders|off|rank: its words come through a pipe of its own. The
+# last two as node_simulator.cc has them.
 start_simulator() {
   local pipe fifo=$scratch/${#pipes[@]}.out
   [ -p "$fifo" ] || mkfifo "$fifo"
   exec {pipe}<>"$fifo"
-  "$simulator" "$1" "$KUBECONFIG" "${@:2}" \
+  "$simulator" "$1" "$KUBECONFIG" "$2" "$name_space" "$lease_space" "$3" \
     1>&"$pipe" 2>>"$scratch/log" &
   processes+=($!)
   pipes+=("$pipe")
@@ -136,7 +137,8 @@ start_simulator() {
 
 # What orders are, and where Leases lie.
 prepare_orders() {
-  kubectl create namespace "$name_space" >&2
+  local space
+  for space in "$name_space" "$lease_space"; do kubectl create namespace "$space" >&2; done
   kubectl apply -f "$here/../../examples/install/volumecopy.yaml" >&2
   eventually 60 kubectl get volumecopies
 }

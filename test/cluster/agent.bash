@@ -62,6 +62,6 @@ make_ready() {
 }
 
 lease_says() {
-  kubectl -n flexlocal-system get lease node-worker -o json |
+  kubectl -n flexlocal-nodes get lease node-worker -o json |
     jq -en "input | (.metadata.annotations[\"flexlocal.io/copies\"] | fromjson) as \$roll | $1"
 }

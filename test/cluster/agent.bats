@@ -171,7 +171,7 @@ teardown() {
 }
 
 @test "of two daemons on one host the second one ends, in words" {
-  eventually 30 kubectl -n flexlocal-system get lease node-worker
+  eventually 30 kubectl -n flexlocal-nodes get lease node-worker
   run -1 env -i "$provisioner" node --node-name=worker \
     --kubeconfig="$work/worker.kubeconfig" --node-config="$work/worker.conf" \
     --state-dir="$work/worker/state" --lock-dir="$work/worker/locks"
@@ -179,7 +179,7 @@ teardown() {
 }
 
 @test "while another host beats for the Node, nothing is promised" {
-  eventually 30 kubectl -n flexlocal-system get lease node-worker
+  eventually 30 kubectl -n flexlocal-nodes get lease node-worker
   stop_processes "$work" worker
   beat_as another
   start_agent
@@ -192,7 +192,7 @@ teardown() {
 }
 
 beat_as() {
-  kubectl -n flexlocal-system patch lease node-worker --type merge -p \
+  kubectl -n flexlocal-nodes patch lease node-worker --type merge -p \
     "{\"spec\": {\"holderIdentity\": \"$1\", \"renewTime\": \"$(date -u +%FT%T.%6NZ)\"}}"
 }
 

@@ -35,7 +35,7 @@ have_memory() {
 }
 
 lease_says() {
-  kubectl -n flexlocal-system get lease node-worker -o json |
+  kubectl -n flexlocal-nodes get lease node-worker -o json |
     jq -en "input | .metadata.annotations[\"flexlocal.io/budget\"] | fromjson | $1"
 }
 

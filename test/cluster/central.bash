@@ -7,7 +7,7 @@
 start_leader() { start_cluster_daemon leader --register=false --capacity-poll-interval=5s; }
 leads() { grep -q 'orders are given' "$work/log/leader.log"; }
 # lease_of NODE WHAT: jq.
-lease_of() { kubectl -n flexlocal-system get lease "node-$1" -o json | jq -enr "input | $2"; }
+lease_of() { kubectl -n flexlocal-nodes get lease "node-$1" -o json | jq -enr "input | $2"; }
 agent_is_ready() { lease_of "$1" '.metadata.annotations | .["flexlocal.io/ready"] == "true" and has("flexlocal.io/copies")'; }
 
 # An agent that answers nothing, and beats no more: what a test does meanwhile has the time that a

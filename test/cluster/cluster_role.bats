@@ -27,8 +27,10 @@ setup() {
 
 second_account() {
   kubectl -n flexlocal-system create serviceaccount flexlocal-cluster-2
-  for kind in rolebinding clusterrolebinding; do
-    kubectl -n flexlocal-system patch "$kind" flexlocal-cluster --type json -p '[{"op": "add", "path": "/subjects/-",
+  for binding in '-n flexlocal-system rolebinding/flexlocal-cluster' '-n flexlocal-nodes rolebinding/flexlocal-cluster-nodes' \
+    clusterrolebinding/flexlocal-cluster; do
+    # shellcheck disable=SC2086 # words
+    kubectl patch $binding --type json -p '[{"op": "add", "path": "/subjects/-",
       "value": {"kind": "ServiceAccount", "name": "flexlocal-cluster-2", "namespace": "flexlocal-system"}}]'
   done
 }
@@ -72,7 +74,7 @@ took_over() {
 now() { date -u +%FT%T.%6NZ; }
 
 heartbeat_says() {
-  kubectl -n flexlocal-system get lease "node-$1" -o json | jq -en "input | $2"
+  kubectl -n flexlocal-nodes get lease "node-$1" -o json | jq -en "input | $2"
 }
 
 @test "the node daemon's Lease says version, readiness and room, and belongs to the Node" {
@@ -82,8 +84,31 @@ heartbeat_says() {
     and .spec.holderIdentity != \"\" and .spec.leaseDurationSeconds == 40
     and (.metadata.annotations[\"flexlocal.io/pools\"] | fromjson | .default.lvm.free > 4000000000)
     and .metadata.ownerReferences[0].uid == \"$(kubectl get node worker -o 'jsonpath={.metadata.uid}')\""
-  renewed=$(kubectl -n flexlocal-system get lease node-worker -o 'jsonpath={.spec.renewTime}')
+  renewed=$(kubectl -n flexlocal-nodes get lease node-worker -o 'jsonpath={.spec.renewTime}')
   eventually 20 heartbeat_says worker ".spec.renewTime > \"$renewed\""
+}
+
+# writes_in NAMESPACE: what a node's token may write there, and the kinds that everybody may ask by: VERB
+# GROUP/RESOURCE.
+writes_in() {
+  jq -n --arg namespace "$1" '{apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectRulesReview", spec: {namespace: $namespace}}' |
+    kubectl create --as="$node_daemon" -o json -f - |
+    jq -r '.status.resourceRules[] | .apiGroups[] as $group | .resources[] as $resource | .verbs[]
+      | select(IN("get", "list", "watch") | not) | "\(.) \($group)/\($resource)"' | sort -u
+}
+
+@test "a node's token has no right on the leader's Lease, and writes Leases in their own namespace, and nothing else there" {
+  node_daemon=system:serviceaccount:flexlocal-system:flexlocal-node
+  for verb in get list watch create update patch delete; do
+    run kubectl auth can-i "$verb" leases/flexlocal-cluster -n flexlocal-system --as="$node_daemon"
+    [ "${lines[-1]}" = no ]
+  done
+  everywhere=$(writes_in default)
+  [[ $everywhere == *'create /events'* ]]
+  [[ $everywhere != *leases* ]]
+  [ "$(comm -13 <(echo "$everywhere") <(writes_in flexlocal-nodes))" = $'create coordination.k8s.io/leases\nupdate coordination.k8s.io/leases' ]
+  rooms=$(is_central || printf '%s storage.k8s.io/csistoragecapacities\n' create patch)
+  [ "$(comm -13 <(echo "$everywhere") <(writes_in flexlocal-system))" = "$rooms" ]
 }
 
 label_is() {
@@ -215,7 +240,7 @@ told_twice() {
   claim_is served Bound
   kubectl delete pvc served
   eventually 60 is_gone pv "$volume"
-  eventually 60 is_gone -n flexlocal-system lease node-worker
+  eventually 60 is_gone -n flexlocal-nodes lease node-worker
 }
 
 @test "a single daemon can work without an election" {

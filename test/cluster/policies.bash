@@ -53,10 +53,10 @@ is_checked() {
     .status.observedGeneration == .metadata.generation and (.status.typeChecking.expressionWarnings // [] | length) == 0'
 }
 
-# lease NAME
+# lease NAME [NAMESPACE]
 lease() {
-  jq -n --arg name "$1" '{apiVersion: "coordination.k8s.io/v1", kind: "Lease",
-    metadata: {name: $name, namespace: "flexlocal-system"}, spec: {holderIdentity: "me"}}'
+  jq -n --arg name "$1" --arg namespace "${2:-flexlocal-nodes}" '{apiVersion: "coordination.k8s.io/v1", kind: "Lease",
+    metadata: {name: $name, namespace: $namespace}, spec: {holderIdentity: "me"}}'
 }
 
 # event KIND NAME: on that object.

@@ -41,8 +41,11 @@ setup() { . "$BATS_TEST_DIRNAME/policies.bash"; }
   lease node-one | as_node create -f -
   refuses 'only the Lease node-one' as_node create -f - <<<"$(lease node-two)"
   refuses 'only the Lease node-one' as_node create -f - <<<"$(lease flexlocal-cluster)"
-  lease flexlocal-cluster | kubectl create -f -
-  refuses 'only the Lease node-one' as_node replace -f - <<<"$(lease flexlocal-cluster)"
+  refuses 'cannot create resource "leases"' as_node create -f - <<<"$(lease flexlocal-cluster flexlocal-system)"
+  lease flexlocal-cluster flexlocal-system | kubectl create -f -
+  refuses 'cannot get resource "leases"' as_node get -n flexlocal-system lease flexlocal-cluster
+  refuses 'cannot update resource "leases"' request_as one /apis/coordination.k8s.io/v1/namespaces/flexlocal-system/leases/flexlocal-cluster \
+    -X PUT -H 'Content-Type: application/json' -d "$(lease flexlocal-cluster flexlocal-system)"
 }
 
 @test "a node speaks of its own Node only" {
@@ -151,11 +154,11 @@ is_marked() { [ "$(kubectl get pvc "$1" -o 'jsonpath={.metadata.annotations.volu
 @test "the daemons' requests have queues of their own, and their Leases another" {
   kubectl apply -f "$examples/install/flow-control.yaml"
   lease node-one | kubectl apply -f -
-  eventually 60 is_in_flow flexlocal-leases one /apis/coordination.k8s.io/v1/namespaces/flexlocal-system/leases/node-one
+  eventually 60 is_in_flow flexlocal-leases one /apis/coordination.k8s.io/v1/namespaces/flexlocal-nodes/leases/node-one
   eventually 60 is_in_flow flexlocal one /apis/flexlocal.io/v1alpha1/volumecopies
   eventually 60 is_in_flow flexlocal leader /api/v1/persistentvolumes
-  eventually 60 is_in_flow flexlocal-leases leader /apis/coordination.k8s.io/v1/namespaces/flexlocal-system/leases
-  ! is_in_flow flexlocal leader /apis/coordination.k8s.io/v1/namespaces/flexlocal-system/leases || false
+  eventually 60 is_in_flow flexlocal-leases leader /apis/coordination.k8s.io/v1/namespaces/flexlocal-nodes/leases
+  ! is_in_flow flexlocal leader /apis/coordination.k8s.io/v1/namespaces/flexlocal-nodes/leases || false
   kubectl get flowschemas -o json | jq -en 'input | all(.items[] | select(.metadata.name | startswith("flexlocal"));
     any(.status.conditions[]; .type == "Dangling" and .status == "False"))'
 }

@@ -75,6 +75,7 @@ stop_daemons() {
 #   export without_policies=yes
 give_rights() {
   kubectl apply -f "$installation/rbac.yaml"
+  is_central || kubectl apply -f "$installation/room-rbac.yaml"
   apply_definition
   ! has_policies || [ -n "${without_policies:-}" ] || kubectl apply -f "$installation/admission-policy.yaml"
   eventually 30 account_kubeconfig flexlocal-cluster leader

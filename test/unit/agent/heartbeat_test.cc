@@ -44,7 +44,7 @@ struct Fixture : kube::test::Lab {
   }
   static HeartbeatOptions options() {
     HeartbeatOptions options;
-    options.namespace_name = "ns";
+    options.lease_namespace = "ns";
     options.owner = {kNode, "u-1", kNode};
     options.gives_way = true;
     options.interval = milliseconds(1);

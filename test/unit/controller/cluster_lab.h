@@ -16,7 +16,7 @@ namespace flexlocal::provisioner::test {
 
 inline const std::string kNodePath = "/api/v1/nodes/" + kNode;
 inline const std::string kLeasePath =
-    "/apis/coordination.k8s.io/v1/namespaces/ns/leases/node-" + kNode;
+    "/apis/coordination.k8s.io/v1/namespaces/beats/leases/node-" + kNode;
 inline const std::string kClaimPath = "/api/v1/namespaces/shop/persistentvolumeclaims/data";
 inline const std::string kVolumePath = "/api/v1/persistentvolumes/pvc-" + kUid;
 
@@ -69,6 +69,7 @@ struct ClusterLab : kube::test::Lab {
   static ClusterRoleOptions options() {
     ClusterRoleOptions options;
     options.namespace_name = "ns";
+    options.lease_namespace = "beats";
     return options;
   }
 
@@ -84,7 +85,7 @@ struct ClusterLab : kube::test::Lab {
   // A node daemon's Lease, renewed at that second, with so much room in pool "default".
   static std::string lease_text(int renewed, Bytes free = kGiB) {
     kube::Lease lease;
-    lease.namespace_name = "ns";
+    lease.namespace_name = "beats";
     lease.name = heartbeat_name(kNode);
     NodeReport report;
     report.pools["default"]["lvm"] = {kGiB, free};

@@ -23,6 +23,7 @@ struct Fixture : kube::test::Lab {
   Fixture() {
     server.beats[kNode] = [this] { return beat(); };
     options.namespace_name = "ns";
+    options.lease_namespace = "beats";
     options.scan_interval = std::chrono::milliseconds(1);
     options.retry = {std::chrono::milliseconds(1), std::chrono::milliseconds(5)};
     objects.put(kSystemPath, kSystem);

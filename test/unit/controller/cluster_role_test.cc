@@ -75,6 +75,7 @@ struct Fixture : kube::test::Lab {
   void start() {
     ClusterRoleOptions options;
     options.namespace_name = "ns";
+    options.lease_namespace = "beats";
     options.scope = Scope::kAbsentNodes;
     options.scan_interval = std::chrono::milliseconds(1);
     options.retry = {std::chrono::milliseconds(1), std::chrono::milliseconds(5)};

@@ -13,7 +13,7 @@
 
 namespace flexlocal::provisioner::test {
 
-inline std::string lease_path_of(const std::string& node) { return heartbeat_path("ns", node); }
+inline std::string lease_path_of(const std::string& node) { return heartbeat_path("beats", node); }
 
 // As an agent tells it.
 inline ToldCopy told_copy(const std::string& uid, const std::string& copy = kCopy) {
@@ -45,6 +45,7 @@ struct NodeScopeLab : kube::test::Lab {
 
   NodeScopeLab() {
     options.namespace_name = "ns";
+    options.lease_namespace = "beats";
     options.scope = Scope::kOneNode;
     options.own_node = kNode;
     options.immediate = ImmediateBinding::kOff;

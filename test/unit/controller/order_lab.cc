@@ -18,7 +18,7 @@ std::string beat_of(const std::string& node, int renewed, Bytes free, std::int64
                     std::vector<std::string> sees, std::vector<ToldCopy> told, Bytes unit,
                     std::vector<std::string> counted) {
   kube::Lease lease;
-  lease.namespace_name = "ns";
+  lease.namespace_name = "beats";
   lease.name = heartbeat_name(node);
   NodeReport report;
   report.pools["default"]["lvm"] = {.size = kTenGiB, .free = free, .unit = unit};

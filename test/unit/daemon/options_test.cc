@@ -121,11 +121,12 @@ TEST_CASE("the cluster role needs no node, and has flags of its own") {
   CHECK(plain->node_delete_grace == milliseconds(600'000));
   CHECK(plain->node_delete_policy == NodeDeletePolicy::kTell);
   CHECK(plain->namespace_name.empty());
-  const auto options =
-      parse_cluster({"--leader-election=false", "--leader-election-lease-duration=3s",
-                     "--leader-election-renew-deadline=2s", "--leader-election-retry-period=500ms",
-                     "--node-lost-after=5m", "--node-delete-grace=30m",
-                     "--node-delete-policy=orphan", "--namespace=storage"});
+  CHECK(plain->lease_namespace == "flexlocal-nodes");
+  const auto options = parse_cluster(
+      {"--leader-election=false", "--leader-election-lease-duration=3s",
+       "--leader-election-renew-deadline=2s", "--leader-election-retry-period=500ms",
+       "--node-lost-after=5m", "--node-delete-grace=30m", "--node-delete-policy=orphan",
+       "--namespace=storage", "--lease-namespace=storage-nodes"});
   REQUIRE(options.ok());
   CHECK_FALSE(options->leader_election);
   CHECK(options->lease_duration == milliseconds(3'000));
@@ -135,6 +136,16 @@ TEST_CASE("the cluster role needs no node, and has flags of its own") {
   CHECK(options->node_delete_grace == milliseconds(1'800'000));
   CHECK(options->node_delete_policy == NodeDeletePolicy::kOrphan);
   CHECK(options->namespace_name == "storage");
+  CHECK(options->lease_namespace == "storage-nodes");
+}
+
+TEST_CASE("all roles know the Leases of nodes by one namespace, which must have a name") {
+  CHECK(parse({})->lease_namespace == "flexlocal-nodes");
+  const auto budget = parse_options({"budget", "--lease-namespace=storage-nodes"});
+  REQUIRE(budget.ok());
+  CHECK(std::get<DaemonOptions>(*budget).lease_namespace == "storage-nodes");
+  CHECK(words({"node", "--node-name=a", "--lease-namespace", ""}) ==
+        "--lease-namespace: accepted is the name of a namespace; see flexlocal-provisioner --help");
 }
 
 TEST_CASE("the cluster role's values are refused with what is accepted") {
