@@ -1,6 +1,6 @@
 // A VolumeCopy: one volume's data on one node. Its spec is the order, which the controller writes;
 // its status is what the agent of that node answers. The schema that the API server holds it to is
-// examples/install/volumecopy.yaml.
+// examples/install/core/volumecopy.yaml.
 #pragma once
 
 #include <cstdint>

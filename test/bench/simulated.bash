@@ -139,7 +139,7 @@ start_simulator() {
 prepare_orders() {
   local space
   for space in "$name_space" "$lease_space"; do kubectl create namespace "$space" >&2; done
-  kubectl apply -f "$here/../../examples/install/volumecopy.yaml" >&2
+  kubectl apply -f "$here/../../examples/install/core/volumecopy.yaml" >&2
   eventually 60 kubectl get volumecopies
 }
 

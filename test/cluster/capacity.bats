@@ -26,7 +26,7 @@ setup() {
 
 # The shipped DaemonSet, for no node: it only is to own.
 own_objects() {
-  kubectl create -f "$examples/install/daemonset.yaml" --dry-run=client -o json |
+  kubectl create -f "$examples/install/core/daemonset.yaml" --dry-run=client -o json |
     jq '.spec.template.spec.nodeSelector = {"flexlocal.io/lab": "none"}' | kubectl apply -f -
 }
 

@@ -13,11 +13,11 @@ copy_call=$(realpath "${COPY_CALL:?the program copy-call}")
 copy() { "$copy_call" "$KUBECONFIG" "$@"; }
 
 # The shipped one as JSON: a kubectl of 1.20 does not read what it does not know.
-definition() { kubectl create --dry-run=client --validate=false -o json -f "$BATS_TEST_DIRNAME/../../examples/install/volumecopy.yaml"; }
+definition() { kubectl create --dry-run=client --validate=false -o json -f "$BATS_TEST_DIRNAME/../../examples/install/core/volumecopy.yaml"; }
 
 # apply_definition: and waits until the API server holds objects to it.
 apply_definition() {
-  kubectl apply --validate=false -f "$BATS_TEST_DIRNAME/../../examples/install/volumecopy.yaml"
+  kubectl apply --validate=false -f "$BATS_TEST_DIRNAME/../../examples/install/core/volumecopy.yaml"
   eventually 60 is_served
 }
 

@@ -23,7 +23,7 @@ start_cluster() {
   export KUBECONFIG PATH
   # The tests' pods never run, and say no more than the scheduler asks.
   kubectl label namespace default pod-security.kubernetes.io/enforce=privileged
-  kubectl apply -f "$examples/install/namespace.yaml" -f "$examples/install/rbac.yaml"
+  kubectl apply -f "$examples/install/core/namespace.yaml" -f "$examples/install/core/rbac.yaml"
   give_rights
   # Without a device-mapper nothing can be wiped here: the tests' volumes go as they are.
   make_class flexlocal 'onDelete: none'

@@ -152,7 +152,7 @@ is_marked() { [ "$(kubectl get pvc "$1" -o 'jsonpath={.metadata.annotations.volu
 }
 
 @test "the daemons' requests have queues of their own, and their Leases another" {
-  kubectl apply -f "$examples/install/flow-control.yaml"
+  kubectl apply -k "$examples/install/flow-control"
   lease node-one | kubectl apply -f -
   eventually 60 is_in_flow flexlocal-leases one /apis/coordination.k8s.io/v1/namespaces/flexlocal-nodes/leases/node-one
   eventually 60 is_in_flow flexlocal one /apis/flexlocal.io/v1alpha1/volumecopies

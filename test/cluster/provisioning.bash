@@ -27,7 +27,7 @@ END
 has_policies() { ! is_older_than 1.30; }
 
 apply_definition() {
-  kubectl apply --validate=false -f "$examples/install/volumecopy.yaml"
+  kubectl apply --validate=false -f "$examples/install/core/volumecopy.yaml"
   eventually 60 kubectl get volumecopies
 }
 
@@ -74,8 +74,8 @@ stop_daemons() {
 # Rights, and what a leader and agents need beside them. A file whose tokens name no Node says so:
 #   export without_policies=yes
 give_rights() {
-  kubectl apply -f "$installation/rbac.yaml"
-  is_central || kubectl apply -f "$installation/room-rbac.yaml"
+  kubectl apply -f "$installation/core/rbac.yaml"
+  is_central || kubectl apply -f "$installation/core/room-rbac.yaml"
   apply_definition
   ! has_policies || [ -n "${without_policies:-}" ] || kubectl apply -f "$installation/admission-policy.yaml"
   eventually 30 account_kubeconfig flexlocal-cluster leader

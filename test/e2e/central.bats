@@ -1,6 +1,5 @@
 # Orders carried out on a real node: one daemon gives them, the node's makes, grows, keeps and removes
-# volumes by them. With the policies of examples/install as a user would apply them. The tests build on
-# one another, in this order.
+# volumes by them. The tests build on one another, in this order.
 
 setup_file() {
   export work=$BATS_FILE_TMPDIR image=${IMAGE:?the container image to test}
@@ -18,7 +17,6 @@ setup() {
   . "$BATS_TEST_DIRNAME/cluster.bash"
 }
 
-has_policies() { ! is_older_than 1.30; }
 # says CONDITION COPY: jq, of the VolumeCopy.
 says() { kubectl get volumecopy "$2" -o json | jq -en "input | $1"; }
 is_state() { says ".status.state == \"$1\" and .status.observedGeneration == .metadata.generation" "$2"; }
@@ -32,7 +30,6 @@ lv_bytes() { on_node lvs --noheadings --units b --nosuffix -o lv_size "data/$1" 
 @test "the installation is applied and becomes ready" {
   free_bytes >"$work/free-before"
   install_flexlocal
-  ! has_policies || kubectl apply -f "$root/examples/install/admission-policy.yaml"
   wait_until daemons_are_ready 1
   kubectl apply -f "$root/examples/storageclass.yaml"
   wait_until knows_room flexlocal

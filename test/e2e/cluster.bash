@@ -56,12 +56,17 @@ write_node_conf() {
     printf "%s\n" "[pool.default]" "volume-group = data" "$@" >/etc/flexlocal/node.conf' sh "$@"
 }
 
+# The folder that is for this Kubernetes: an API server before 1.30 knows no admission policies.
+installation() {
+  if is_older_than 1.30; then echo "$root/examples/install/core"; else echo "$root/examples/install"; fi
+}
+
 # An API server before 1.25 does not know the rules of the VolumeCopies' definition.
 install_flexlocal() {
   if is_older_than 1.25; then
-    kubectl kustomize "$root/examples/install" | kubectl apply --validate=false -f -
+    kubectl kustomize "$(installation)" | kubectl apply --validate=false -f -
   else
-    kubectl apply -k "$root/examples/install"
+    kubectl apply -k "$(installation)"
   fi
 }
 

@@ -64,7 +64,7 @@ $commands"
   [ "$status" != 0 ]
   [[ $output == *'volume group "data"'* || $output == *"volume group data"* ]]
   on_node rm /etc/flexlocal/node.conf
-  kubectl delete -k "$root/examples/install"
+  kubectl delete -k "$(installation)"
   on_node rm -r "${plugin%/*}"
 }
 

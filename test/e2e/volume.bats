@@ -121,7 +121,9 @@ has_leader() {
   kubectl create namespace thief
   kubectl label namespace thief pod-security.kubernetes.io/enforce=privileged
   wait_until kubectl -n thief get serviceaccount default
-  make_forger thief stolen "$volume" "$options"
+  is_older_than 1.30 || refused_inline "$volume" "$options"
+  # Without its policy the API server takes such pods, once it has heard that it is gone.
+  wait_until make_forger thief stolen "$volume" "$options"
   make_forger default copied "$volume" '{"flexlocal.io/copy": "0123456789abcdef"}'
   make_forger default bare "$volume" '{}'
   make_forger default none "$forged" "$options"
@@ -136,6 +138,15 @@ has_leader() {
   [ "$(in_pod writer 'cat /data/by-user')" = mine ]
   kubectl delete namespace thief
   kubectl delete pod copied bare none
+  is_older_than 1.30 || kubectl apply -f "$root/examples/install/admission-policy.yaml"
+}
+
+# refused_inline VOLUME OPTIONS: the policy refuses such a pod; then it is taken away.
+refused_inline() {
+  run make_forger thief stolen "$@"
+  [ "$status" != 0 ]
+  [[ $output == *'had by a PersistentVolumeClaim'* ]]
+  kubectl delete validatingadmissionpolicybinding flexlocal-inline-volumes
 }
 
 # make_forger NAMESPACE NAME VOLUME OPTIONS: a pod with an inline volume of that name.
@@ -255,7 +266,7 @@ finds() { [[ $(in_pod "$1" 'cat /data/file') == "$2"* ]]; }
 }
 
 @test "the installation can be taken away again" {
-  kubectl delete -k "$root/examples/install"
+  kubectl delete -k "$(installation)"
   kubectl delete csidriver flexlocal.io
   on_node /usr/libexec/kubernetes/kubelet-plugins/volume/exec/flexlocal.io~flexlocal/flexlocal uninstall \
     /usr/libexec/kubernetes/kubelet-plugins/volume/exec

@@ -11,7 +11,7 @@ namespace flexlocal::provisioner::test {
 // for the plugin and an empty one for the daemon.
 TEST_CASE("the daemon sees what is mounted on its host's folders of state and locks later") {
   std::map<std::string, std::string> propagation;
-  for (const YAML::Node& document : YAML::LoadAllFromFile("examples/install/daemonset.yaml")) {
+  for (const YAML::Node& document : YAML::LoadAllFromFile("examples/install/core/daemonset.yaml")) {
     if (document["kind"].as<std::string>() != "DaemonSet") continue;
     for (const YAML::Node& container : document["spec"]["template"]["spec"]["containers"])
       for (const YAML::Node& mount : container["volumeMounts"])

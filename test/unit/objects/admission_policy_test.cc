@@ -35,7 +35,7 @@ bool names(const std::string& text, std::string_view what) {
 
 // As the API server calls it.
 std::string node_daemon() {
-  for (const YAML::Node& document : YAML::LoadAllFromFile("examples/install/rbac.yaml"))
+  for (const YAML::Node& document : YAML::LoadAllFromFile("examples/install/core/rbac.yaml"))
     if (const YAML::Node& meta = document["metadata"];
         document["kind"].as<std::string>() == "ServiceAccount" &&
         meta["name"].as<std::string>() == "flexlocal-node")

@@ -1,0 +1,101 @@
+# The manifests of examples/ as a person applies them, on a control plane that has none of it: all at once,
+# once more, from one way of it to the other and back, and away. No daemon runs here. The tests build on
+# one another, in this order.
+
+setup_file() {
+  . "$BATS_TEST_DIRNAME/policies.bash"
+  export work=$BATS_FILE_TMPDIR
+  "$BATS_TEST_DIRNAME/../lab/control-plane" up "$work/cluster"
+  # shellcheck source=/dev/null
+  . "$work/cluster/env"
+  export KUBECONFIG PATH
+  kubectl label namespace default pod-security.kubernetes.io/enforce=privileged
+}
+
+teardown_file() {
+  . "$BATS_TEST_DIRNAME/policies.bash"
+  # Its requests are no daemon's.
+  RIGHTS_USED='' stop_cluster
+}
+
+setup() { . "$BATS_TEST_DIRNAME/policies.bash"; }
+
+# folder WAY: install or install-distributed, or what of it is for this Kubernetes.
+folder() { echo "$examples/$1$(has_policies || echo /core)"; }
+
+# apply_folder FOLDER: as README says.
+apply_folder() {
+  if is_older_than 1.25; then
+    kubectl kustomize "$1" | kubectl apply --validate=false -f -
+  else
+    kubectl apply -k "$1"
+  fi
+}
+
+# is_applied FOLDER: once more changes nothing. What an API server before 1.25 does not know of the
+# definition it does not keep.
+is_applied() {
+  local said changes
+  said=$(apply_folder "$1") && [[ $said == *unchanged* ]] || return 1
+  changes=$(grep -v ' unchanged$' <<<"$said") || return 0
+  echo "$changes" >&2
+  is_older_than 1.25 && [[ $changes == customresourcedefinition*configured ]]
+}
+
+policies() { kubectl get validatingadmissionpolicies,validatingadmissionpolicybindings -o name | sort; }
+policies_of() { kubectl create --dry-run=client -o name -f "$examples/$1/admission-policy.yaml" | sort; }
+runs_distributed() {
+  kubectl -n flexlocal-system get daemonset,deployment -o json |
+    jq -en 'input | .items | length == 2 and all(.[]; any(.spec.template.spec.containers[0].command[]; . == "--provisioning=distributed"))'
+}
+
+# follow BLOCK: those commands in the comment of install-distributed's kustomization.yaml.
+follow() {
+  local commands
+  commands=$(awk -v block="$1" '/^#   kubectl / { if (!code) blocks++; code = 1; if (blocks == block) print substr($0, 5); next }
+    { code = 0 }' "$examples/install-distributed/kustomization.yaml")
+  [ -n "$commands" ]
+  (cd "$examples/.." && bash -ec "$commands")
+}
+
+@test "the installation is applied at once, and once more without a change" {
+  apply_folder "$(folder install)"
+  is_applied "$(folder install)"
+  ! runs_distributed || false
+}
+
+@test "its policies are at work" {
+  has_policies || skip "version: this API server has no ValidatingAdmissionPolicies"
+  [ "$(policies)" = "$(policies_of install)" ]
+  for policy in $(policies | sed -n 's,^validatingadmissionpolicy\.[^/]*/,,p'); do eventually 60 is_checked "$policy"; done
+  eventually 60 refuses 'had by a PersistentVolumeClaim' kubectl create --dry-run=server -f - <<<"$(inline_pod)"
+}
+
+@test "who goes over to nodes that decide has their policies and rights, and on the way back loses them" {
+  ! is_older_than 1.31 || skip "version: this kubectl does not take the patches"
+  follow 1
+  is_applied "$(folder install-distributed)"
+  [ "$(policies)" = "$(policies_of install-distributed)" ]
+  runs_distributed
+  follow 2
+  is_applied "$(folder install)"
+  [ "$(policies)" = "$(policies_of install)" ]
+  [ "$(kubectl get roles -A -o name | grep flexlocal | sort)" = "$(printf 'role.rbac.authorization.k8s.io/flexlocal-%s\n' cluster cluster-nodes node)" ]
+}
+
+@test "what was applied can be taken away, and nothing is left" {
+  kubectl delete -k "$(folder install)"
+  for kind in namespaces clusterroles clusterrolebindings customresourcedefinitions $(! has_policies || echo validatingadmissionpolicies flowschemas prioritylevelconfigurations); do
+    ! kubectl get "$kind" -o name | grep flexlocal || false
+  done
+}
+
+@test "what is for older API servers works without the rest" {
+  has_policies || skip "version: it is all there is for this API server"
+  for way in install install-distributed; do
+    apply_folder "$examples/$way/core"
+    is_applied "$examples/$way/core"
+    [ -z "$(policies)" ]
+    kubectl delete -k "$examples/$way/core"
+  done
+}
