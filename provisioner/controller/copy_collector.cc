@@ -86,7 +86,7 @@ Task<Result<bool>> CopyCollector::is_needed(const VolumeCopy& copy) {
     auto claimed = co_await has_claim(order);
     // Another node's PersistentVolume may have the claim, which a controller of one node does not
     // follow.
-    if (!claimed || (*claimed && parts_.options.scope == Scope::kAllNodes)) co_return claimed;
+    if (!claimed || (*claimed && parts_.options.scope != Scope::kOneNode)) co_return claimed;
     has_open_claim = *claimed;
   }
   const std::string path = volume_path(order.volume.name.text());

@@ -50,6 +50,18 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(order_now().desired == DesiredState::kServing);
 }
 
+TEST_CASE_FIXTURE(Fixture,
+                  "only a controller of one node asks for the PersistentVolume of a claim") {
+  know_claim(sample_claim());
+  for (const Scope all : {Scope::kAllNodes, Scope::kAbsentNodes}) {
+    parts.options.scope = all;
+    CHECK(did() == "");
+  }
+  parts.options.scope = Scope::kOneNode;
+  CHECK(did() == "GET persistentvolumes");
+  CHECK(order_now().desired == DesiredState::kServing);
+}
+
 TEST_CASE_FIXTURE(Fixture, "another claim of the same name needs no order of its predecessor's") {
   Claim other = sample_claim();
   other.uid = kOtherUid;
