@@ -266,16 +266,16 @@ Task<Status> OrderWorker::take_size(const Claim& claim, Order& order) const {
 Result<CopyOrder> OrderWorker::order_for(const Claim& claim, const Order& decided,
                                          const Node& node) const {
   const StorageClass* const storage_class = parts_.classes.get(claim.storage_class);
-  const auto hostname = node.labels.find(std::string(kHostnameLabel));
-  if (storage_class == nullptr || hostname == node.labels.end() || node.uid.empty())
+  const NodeIdentity identity = identity_of(node);
+  if (storage_class == nullptr || identity.hostname.empty() || identity.uid.empty())
     return Error(ErrorCode::kInvalid,
                  concat("Node ", node.name, " has no uid or no label ", kHostnameLabel));
   auto id = draw_copy_id();
   if (!id) return id.error();
   Order rounded = decided;
   rounded.requested = size_on(parts_.view_of(node), promise_of(decided));
-  return order_for_claim(rounded, claim, *storage_class, {node.name, hostname->second, node.uid},
-                         parts_.cluster_id, std::move(*id));
+  return order_for_claim(rounded, claim, *storage_class, identity, parts_.cluster_id,
+                         std::move(*id));
 }
 
 Task<Status> OrderWorker::withdraw(const Claim& claim, const VolumeCopy& copy,
