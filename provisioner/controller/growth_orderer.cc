@@ -164,7 +164,7 @@ Task<Status> GrowthOrderer::settle(const Claim& claim, const Volume& volume, con
 
 Task<Status> GrowthOrderer::patch_capacity(const Volume& volume, Bytes size) {
   const std::string path = volume_path(volume.name);
-  const std::string body = volume_growth_patch(volume, size, std::nullopt);
+  const std::string body = volume_growth_patch(volume, size);
   auto answer = co_await parts_.api.merge_patch(path, body);
   if (!answer) co_return answer.error().context("telling the PersistentVolume its capacity");
   parts_.volumes.put(answer->root());

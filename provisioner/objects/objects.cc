@@ -134,7 +134,6 @@ std::optional<Volume> decode_volume(JsonView object) {
   volume.claim_name = text(spec["claimRef"]["name"]);
   volume.claim_uid = text(spec["claimRef"]["uid"]);
   volume.capacity = text(spec["capacity"]["storage"]);
-  volume.granted = text(annotations[kGranted]);
   volume.order = order_of_annotation(annotations[kOrder].text());
   volume.copy = text(spec["flexVolume"]["options"][engine::kCopyOption]);
   volume.finalizers = texts(meta["finalizers"]);

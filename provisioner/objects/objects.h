@@ -25,8 +25,6 @@ inline constexpr std::string_view kHostnameLabel = "kubernetes.io/hostname";
 inline constexpr std::string_view kFinalizer = "flexlocal.io/reclaim";
 // Uid of the Node that a volume was made on: a Node made anew under its name is another node.
 inline constexpr std::string_view kNodeUid = "flexlocal.io/node-uid";
-// A quantity: what the node has granted a volume beyond its first size. Anybody may raise capacity.
-inline constexpr std::string_view kGranted = "flexlocal.io/granted";
 // On a PersistentVolume: all that it was ordered with, see copy_order.h. Annotations may be edited,
 // so that nothing is done by one that does not fit the rest of the object.
 inline constexpr std::string_view kOrder = "flexlocal.io/order";
@@ -83,7 +81,6 @@ struct Volume {
   std::string claim_name;
   std::string claim_uid;
   std::string capacity;
-  std::string granted;                                // our annotation; empty: the first size
   Result<CopyOrder> order = order_of_annotation({});  // our annotation
   std::string copy;                                   // the option engine::kCopyOption
   std::vector<std::string> finalizers;

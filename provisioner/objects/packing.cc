@@ -51,12 +51,12 @@ void each_member_of_claim(Object& claim, Pack& pack) {
 template <typename Object, typename Pack>
 void each_member_of_volume(Object& volume, Pack& pack) {
   auto& [name, uid, version, phase, policy, provisioned_by, node, driver, node_uid, storage_class,
-         claim_namespace, claim_name, claim_uid, capacity, granted, order, copy, finalizers,
-         access_modes, deleting, migrated] = volume;
+         claim_namespace, claim_name, claim_uid, capacity, order, copy, finalizers, access_modes,
+         deleting, migrated] = volume;
   pack.text(name), pack.text(uid), pack.text(version), pack.symbol(phase), pack.symbol(policy);
   pack.symbol(provisioned_by), pack.symbol(node), pack.symbol(driver), pack.symbol(node_uid);
   pack.symbol(storage_class), pack.symbol(claim_namespace), pack.text(claim_name);
-  pack.text(claim_uid), pack.symbol(capacity), pack.symbol(granted), pack.text(copy);
+  pack.text(claim_uid), pack.symbol(capacity), pack.text(copy);
   pack.symbols(finalizers), pack.symbols(access_modes);
   pack.integer(deleting), pack.integer(migrated);
 }

@@ -58,14 +58,10 @@ std::string volume_json(const CopyOrder& order, const std::vector<std::string>& 
   return json.take();
 }
 
-std::string volume_growth_patch(const Volume& volume, Bytes size, std::optional<Bytes> granted) {
+std::string volume_growth_patch(const Volume& volume, Bytes size) {
   JsonWriter json;
   json.begin_object().key("metadata").begin_object();
   json.member("resourceVersion", volume.resource_version);
-  if (granted) {
-    json.key("annotations").begin_object().member(kGranted, format_quantity(*granted));
-    json.end_object();
-  }
   json.end_object().key("spec").begin_object().key("capacity").begin_object();
   json.member("storage", format_quantity(size)).end_object().end_object().end_object();
   return json.take();

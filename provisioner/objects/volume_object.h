@@ -1,7 +1,6 @@
 // The PersistentVolume as it is written.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,9 +16,8 @@ namespace flexlocal::provisioner {
 // that which copy it stands for is the only one. `access_modes`: the claim's list, as it stands.
 std::string volume_json(const CopyOrder& order, const std::vector<std::string>& access_modes);
 
-// The merge patch that says the volume's capacity and, where it is given, kGranted, if it still has
-// the version that was decided on.
-std::string volume_growth_patch(const Volume& volume, Bytes size, std::optional<Bytes> granted);
+// The merge patch that says the volume's capacity, if it still has the version that was decided on.
+std::string volume_growth_patch(const Volume& volume, Bytes size);
 
 // The merge patch that lets the volume go, if it still has the version that was decided on.
 std::string patch_without_finalizer(const Volume& volume);

@@ -1,7 +1,5 @@
 #include "provisioner/controller/claims/growth_plan.h"
 
-#include <algorithm>
-
 #include "flexvolume/base/text.h"
 
 namespace flexlocal::provisioner {
@@ -43,9 +41,7 @@ GrowthPlan plan_growth(const Claim& claim, const Volume* volume, const std::stri
   if (!spec) return Refuse{concat("the volume cannot grow: ", spec.error().message())};
   if (spec->cluster_id != cluster_id)
     return Refuse{"the volume was made for another cluster and does not grow"};
-  const auto granted = parse_quantity(volume->granted);
-  const Bytes word = granted ? std::max(spec->size, *granted) : spec->size;
-  return Growth{std::move(*spec), word, *offered, *requested, *reported};
+  return Growth{std::move(*spec), *requested};
 }
 
 Promise promise_of(const Growth& growth, Bytes size) {

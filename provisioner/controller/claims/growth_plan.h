@@ -12,10 +12,7 @@ namespace flexlocal::provisioner {
 // that was killed half-way is begun anew, since every step of it may be repeated.
 struct Growth {
   engine::VolumeSpec spec;
-  Bytes granted;  // what this node has given its word for: the first size, or what it granted since
-  Bytes capacity;  // what the PersistentVolume says, by whoever's hand
   Bytes asked;
-  Bytes reported{};  // what the claim's status says that the file system has
 };
 
 // The volume has what is asked for, but the claim's status or the PersistentVolume's capacity still

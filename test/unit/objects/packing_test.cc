@@ -80,7 +80,6 @@ Volume full_volume() {
           .claim_name = "data",
           .claim_uid = kUid,
           .capacity = "1Gi",
-          .granted = "2Gi",
           .order = sample_order(),
           .copy = kCopy,
           .finalizers = {"flexlocal.io/reclaim", "kubernetes.io/pv-protection"},
@@ -104,7 +103,6 @@ void check_same(const Volume& one, const Volume& other) {
   CHECK(one.claim_name == other.claim_name);
   CHECK(one.claim_uid == other.claim_uid);
   CHECK(one.capacity == other.capacity);
-  CHECK(one.granted == other.granted);
   REQUIRE(one.order.ok() == other.order.ok());
   if (one.order) CHECK(order_text(*one.order) == order_text(*other.order));
   if (!one.order) CHECK(one.order.error().code() == other.order.error().code());

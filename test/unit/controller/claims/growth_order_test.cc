@@ -12,10 +12,7 @@ namespace {
 constexpr Bytes kTwo = kGiB + kGiB;
 constexpr Bytes kThree = kTwo + kGiB;
 
-Growth sample_growth(Bytes asked = kTwo) {
-  return {
-      .spec = sample_spec(), .granted = kGiB, .capacity = kGiB, .asked = asked, .reported = kGiB};
-}
+Growth sample_growth(Bytes asked = kTwo) { return {.spec = sample_spec(), .asked = asked}; }
 
 // On disks that round nothing up.
 GrowthOrder plan(const Growth& growth, const VolumeCopy* copy) {

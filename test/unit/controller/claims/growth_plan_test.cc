@@ -38,8 +38,6 @@ Settle settle_of(const Claim& claim, const Volume& volume) {
 
 TEST_CASE("a bound claim that asks for more than its volume has makes it grow") {
   const Growth growth = growth_of(bound_claim("2Gi"), bound_volume());
-  CHECK(growth.granted == kGiB);
-  CHECK(growth.capacity == kGiB);
   CHECK(growth.asked == kGiB + kGiB);
   CHECK(growth.spec.name.text() == "pvc-" + kUid);
 }
@@ -56,7 +54,6 @@ TEST_CASE("what somebody else has raised is asked for until the claim's status s
   Claim pending = bound_claim("3Gi", "1Gi");
   pending.file_system_pending = true;
   CHECK(growth_of(pending, grown).asked == Bytes(3 * kGiB.count()));
-  CHECK(growth_of(pending, grown).capacity == kGiB + kGiB);
 }
 
 // It had raised it for a request that was lowered since, or wrote it after all was done.
@@ -84,17 +81,6 @@ TEST_CASE("what is left of a growth in the status of a claim that has what it as
   CHECK(status_differs([](Claim& claim) { claim.allocated = "2Gi"; }));
   CHECK_FALSE(status_differs([](Claim& claim) { claim.allocated = "1Gi"; }));
   CHECK_FALSE(status_differs([](Claim& claim) { claim.allocated = "1023Mi"; }));
-}
-
-TEST_CASE("what is granted is the first size, or what an annotation of ours says since") {
-  Volume volume = bound_volume();
-  volume.capacity = "9Gi";
-  for (const char* nothing : {"", "1Mi", "-2Gi", "much"}) {
-    volume.granted = nothing;
-    CHECK(growth_of(bound_claim("9Gi"), volume).granted == kGiB);
-  }
-  volume.granted = "2Gi";
-  CHECK(growth_of(bound_claim("9Gi"), volume).granted == kGiB + kGiB);
 }
 
 TEST_CASE("a claim whose status is not written yet is not taken for half-grown") {
