@@ -12,7 +12,6 @@ constexpr std::array kBackends{engine::Backend::kLvm, engine::Backend::kThin,
 
 // The pool that has said it is its own; nullptr: a volume of which no more than the disks is known.
 const std::string* pool_of(const VolumeAccount& account) {
-  if (account.promised) return &account.promised->pool;
   if (account.recorded) return &account.recorded->pool;
   return account.reserved.empty() ? nullptr : &account.reserved.begin()->second.pool;
 }
@@ -42,7 +41,6 @@ bool counts_record(const VolumeAccount& account) {
 
 template <typename Visit>
 void for_each_promise(const VolumeAccount& account, Visit visit) {
-  if (account.promised) visit(*account.promised);
   if (counts_record(account)) visit(*account.recorded);
   for (const auto& [claim, promise] : account.reserved) visit(promise);
 }
@@ -83,14 +81,6 @@ void Accounts::see_record(const engine::Record& record) {
 
 void Accounts::forget_record(const std::string& volume) {
   change(volume, [](VolumeAccount& account) { account.recorded.reset(); });
-}
-
-void Accounts::promise(const Promise& promise) {
-  change(promise.name, [&](VolumeAccount& account) { account.promised = promise; });
-}
-
-void Accounts::forget_promise(const std::string& volume) {
-  change(volume, [](VolumeAccount& account) { account.promised.reset(); });
 }
 
 void Accounts::reserve(const std::string& claim, const Promise& promise) {

@@ -15,13 +15,12 @@ namespace flexlocal::provisioner {
 
 // All that is known of one volume.
 struct VolumeAccount {
-  std::optional<Promise> promised{};          // by its PersistentVolume
   std::optional<Promise> recorded{};          // by this host's record
   bool to_be_made = false;                    // as the record says
   std::map<std::string, Promise> reserved{};  // by claim: what is being created, or grown
   std::map<std::string, Bytes> held{};        // by space: what it offers now
 
-  bool is_empty() const { return !promised && !recorded && reserved.empty() && held.empty(); }
+  bool is_empty() const { return !recorded && reserved.empty() && held.empty(); }
 };
 
 class Accounts {
@@ -37,9 +36,6 @@ class Accounts {
   // promised by its record.
   void see_record(const engine::Record& record);
   void forget_record(const std::string& volume);
-  // By a volume's PersistentVolume, in place of what that said before; and when there is none.
-  void promise(const Promise& promise);
-  void forget_promise(const std::string& volume);
   // For a claim, in place of what was reserved for it; and when there is no more need.
   void reserve(const std::string& claim, const Promise& promise);
   void release(const std::string& claim);
@@ -57,8 +53,8 @@ class Accounts {
   Result<PoolRoom> room(const Promise& wanted, const std::string& claim) const;
 
   // What the pool's volumes have in all, without `volume` and without what is reserved for the
-  // claim: every PersistentVolume of the node in whatever phase, what is being created, and what is
-  // there without one. A volume counts once, at the largest size that is named.
+  // claim: what records promise, what is being created or grown, and what is there, with a record
+  // or without one. A volume counts once, at the largest size that is named.
   Bytes given(const std::string& pool, const std::string& volume, const std::string& claim) const;
 
  private:

@@ -13,7 +13,7 @@
 
 namespace flexlocal::provisioner {
 
-// A volume that was given away: a PersistentVolume of this node, or one that is being created; or
+// A volume that was given away: by a record of this host, or one that is being created or grown; or
 // one that is asked for.
 struct Promise {
   std::string name;

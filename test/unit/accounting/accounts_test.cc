@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "flexvolume/base/text.h"
-#include "test/unit/objects/samples.h"
+#include "test/unit/accounting/promised.h"
 
 namespace flexlocal::provisioner::test {
 namespace {
@@ -32,34 +32,24 @@ engine::NodeConfig two_pools() {
   return config;
 }
 
-engine::Record record_of(const Promise& promise, bool wiping) {
-  engine::VolumeSpec spec = sample_spec(promise.name.substr(4), promise.size);
-  spec.backend = promise.backend;
-  spec.pool = promise.pool;
-  engine::Record record = engine::promised_record(spec, kUid);
-  record.state = wiping ? engine::RecordState::kWiping : engine::RecordState::kReady;
-  return record;
-}
-
 // What was told to accounts that have lived for a while, kept beside them.
 struct Life {
   engine::NodeConfig config = two_pools();
   Accounts accounts{config};
   std::mt19937 random;
   engine::Inventory inventory{};
-  std::map<std::string, Promise> promised{};         // by volume
   std::map<std::string, Promise> reserved{};         // by claim
   std::map<std::string, engine::Record> recorded{};  // by volume
 
   explicit Life(unsigned seed) : random(seed) {}
 
   unsigned upto(unsigned most) { return static_cast<unsigned>(random() % most); }
-  std::string volume() { return concat("pvc-00000000-0000-4000-8000-00000000000", upto(6)); }
+  std::string word() { return concat("v", upto(6)); }
   std::string claim() { return concat("c", upto(6)); }
   Promise any_promise() {
     const Backend backend = upto(4) == 0 ? Backend::kThin : Backend::kLvm;
     const std::string pool = upto(5) == 0 ? "unknown" : upto(2) == 0 ? "mirrored" : "linear";
-    return {volume(), backend, pool, extents(1 + upto(9))};
+    return {word(), backend, pool, extents(1 + upto(9))};
   }
   void look_at_disks() {
     inventory = {};
@@ -69,43 +59,40 @@ struct Life {
     if (upto(4) != 0)
       inventory.spaces.push_back({"thin:vg/thin", extents(100), extents(60), kExtent, {}});
     for (unsigned count = upto(5); count != 0; --count)
-      inventory.holdings.push_back(
-          {volume(), upto(3) == 0 ? "thin:vg/thin" : "group:vg", extents(1 + upto(9))});
+      inventory.holdings.push_back({volume_called(word()),
+                                    upto(3) == 0 ? "thin:vg/thin" : "group:vg",
+                                    extents(1 + upto(9))});
     inventory.records = recorded;
     accounts.see(inventory);
   }
   void step() {
     const Promise promise = any_promise();
+    const std::string name = volume_called(promise.name);
     const std::string ticket = claim();
     switch (upto(10)) {
       case 0:
         return look_at_disks();
       case 1:
-        promised.erase(promise.name);
-        return accounts.forget_promise(promise.name);
-      case 2:
         reserved.erase(ticket);
         return accounts.release(ticket);
+      case 2:
+        recorded.erase(name);
+        return accounts.forget_record(name);
       case 3:
-        recorded.erase(promise.name);
-        return accounts.forget_record(promise.name);
-      case 4: {
-        const engine::Record record = record_of(promise, upto(4) == 0);
-        recorded.insert_or_assign(promise.name, record);
+      case 4:
+        reserved.insert_or_assign(ticket, called(promise));
+        return accounts.reserve(ticket, called(promise));
+      default: {
+        constexpr std::array kStates = {engine::RecordState::kPromised, engine::RecordState::kReady,
+                                        engine::RecordState::kWiping};
+        const engine::Record record = record_called(promise, kStates.at(upto(kStates.size())));
+        recorded.insert_or_assign(name, record);
         return accounts.see_record(record);
       }
-      case 5:
-      case 6:
-        reserved.insert_or_assign(ticket, promise);
-        return accounts.reserve(ticket, promise);
-      default:
-        promised.insert_or_assign(promise.name, promise);
-        return accounts.promise(promise);
     }
   }
   // The same facts told to accounts of their own, without a claim's reservation.
   void tell(Accounts& fresh, const std::string& except_claim) const {
-    for (const auto& [name, promise] : promised) fresh.promise(promise);
     for (const auto& [ticket, promise] : reserved)
       if (ticket != except_claim) fresh.reserve(ticket, promise);
     engine::Inventory all = inventory;
@@ -152,7 +139,7 @@ TEST_CASE("after any history the accounts say what they say when told the facts 
     Life life(seed);
     for (int number = 0; number < 150; ++number) {
       life.step();
-      const Promise wanted = life.any_promise();
+      const Promise wanted = called(life.any_promise());
       const std::string claim = life.claim();
       Accounts fresh(life.config);
       life.tell(fresh, claim);
@@ -174,10 +161,11 @@ TEST_CASE("sums that no disk could hold leave nothing, and come back when they a
   const Promise wanted{"w", Backend::kLvm, "linear", kExtent};
   const Bytes most(kMostBytes.count() - kMostBytes.count() % kExtent.count());
   for (int i = 0; i < 5; ++i)
-    accounts.promise({concat("v", i), Backend::kLvm, i % 2 == 0 ? "linear" : "mirrored", most});
+    accounts.reserve(concat("c", i),
+                     {concat("v", i), Backend::kLvm, i % 2 == 0 ? "linear" : "mirrored", most});
   CHECK(accounts.room(wanted, "")->free == Bytes(0));
   CHECK(accounts.given("linear", "", "") == Bytes(UINT64_MAX));
-  for (int i = 0; i < 5; ++i) accounts.forget_promise(concat("v", i));
+  for (int i = 0; i < 5; ++i) accounts.release(concat("c", i));
   CHECK(accounts.room(wanted, "")->free == kMostBytes);
   CHECK(accounts.given("linear", "", "") == Bytes(0));
 }
@@ -194,18 +182,17 @@ TEST_CASE("what is reserved twice for a claim counts once, the later one") {
   CHECK(accounts.given("linear", "", "") == Bytes(0));
 }
 
-TEST_CASE("a volume counts once, at the largest of promise, record, reservation and disk") {
+TEST_CASE("a volume counts once, at the largest of record, reservation and disk") {
   const auto config = two_pools();
   const std::string name = sample_record(1, engine::RecordState::kReady).spec.name.text();
-  // Each of the four is the largest once; 0: it says nothing.
-  for (const std::array<std::uint64_t, 4> sizes : {std::array<std::uint64_t, 4>{4, 1, 2, 3},
-                                                   {1, 4, 2, 3},
-                                                   {1, 2, 4, 3},
-                                                   {1, 2, 3, 4},
-                                                   {0, 4, 0, 0},
-                                                   {0, 4, 0, 3},
-                                                   {0, 3, 4, 0}}) {
-    const auto [promised, recorded, reserved, held] = sizes;
+  // Each of the three is the largest once; 0: it says nothing.
+  for (const std::array<std::uint64_t, 3> sizes : {std::array<std::uint64_t, 3>{4, 2, 3},
+                                                   {2, 4, 3},
+                                                   {2, 3, 4},
+                                                   {4, 0, 0},
+                                                   {4, 0, 3},
+                                                   {3, 4, 0}}) {
+    const auto [recorded, reserved, held] = sizes;
     engine::Inventory seen = hundred_extents();
     if (held != 0) seen.holdings.push_back({name, "group:vg", extents(held)});
     Accounts accounts(config);
@@ -213,7 +200,6 @@ TEST_CASE("a volume counts once, at the largest of promise, record, reservation 
     // What is ready counts where the disks show it.
     accounts.see_record(sample_record(
         recorded, held != 0 ? engine::RecordState::kReady : engine::RecordState::kPromised));
-    if (promised != 0) accounts.promise({name, Backend::kLvm, "linear", extents(promised)});
     if (reserved != 0) accounts.reserve("c", {name, Backend::kLvm, "linear", extents(reserved)});
     CAPTURE(recorded);
     CHECK(accounts.given("linear", "", "") == extents(4));

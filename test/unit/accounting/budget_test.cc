@@ -7,6 +7,7 @@
 
 #include "flexvolume/base/text.h"
 #include "provisioner/accounting/accounts.h"
+#include "test/unit/accounting/promised.h"
 
 namespace flexlocal::provisioner::test {
 namespace {
@@ -44,20 +45,24 @@ Promise promise_of(const std::string& name, Bytes size, const std::string& pool 
 struct Node {
   engine::NodeConfig config = two_pools();
   NodeBudget budget = budget_of(gib(2), "0.5", "32");  // 32 GiB
-  std::map<std::string, Promise> volumes;              // PersistentVolumes
+  std::map<std::string, Promise> volumes;              // by their records
   std::map<std::string, Promise> reserved;             // by ticket
   std::map<std::string, Promise> held;                 // on the disks
 
   Bytes given(const std::string& pool, const std::string& except = "") const {
     engine::Inventory inventory;
     for (const auto& [name, has] : held)
-      inventory.holdings.push_back(
-          {name, has.backend == Backend::kThin ? "thin:vg/thin" : "group:vg", has.size});
+      inventory.holdings.push_back({volume_called(name),
+                                    has.backend == Backend::kThin ? "thin:vg/thin" : "group:vg",
+                                    has.size});
     Accounts accounts(config);
     accounts.see(inventory);
-    for (const auto& [name, promise] : volumes) accounts.promise(promise);
-    for (const auto& [ticket, promise] : reserved) accounts.reserve(ticket, promise);
-    return accounts.given(pool, except, "");
+    for (const auto& [name, promise] : volumes)
+      accounts.see_record(record_called(promise, held.contains(name)
+                                                     ? engine::RecordState::kReady
+                                                     : engine::RecordState::kPromised));
+    for (const auto& [ticket, promise] : reserved) accounts.reserve(ticket, called(promise));
+    return accounts.given(pool, volume_called(except), "");
   }
   bool may_have(const Promise& wanted) const {
     const Allowance allowance{budget, {}, given(wanted.pool, wanted.name)};
@@ -151,7 +156,7 @@ TEST_CASE("a volume counts once, at the largest size, wherever it is known from"
   CHECK(node.given("other") == Bytes(0));
 }
 
-TEST_CASE("volumes of every backend count, and so do those without a PersistentVolume") {
+TEST_CASE("volumes of every backend count, and so do those without a record") {
   Node node;
   node.held["orphan"] = {"orphan", Backend::kThin, "default", gib(1)};
   node.volumes["quota"] = {"quota", Backend::kQuota, "default", gib(2)};
@@ -194,8 +199,7 @@ struct Life {
   void create() {
     const std::string ticket = any(node.reserved);
     const Promise promise = node.reserved.at(ticket);
-    Promise& known = node.volumes.try_emplace(promise.name, promise).first->second;
-    known.size = std::max(known.size, promise.size);
+    node.volumes.try_emplace(promise.name, promise);
     if (upto(2) == 0) node.reserved.erase(ticket);  // else the answer was lost
   }
   void mount() {
@@ -209,14 +213,14 @@ struct Life {
     node.reserved["growth/" + wanted.name] = wanted;
     if (node.held.contains(wanted.name) && upto(2) == 0) node.held[wanted.name] = wanted;
   }
-  // With its PersistentVolume, or by force: then the data stays, and comes back by another hand.
+  // With its record, or that alone is lost: then the data stays, and comes back by another hand.
   void remove() {
     const std::string name = any(node.volumes);
     if (upto(4) != 0) node.held.erase(name);
     node.volumes.erase(name);
     std::erase_if(node.reserved, [&](const auto& entry) { return entry.second.name == name; });
   }
-  // What was reserved is forgotten: what was written is in the lists, what grew is on the disks.
+  // What was reserved is forgotten: what was written is in the records, what grew is on the disks.
   void restart() { node.reserved.clear(); }
   void step() {
     const unsigned kind = upto(9);

@@ -8,6 +8,7 @@
 
 #include "flexvolume/base/text.h"
 #include "provisioner/accounting/accounts.h"
+#include "test/unit/accounting/promised.h"
 
 namespace flexlocal::provisioner::test {
 namespace {
@@ -46,19 +47,21 @@ Promise promise_of(const std::string& name, std::uint64_t size_mib, Backend back
   return {name, backend, pool, mib(size_mib)};
 }
 
-// All reserved, or every other one that may be by its PersistentVolume.
+// All reserved, or every other one that may be by its record.
 Result<PoolRoom> room_beside(const std::vector<Promise>& promises, const Promise& wanted,
                              const engine::NodeConfig& config, const engine::Inventory& inventory,
                              bool mixed) {
   Accounts accounts(config);
-  accounts.see(inventory);
+  engine::Inventory seen = inventory;
+  for (engine::Holding& holding : seen.holdings) holding.volume = volume_called(holding.volume);
+  accounts.see(seen);
   std::set<std::string_view> known;
   for (std::size_t i = 0; i < promises.size(); ++i)
     if (mixed && i % 2 == 0 && known.insert(promises[i].name).second)
-      accounts.promise(promises[i]);
+      accounts.see_record(record_called(promises[i], engine::RecordState::kPromised));
     else
-      accounts.reserve(concat("claim", i), promises[i]);
-  return accounts.room(wanted, "");
+      accounts.reserve(concat("claim", i), called(promises[i]));
+  return accounts.room(called(wanted), "");
 }
 
 // The same wherever the promises stand.
