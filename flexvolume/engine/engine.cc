@@ -12,39 +12,13 @@ namespace {
 // "Several pods mounted and unmounted in between" ends well before this many layers.
 constexpr int kMostLayers = 64;
 
-Error another_claims(const VolumeName& name) {
-  return Error(ErrorCode::kDenied,
-               concat("this node's record of volume ", name.text(),
-                      " is of another claim, copy or size; nothing is changed"));
+Error of_another_backend(const VolumeName& name) {
+  return Error(ErrorCode::kDenied, concat("this node's record of volume ", name.text(),
+                                          " is of another backend; nothing is changed"));
 }
 
 Error changed_meanwhile() {
   return Error(ErrorCode::kUnavailable, "the volume's record was changed meanwhile; try again");
-}
-
-// With what tags do not say, or may change.
-Record record_for_claim(Record record, const VolumeSpec& spec, const std::string& claim_uid) {
-  record.spec.access_mode = spec.access_mode;
-  record.spec.limits = spec.limits;
-  record.spec.mount_options = spec.mount_options;
-  record.claim_uid = claim_uid;
-  record.found = false;
-  return record;
-}
-
-bool is_folder(const VolumeSpec& spec) { return spec.backend == Backend::kQuota; }
-
-Status save_claim(const RecordStore& records, const Record& before, const VolumeSpec& spec,
-                  const std::string& claim_uid, Log& log) {
-  const Record record = record_for_claim(before, spec, claim_uid);
-  const bool same = record.spec == before.spec && record.claim_uid == before.claim_uid &&
-                    record.found == before.found;
-  if (same) return {};
-  if (auto saved = records.save(record); !saved) return saved;
-  log.info("claim recorded", {{"volume", spec.name.text()},
-                              {"claim_uid", claim_uid},
-                              {"mode", to_string(spec.access_mode)}});
-  return {};
 }
 
 // What the kernel says of a file system that it cannot make sense of, or cannot read: EINVAL,
@@ -100,53 +74,8 @@ Result<Engine::Subject> Engine::subject(const VolumeSpec& spec) {
   auto lock = lock_volume(host_.lock_folder, spec.name);
   if (!lock) return lock.error();
   VolumeBackend& backend =
-      spec.backend == Backend::kQuota ? static_cast<VolumeBackend&>(quota_backend_) : lv_backend_;
+      is_folder(spec.backend) ? static_cast<VolumeBackend&>(quota_backend_) : lv_backend_;
   return Subject{spec, std::move(*pool), backend, std::move(*lock)};
-}
-
-Status Engine::promise(const VolumeSpec& spec) {
-  const auto lock = lock_volume(host_.lock_folder, spec.name);
-  if (!lock) return lock.error();
-  const auto record = records_.load(spec.name);
-  if (!record) return record.error();
-  if (*record && !is_of((*record)->spec, spec)) return another_claims(spec.name);
-  Record promised = promised_record(spec, spec.name.claim_uid());
-  const bool of_claim = *record && (*record)->claim_uid == promised.claim_uid;
-  // A claim's access mode never changes; a PersistentVolume's list of them can be edited.
-  if (of_claim) promised.spec.access_mode = (*record)->spec.access_mode;
-  if (of_claim && (*record)->spec == promised.spec) return {};
-  // A try before this one may have been of another class, or for another size.
-  if (!*record || (*record)->state == RecordState::kPromised) return records_.save(promised);
-  const Record claimed = record_for_claim(**record, spec, promised.claim_uid);
-  if (!(claimed.spec == spec)) return another_claims(spec.name);
-  return (*record)->claim_uid.empty() ? records_.save(claimed) : Status();
-}
-
-Status Engine::record_claim(const VolumeSpec& spec, const std::string& claim_uid) {
-  if (!claim_uid.empty() && !is_uuid(claim_uid))
-    return Error(ErrorCode::kInvalid,
-                 concat('"', printable(claim_uid, 40), "\" is not the uid of a claim"));
-  const auto lock = lock_volume(host_.lock_folder, spec.name);
-  if (!lock) return lock.error();
-  const auto record = records_.load(spec.name);
-  if (!record) return record.error();
-  if (!*record) return {};
-  if (!is_of((*record)->spec, spec) || is_folder((*record)->spec) != is_folder(spec))
-    return another_claims(spec.name);
-  return save_claim(records_, **record, spec, claim_uid, host_.log);
-}
-
-Status Engine::withdraw(const PromisedVolume& promised) {
-  const auto lock = lock_volume(host_.lock_folder, promised.name);
-  if (!lock) return lock.error();
-  const auto record = records_.load(promised.name);
-  if (!record) return record.error();
-  const bool only_promised =
-      *record && is_unmade((*record)->state) && (*record)->spec.cluster_id == promised.cluster_id;
-  if (!only_promised) return {};
-  auto removed = records_.remove(promised.name);
-  if (removed) lock->remove_file();
-  return removed;
 }
 
 Status Engine::mount(const MountRequest& request) {
@@ -310,7 +239,8 @@ Result<Removal> Engine::remove(const VolumeSpec& spec) {
 // Before anything else of a removal, which may have to wait for its pods' end: nobody mounts it
 // anew.
 Status Engine::close(Record record, const VolumeSpec& spec) const {
-  if (is_folder(record.spec) != is_folder(spec)) return another_claims(spec.name);
+  if (is_folder(record.spec.backend) != is_folder(spec.backend))
+    return of_another_backend(spec.name);
   const bool open = is_of(record.spec, spec) && !record.claim_uid.empty();
   if (!open || is_unmade(record.state)) return {};
   record.claim_uid.clear();
@@ -328,16 +258,10 @@ Result<Inventory> Engine::inventory() {
   if (auto added = add_records(recorded); !added) return added.error();
   auto inventory = lv_backend_.inventory(config_);
   if (!inventory) return inventory;
-  inventory->promised = std::move(recorded.promised);
-  inventory->retained = std::move(recorded.retained);
-  inventory->claims = std::move(recorded.claims);
   inventory->records = std::move(recorded.records);
   inventory->damaged = std::move(recorded.damaged);
   inventory->behind = std::move(recorded.behind);
   if (auto added = quota_backend_.add_to(*inventory, config_); !added) return added.error();
-  for (const LogicalVolume& volume : inventory->volumes)
-    if (volume.ownership && volume.ownership->retained && !inventory->is_retained(volume.name))
-      inventory->retained.push_back({volume.name, volume.ownership->cluster_id});
   return inventory;
 }
 
@@ -347,16 +271,7 @@ Status Engine::add_records(Inventory& inventory) const {
   if (!names) return names.error();
   for (const VolumeName& name : *names) {
     const auto record = records_.load(name);
-    if (record && *record && (*record)->state == RecordState::kPromised)
-      inventory.promised.push_back(
-          {name, (*record)->spec.cluster_id, (*record)->spec.backend, (*record)->spec.size});
-    if (record && *record)
-      inventory.claims.insert_or_assign(
-          name.text(),
-          RecordedClaim{(*record)->spec.cluster_id, (*record)->claim_uid, (*record)->found});
     if (record && *record && (*record)->grow_file_system) inventory.behind.insert(name.text());
-    if (record && *record && (*record)->retained)
-      inventory.retained.push_back({name.text(), (*record)->spec.cluster_id});
     if (!record) inventory.damaged.emplace(name.text(), record.error().message());
     if (record && *record) inventory.records.emplace(name.text(), **record);
   }

@@ -60,18 +60,6 @@ class Engine {
   // Before the first time nobody knows which cluster the host is of, and its records say it alone.
   Status join_cluster(const std::string& cluster_id);
 
-  // For the daemon, before it offers the volume to anybody: from now on the first mount makes it.
-  // A promise of which nothing was made yet is made anew, but for the access mode of the claim that
-  // it is for; one by which the volume was made stays. kDenied when it is another's, or was made
-  // otherwise. It is for the claim that the volume is named after.
-  Status promise(const VolumeSpec& spec);
-  // Records for which claim the volume is now, and what else may change or is not in tags: access
-  // mode, limits, mount options. An empty `claim_uid`: for none, and no pod mounts it. A volume
-  // without a record gets none. kDenied when it is another's. Pods that have it by then keep it.
-  Status record_claim(const VolumeSpec& spec, const std::string& claim_uid);
-  // The promise of what nobody was offered after all; a volume that was begun is left alone.
-  Status withdraw(const PromisedVolume& promised);
-
   // Makes the volume if it is promised and not there yet, and mounts it with nodev, nosuid.
   // Mounting what is mounted there already is success. After a failure nothing is mounted and
   // nothing that this call made is left.

@@ -17,7 +17,7 @@ bool has_growth_to_complete(const engine::Inventory& inventory) {
 }
 
 bool lacks_record(const engine::Inventory& inventory, const std::string& volume) {
-  return !inventory.claims.contains(volume);
+  return !inventory.records.contains(volume);
 }
 
 // Volumes for which settle() may have made records anew.

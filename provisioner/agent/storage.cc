@@ -40,25 +40,6 @@ Task<Result<engine::Inventory>> EngineStorage::inventory() {
   co_return answer;
 }
 
-Task<Status> EngineStorage::promise(const engine::VolumeSpec& spec) {
-  const std::function<Status()> operation = [&] { return engine_.promise(spec); };
-  auto answer = co_await ask(operation);
-  co_return answer;
-}
-
-Task<Status> EngineStorage::record_claim(const engine::VolumeSpec& spec,
-                                         const std::string& claim_uid) {
-  const std::function<Status()> operation = [&] { return engine_.record_claim(spec, claim_uid); };
-  auto answer = co_await ask(operation);
-  co_return answer;
-}
-
-Task<Status> EngineStorage::withdraw(const engine::PromisedVolume& promised) {
-  const std::function<Status()> operation = [&] { return engine_.withdraw(promised); };
-  auto answer = co_await ask(operation);
-  co_return answer;
-}
-
 Task<Status> EngineStorage::grow(const engine::VolumeSpec& spec, Bytes size) {
   const std::function<Status()> operation = [&] { return engine_.grow(spec, size); };
   auto answer = co_await ask(operation);

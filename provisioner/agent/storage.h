@@ -16,10 +16,6 @@ class Storage {
   virtual ~Storage() = default;
   // As Engine's operations of the same names. Arguments must live until the task has ended.
   virtual Task<Result<engine::Inventory>> inventory() = 0;
-  virtual Task<Status> promise(const engine::VolumeSpec& spec) = 0;
-  virtual Task<Status> record_claim(const engine::VolumeSpec& spec,
-                                    const std::string& claim_uid) = 0;
-  virtual Task<Status> withdraw(const engine::PromisedVolume& promised) = 0;
   virtual Task<Status> grow(const engine::VolumeSpec& spec, Bytes size) = 0;
   virtual Task<Result<engine::Removal>> remove(const engine::VolumeSpec& spec) = 0;
   virtual Task<Status> set_retained(const engine::VolumeSpec& spec, engine::Retained retained) = 0;
@@ -47,9 +43,6 @@ class EngineStorage final : public Storage {
   }
 
   Task<Result<engine::Inventory>> inventory() override;
-  Task<Status> promise(const engine::VolumeSpec& spec) override;
-  Task<Status> record_claim(const engine::VolumeSpec& spec, const std::string& claim_uid) override;
-  Task<Status> withdraw(const engine::PromisedVolume& promised) override;
   Task<Status> grow(const engine::VolumeSpec& spec, Bytes size) override;
   Task<Result<engine::Removal>> remove(const engine::VolumeSpec& spec) override;
   Task<Status> set_retained(const engine::VolumeSpec& spec, engine::Retained retained) override;

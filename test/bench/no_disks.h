@@ -10,19 +10,12 @@
 
 namespace flexlocal::provisioner {
 
-// Where a node daemon decides for itself its ledger counts PersistentVolumes alone, as on a node
-// whose volumes nobody has mounted yet.
 class NoDisks final : public Storage {
  public:
   explicit NoDisks(Bytes size) {
     present_.spaces.push_back({"group:sim", size, size, Bytes(4 * kMiB.count()), {}});
   }
   Task<Result<engine::Inventory>> inventory() override { co_return present_; }
-  Task<Status> promise(const engine::VolumeSpec&) override { co_return Status(); }
-  Task<Status> record_claim(const engine::VolumeSpec&, const std::string&) override {
-    co_return Status();
-  }
-  Task<Status> withdraw(const engine::PromisedVolume&) override { co_return Status(); }
   // What is grown has not been made: only its promise grows.
   Task<Status> grow(const engine::VolumeSpec&, Bytes) override {
     co_return Error(ErrorCode::kNotFound, "not made yet");

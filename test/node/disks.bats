@@ -83,7 +83,7 @@ live_once() {
   for disk in "${disks[@]}"; do lvm lvmdevices -qq -y --adddev "$disk"; done
   volume_name 1 && folder_for "$name" && options_for "$name"
   [ "$name" = "$first" ]
-  engine_call claim "$record" && expect_success # a removal lets nobody mount it any more
+  engine_call follow "$record" && expect_success # a removal lets nobody mount it any more
   call mount "$folder" "$options" && expect_success
   [ "$(<"$folder/file")" = precious ]
 }

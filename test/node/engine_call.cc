@@ -2,6 +2,8 @@
 //
 //   engine-call [--host-proc=DIR] promise RECORD
 //
+//   engine-call [--host-proc=DIR] follow RECORD
+//
 //   engine-call [--host-proc=DIR] withdraw RECORD
 //
 //   engine-call [--host-proc=DIR] remove RECORD
@@ -9,8 +11,6 @@
 //   engine-call [--host-proc=DIR] retain RECORD
 //
 //   engine-call [--host-proc=DIR] take-up RECORD
-//
-//   engine-call [--host-proc=DIR] claim RECORD
 //
 //   engine-call [--host-proc=DIR] grow RECORD BYTES
 //
@@ -26,12 +26,12 @@
 //
 //   engine-call seqno DISK
 //
-// The last two say what the engine sees: the one disk that a device stands on, and the number of
-// LVM's metadata on a disk. RECORD: the volume's record, as JSON; of it counts what was ordered,
-// and `claim` records its claim. It reads /etc/flexlocal/node.conf and works on the real host.
-// --host-proc: as the node daemon's. Prints one JSON object on one line: {"status":"Success",...}
-// or {"status":"Failure","code":..., "message":...}. Exit status: 0 on success, 1 on failure, 2 on
-// wrong usage.
+// The first three are those of CopyRecords. The last two say what the engine sees: the one disk
+// that a device stands on, and the number of LVM's metadata on a disk. RECORD: the volume's record,
+// as JSON; of it counts what was ordered, and by which order. It reads /etc/flexlocal/node.conf and
+// works on the real host. --host-proc: as the node daemon's. Prints one JSON object on one line:
+// {"status":"Success",...} or {"status":"Failure","code":..., "message":...}. Exit status: 0 on
+// success, 1 on failure, 2 on wrong usage.
 
 #include <iostream>
 #include <string>
@@ -48,8 +48,8 @@ namespace flexlocal::engine {
 namespace {
 
 constexpr std::string_view kUsage =
-    "usage: engine-call [--host-proc=DIR] promise RECORD | withdraw RECORD | remove RECORD | "
-    "retain RECORD | take-up RECORD | claim RECORD | grow RECORD BYTES | inventory |"
+    "usage: engine-call [--host-proc=DIR] promise RECORD | follow RECORD | withdraw RECORD | "
+    "remove RECORD | retain RECORD | take-up RECORD | grow RECORD BYTES | inventory |"
     " refresh-io-limits | resume-suspended | settle | only-disk DEVICE DISK... | seqno DISK";
 constexpr std::string_view kHostProc = "--host-proc=";
 
@@ -113,6 +113,10 @@ Status print_seqno(const std::string& disk, JsonWriter& json) {
   return {};
 }
 
+Status status_of(const Result<Record>& record) {
+  return record ? Status() : Status(record.error());
+}
+
 Status carry_out(Engine& engine, const std::vector<std::string>& words, JsonWriter& json) {
   if (words[0] == "inventory") return print_inventory(engine, json);
   if (words[0] == "refresh-io-limits") return engine.refresh_io_limits();
@@ -123,12 +127,13 @@ Status carry_out(Engine& engine, const std::vector<std::string>& words, JsonWrit
   const auto record = parse_record(words[1]);
   if (!record) return record.error();
   const VolumeSpec& spec = record->spec;
-  if (words[0] == "promise") return engine.promise(spec);
-  if (words[0] == "withdraw") return engine.withdraw({spec.name, spec.cluster_id});
+  const OrderedCopy ordered{spec, record->claim_uid, record->retained, record->order};
+  if (words[0] == "promise") return status_of(engine.copies().promise(ordered));
+  if (words[0] == "follow") return status_of(engine.copies().follow(ordered));
+  if (words[0] == "withdraw") return engine.copies().withdraw(spec);
   if (words[0] == "remove") return print_removal(engine, spec, json);
   if (words[0] == "retain") return engine.set_retained(spec, Retained::kYes);
   if (words[0] == "take-up") return engine.set_retained(spec, Retained::kNo);
-  if (words[0] == "claim") return engine.record_claim(spec, record->claim_uid);
   unsigned long long size = 0;
   if (!parse_number(words[2], kMostBytes.count(), size))
     return Error(ErrorCode::kInvalid, concat("\"", words[2], "\" is no count of bytes"));
@@ -143,11 +148,11 @@ bool is_usage(const std::vector<std::string>& words) {
                              : words[0] == "resume-suspended"  ? 1
                              : words[0] == "settle"            ? 1
                              : words[0] == "promise"           ? 2
+                             : words[0] == "follow"            ? 2
                              : words[0] == "withdraw"          ? 2
                              : words[0] == "remove"            ? 2
                              : words[0] == "retain"            ? 2
                              : words[0] == "take-up"           ? 2
-                             : words[0] == "claim"             ? 2
                              : words[0] == "seqno"             ? 2
                              : words[0] == "grow"              ? 3
                                                                : 0;

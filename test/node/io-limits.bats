@@ -92,7 +92,7 @@ make_volume_with_file() {
 have_limits() {
   more_options=("${all_limits[@]}")
   options_for "$name"
-  engine_call claim "$record" && expect_success
+  engine_call follow "$record" && expect_success
 }
 
 expect_count() {

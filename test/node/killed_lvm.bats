@@ -257,7 +257,7 @@ only_begun() {
   engine_call remove "$record"
   [[ $status = 1 && $answer == *"thin pool $group/tp is metadata_read_only"* ]] || fail "$answer $table"
   lvchange -qq -an "$group"
-  engine_call claim "$record" && expect_success # a removal lets nobody mount it any more
+  engine_call follow "$record" && expect_success # a removal lets nobody mount it any more
   call mount "$folder" "$options" && expect_success
   [ "$(<"$folder/file")" = precious ]
 }

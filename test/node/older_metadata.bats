@@ -377,7 +377,7 @@ expect_whole() {
     call unmount "$folder" && expect_success
   done
   bring_newer_back
-  engine_call claim "$record" && expect_success # a removal lets nobody mount it any more
+  engine_call follow "$record" && expect_success # a removal lets nobody mount it any more
   call mount "$folder" "$options" && expect_success
   [ "$(<"$folder/file")" = precious ]
   call unmount "$folder" && expect_success

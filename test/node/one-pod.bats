@@ -133,7 +133,8 @@ second_waits_for_first() {
   options_for "$name" "$mib"
   # The volume is named after the claim that it was made for.
   claim=0b1c2d3e-0000-4000-8000-0000000000c2
-  engine_call claim "${record%"${name#pvc-}"*}$claim\"}" && expect_success
+  bound="\"claimUID\":\"$claim\""
+  engine_call follow "${record/\"claimUID\":\"${name#pvc-}\"/$bound}" && expect_success
   [[ $(<"$records/$name") == *'"accessMode":"ReadWriteOncePod"'*"\"claimUID\":\"$claim\""* ]]
   asks "$second"
   expect_failure 'is already in use by another pod'

@@ -272,7 +272,7 @@ killed_at() {
   engine_call remove "$record"
   [[ $answer == *'"code":"unavailable"'* ]] || fail "$answer"
   mv "$shared/elsewhere" "$shared/.flexlocal/volumes/$name"
-  engine_call claim "$record" && expect_success # a removal lets nobody mount it any more
+  engine_call follow "$record" && expect_success # a removal lets nobody mount it any more
   call mount "$folder" "$options" && expect_success
 }
 

@@ -130,11 +130,18 @@ expect_nothing_left() {
   expect_nothing_left
 }
 
-@test "a promise is kept, may be made again, and goes when it is withdrawn" {
+@test "a promise is kept, may be made again by its order alone, and goes when it is withdrawn" {
   volume_name 1 && folder_for "$name" && options_for "$name"
   rm -r "$records"
   engine_call promise "$record" && expect_success
+  promised=$(<"$records/$name")
+  [ "$promised" = "$record" ] || fail "it is not what is ordered: $promised"
   engine_call promise "$record" && expect_success
+  for other in "${record/7a3e4d6f/7a3e4d60}" "${record/\"shop\"/\"bank\"}" "${record/335544320/335544321}"; do
+    engine_call promise "$other"
+    expect_failure 'says \"promised\"; nothing is changed'
+  done
+  [ "$(<"$records/$name")" = "$promised" ]
   expect_unmade
   [ "$(stat -c %a "$records/$name")" = 600 ]
   engine_call withdraw "$record" && expect_success
@@ -142,8 +149,13 @@ expect_nothing_left() {
   expect_failure "has not promised it here"
   engine_call promise "$record" && expect_success
   call mount "$folder" "$options" && expect_success
-  engine_call withdraw "$record" && expect_success
-  [[ $(<"$records/$name") == *'"state":"ready"'* ]]
+  echo precious >"$folder/file"
+  for word in promise withdraw; do
+    engine_call "$word" "$record"
+    expect_failure 'says \"ready\"; nothing is changed'
+  done
+  [[ $(<"$records/$name") == *'"state":"ready"'*"\"order\":$order"* ]]
+  [ "$(<"$folder/file")" = precious ]
 }
 
 @test "another namespace's pod is refused" {

@@ -6,6 +6,8 @@
 readonly kubelet=/var/lib/kubelet
 readonly plugin=${FLEXLOCAL:?the plugin to test}
 readonly cluster_id=6f2d3c5e-1111-4222-8333-944455556666
+# The object of the API server's by which each copy is ordered, in its first generation.
+readonly order='{"uid":"7a3e4d6f-2222-4333-8444-a55566667777","generation":1,"term":1,"claim":"data"}'
 
 # volume_name NUMBER: a volume of our shape, different for each number.
 volume_name() { printf -v name 'pvc-00000000-0000-4000-8000-%012d' "$1"; }
@@ -51,14 +53,14 @@ record_for() {
     *) more+=",\"${line%%=*}\":\"$value\"" ;;
     esac
   done
-  printf -v record '{"version":2,"name":"%s","state":"promised","attempt":"","deviceUUID":"","volumeGroup":"","copy":"%s","clusterID":"%s","claimNamespace":"shop","pool":"default","backend":"%s","fsType":"%s","size":"%s","onDelete":"%s","accessMode":"%s"%s,"claimUID":"%s"}' \
-    "$1" "$3" "$cluster_id" "$backend" "$fs_type" "$2" "$on_delete" "$access_mode" "$more" "${1#pvc-}"
+  printf -v record '{"version":2,"name":"%s","state":"promised","attempt":"","deviceUUID":"","volumeGroup":"","copy":"%s","clusterID":"%s","claimNamespace":"shop","pool":"default","backend":"%s","fsType":"%s","size":"%s","onDelete":"%s","accessMode":"%s"%s,"claimUID":"%s","order":%s}' \
+    "$1" "$3" "$cluster_id" "$backend" "$fs_type" "$2" "$on_delete" "$access_mode" "$more" "${1#pvc-}" "$order"
 }
 
 readonly records=/var/lib/flexlocal/volumes
 
-# promise NAME: writes `record`, as the node daemon does before it offers the volume, when there is
-# none yet: test/node/volume.bash is the node daemon here.
+# promise NAME: writes `record`, as the node daemon does by an order, when there is none yet: what
+# `engine-call promise` would write.
 promise() {
   [ ! -e "$records/$1" ] || return 0
   mkdir -p "$records"
@@ -72,25 +74,26 @@ promise_again() {
 }
 
 # restore_record: as the node daemon does where the records are lost: made anew from what is on the
-# disk, and completed.
+# disk, and brought to the order.
 restore_record() {
   engine_call settle && expect_success
-  engine_call claim "$record" && expect_success
+  engine_call follow "$record" && expect_success
 }
 
 # expect_taken_up: the host loses all records. The volume is mounted with its data, the file `precious`, once
-# the daemon has made its record anew and said for which claim it is.
+# the daemon has made its record anew and brought it to its order.
 expect_taken_up() {
   rm -r "$records"
   call mount "$folder" "$options"
   expect_failure "has not promised it here"
   engine_call settle && expect_success
-  [[ $(<"$records/$name") != *claimUID* ]] || fail "it names a claim: $(<"$records/$name")"
+  [[ $(<"$records/$name") != *claimUID* && $(<"$records/$name") != *order* ]] ||
+    fail "it names a claim, or an order: $(<"$records/$name")"
   call mount "$folder" "$options"
   expect_failure "the volume's record names no claim"
   expect_unmounted "$folder"
-  engine_call claim "$record" && expect_success
-  [[ $(<"$records/$name") == *'"accessMode":"ReadWriteOncePod"'*"\"claimUID\":\"${name#pvc-}\""* ]] ||
+  engine_call follow "$record" && expect_success
+  [[ $(<"$records/$name") == *'"accessMode":"ReadWriteOncePod"'*"\"claimUID\":\"${name#pvc-}\""*"\"order\":$order"* ]] ||
     fail "it is not the claim's: $(<"$records/$name")"
   call mount "$folder" "$options" && expect_success
   [ "$(<"$folder/file")" = precious ] || fail "the data is another: $(<"$folder/file")"

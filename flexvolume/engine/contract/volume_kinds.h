@@ -17,6 +17,8 @@ enum class Backend {
   kThin,  // a thin logical volume of its own, in the pool's thin pool
   kQuota  // a folder with a project quota on the pool's shared XFS
 };
+// Else it is a device of its own.
+constexpr bool is_folder(Backend backend) { return backend == Backend::kQuota; }
 enum class FsType { kXfs, kExt4 };
 // What becomes of a volume's blocks before its space is offered again.
 enum class OnDelete {

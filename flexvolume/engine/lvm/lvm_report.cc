@@ -146,11 +146,6 @@ Result<Bytes> parse_disk(JsonView row) { return bytes_in(row, "pv_free"); }
 
 }  // namespace
 
-bool Inventory::is_retained(std::string_view volume) const {
-  return std::any_of(retained.begin(), retained.end(),
-                     [&](const RetainedVolume& kept) { return kept.name == volume; });
-}
-
 Result<std::vector<VolumeGroup>> parse_volume_groups(std::string_view report) {
   return parse_rows<VolumeGroup>(report, "vg", parse_group);
 }

@@ -77,28 +77,6 @@ struct ThinPool {
   }
 };
 
-// A volume that is to be made here and is not yet, see promised_record().
-struct PromisedVolume {
-  VolumeName name;
-  std::string cluster_id;
-  // As an inventory has it; a withdrawal does not say.
-  Backend backend = Backend::kLvm;
-  Bytes size{};
-};
-
-// A volume that is kept although no PersistentVolume may stand for it, see Retained.
-struct RetainedVolume {
-  std::string name;
-  std::string cluster_id;
-};
-
-// Which claim the volume is for by its record; the empty uid: see Record::claim_uid.
-struct RecordedClaim {
-  std::string cluster_id;
-  std::string claim_uid;
-  bool found = false;  // see Record::found
-};
-
 // A quota folder that carries our mark.
 struct OwnedFolder {
   std::string name;
@@ -114,9 +92,6 @@ struct Inventory {
   // Added by Engine::inventory, which knows the pools:
   std::vector<Space> spaces{};
   std::vector<Holding> holdings{};
-  std::vector<PromisedVolume> promised{};
-  std::vector<RetainedVolume> retained{};
-  std::map<std::string, RecordedClaim> claims{};  // by volume
   // By volume, as they were before the disks were looked at: what a record calls ready and the
   // disks do not have is gone. And why those cannot be read that cannot.
   std::map<std::string, Record> records{};
@@ -128,8 +103,6 @@ struct Inventory {
   // Groups whose metadata somebody put back to older ones, and the sentence of it: RollbackGuard.
   std::map<std::string, std::string> outdated{};
   std::set<std::string> behind{};  // volumes whose file system has not grown with them yet
-
-  bool is_retained(std::string_view volume) const;
 };
 
 // What `vgs` and `lvs` printed with --reportformat json. kCorrupt when it is not that.

@@ -33,16 +33,16 @@ MountSource source_of(const SharedFileSystem& shared, const std::string& volume)
           .root = SharedFileSystem::path_in(Area::kVolumes, volume)};
 }
 
-// What claims are promised of the group at the most. A promise does not say which pool it is of:
-// each counts for every group, in the layout that takes most.
+// What claims are promised of the group at the most. Each promise counts for every group, in the
+// layout that takes most: node.conf may have its pool elsewhere by now.
 Bytes promised_at_most(const VolumeGroup& group, const Inventory& inventory,
                        const NodeConfig& config) {
   Bytes all;
-  for (const PromisedVolume& promised : inventory.promised) {
-    if (promised.backend != Backend::kLvm) continue;
+  for (const auto& [volume, record] : inventory.records) {
+    if (record.state != RecordState::kPromised || record.spec.backend != Backend::kLvm) continue;
     Bytes most;
     for (const auto& [name, pool] : config.pools)
-      most = std::max(most, cost(pool.layout, promised.size, group.extent));
+      most = std::max(most, cost(pool.layout, record.spec.size, group.extent));
     all += most;
   }
   return all;
@@ -223,9 +223,8 @@ Status QuotaBackend::set_retained(const VolumeSpec& spec, const Pool& pool, Reta
   const bool lost = record && (!*record || (*record)->state == RecordState::kPromised);
   if (lost) record = restore_record(spec, pool, *record);
   if (!record) return record.error();
-  if (*record && (lost || (*record)->found || (*record)->retained != wanted)) {
+  if (*record && (lost || (*record)->retained != wanted)) {
     (*record)->retained = wanted;
-    (*record)->found = false;
     if (auto saved = parts_.records.save(**record); !saved) return saved;
   }
   return wanted ? Status() : keep_folder(spec, pool, false);
@@ -280,7 +279,6 @@ Status QuotaBackend::restore_if_lost(const VolumeSpec& spec, const Pool& pool) {
   // The inventory may be older than a removal: a record of what is gone would stay for ever.
   auto record = restore_record(spec, pool, {});
   if (!record || !*record) return record ? Status() : record.error();
-  (*record)->found = true;
   return parts_.records.save(**record);
 }
 

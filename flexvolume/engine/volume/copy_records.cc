@@ -9,7 +9,7 @@ namespace {
 Error not_of_copy(const VolumeSpec& spec) {
   return Error(ErrorCode::kDenied,
                concat("this node's record of volume ", spec.name.text(),
-                      " is of another copy, claim or namespace; nothing is changed"));
+                      " is of another copy, claim, namespace or backend; nothing is changed"));
 }
 
 Error in_state(const Record& record) {
@@ -24,7 +24,6 @@ Record ordered_record(Record record, const OrderedCopy& ordered) {
   record.spec.mount_options = ordered.spec.mount_options;
   record.claim_uid = ordered.claim_uid;
   record.order = ordered.order;
-  record.found = false;
   if (is_unmade(record.state)) record.retained = ordered.retained;
   return record;
 }
@@ -57,7 +56,9 @@ Result<Record> CopyRecords::follow(const OrderedCopy& ordered) const {
   const auto known = records_.load(ordered.spec.name);
   if (!known) return known.error();
   if (!*known) return unpromised(ordered.spec.name);
-  if (!is_of((*known)->spec, ordered.spec)) return not_of_copy(ordered.spec);
+  if (!is_of((*known)->spec, ordered.spec) ||
+      is_folder((*known)->spec.backend) != is_folder(ordered.spec.backend))
+    return not_of_copy(ordered.spec);
   if ((*known)->state == RecordState::kRefused || (*known)->state == RecordState::kWiping)
     return in_state(**known);
   return saved(records_, ordered_record(**known, ordered));

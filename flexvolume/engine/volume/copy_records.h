@@ -28,7 +28,8 @@ class CopyRecords {
 
   // Brings the record to what is ordered now: the claim, its access mode, limits and mount options,
   // and which order that is. kNotFound without a record, kDenied when it is of another copy, claim
-  // or namespace, kConflict when it was refused or its removal has begun.
+  // or namespace, or a folder where a device is ordered, kConflict when it was refused or its
+  // removal has begun, kInvalid when what is ordered could not be read again.
   Result<Record> follow(const OrderedCopy& ordered) const;
 
   // Turns a promise of which nothing was made into a refusal: from then on no mount makes it.

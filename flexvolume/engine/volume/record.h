@@ -52,7 +52,6 @@ struct Record {
   // Of the claim that may mount it, and for which the spec's access mode is. Empty: nobody may. The
   // volume was released; or the record was made anew from tags, which do not say all of the spec.
   std::string claim_uid{};
-  bool found = false;  // made anew, and nobody who knows has said since whether it is retained
   FollowedOrder order{};
 };
 

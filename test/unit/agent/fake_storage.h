@@ -5,7 +5,6 @@
 #include <deque>
 #include <functional>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,8 +25,6 @@ class FakeStorage : public Storage {
   engine::Inventory present{
       {}, {}, {{"group:vg", kGiB + kGiB, kGiB + kGiB, Bytes(4 * kMiB.count()), {}}}, {}};
   std::deque<engine::Removal> slices;  // what the next removals come to, before one that is done
-  std::set<std::string> promised;      // and not withdrawn
-  std::optional<engine::VolumeSpec> last_promise;
   Status promise_status;
   Status make_status;
   Status inventory_status;
@@ -36,11 +33,8 @@ class FakeStorage : public Storage {
   Status remove_status;
   Status retain_status;
   bool retains = true;  // or says so alone
-  Status claim_status;
   Status settle_status;
-  bool completes_growths = false;
   std::optional<engine::Record> found;  // which a settlement makes anew
-  std::string adopted;  // a volume that a settlement makes the record of, without its claim
   Status limits_status;
   Status resume_status;
   int looks = 0;
@@ -66,21 +60,6 @@ class FakeStorage : public Storage {
       if (!waited) co_return waited.error();
     }
     co_return seen;
-  }
-  Task<Status> promise(const engine::VolumeSpec& spec) override {
-    last_promise = spec;
-    if (promise_status) promised.insert(spec.name.text());
-    co_return promise_status;
-  }
-  Task<Status> record_claim(const engine::VolumeSpec& spec, const std::string& claim_uid) override {
-    journal_.push_back(concat("record ", to_string(spec.access_mode), " of ", spec.name.text(),
-                              " for ", claim_uid));
-    if (claim_status) present.claims[spec.name.text()].claim_uid = claim_uid;
-    co_return claim_status;
-  }
-  Task<Status> withdraw(const engine::PromisedVolume& volume) override {
-    promised.erase(volume.name.text());
-    co_return Status();
   }
   // As LVM has it: the volume becomes larger, and its group has less. A volume that is not among
   // the holdings has not been made yet.
@@ -150,7 +129,6 @@ class FakeStorage : public Storage {
   Task<Result<engine::Record>> follow(const engine::OrderedCopy& ordered) override {
     journal_.push_back(concat("follow order ", ordered.order.generation, " of ",
                               ordered.spec.name.text(), " for ", ordered.claim_uid));
-    if (!claim_status) co_return claim_status.error();
     if (!alive()) co_return ended();
     engine::Record& record = present.records.at(ordered.spec.name.text());
     record.claim_uid = ordered.claim_uid;
@@ -209,10 +187,7 @@ class FakeStorage : public Storage {
   }
   Task<Status> settle(const engine::Inventory&) override {
     journal_.push_back("settle");
-    if (completes_growths) present.behind.clear();
     if (found) present.records.insert_or_assign(found->spec.name.text(), *found);
-    if (!adopted.empty())
-      present.claims.emplace(std::exchange(adopted, {}), engine::RecordedClaim{kCluster, ""});
     co_return settle_status;
   }
   Task<Status> resume_suspended() override {

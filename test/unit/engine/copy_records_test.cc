@@ -48,7 +48,6 @@ struct Fixture {
                   .device_uuid = made ? "LVM-x" : "",
                   .volume_group = made ? "data" : "",
                   .claim_uid = kClaim,
-                  .found = made,
                   .order = kFirst};
     REQUIRE(records.save(record));
   }
@@ -149,13 +148,22 @@ TEST_CASE_FIXTURE(Fixture, "a record follows what may change of an order, and ke
     expected.spec.mount_options = {"noatime"};
     expected.claim_uid = kOtherClaim;
     expected.order = kNext;
-    expected.found = false;
     // Of what is made tags have to say it, too.
     expected.retained = state == RecordState::kPromised;
     CHECK(text() == to_json(expected));
     REQUIRE(copies.follow(next));
     CHECK(text() == to_json(expected));
   }
+}
+
+TEST_CASE_FIXTURE(Fixture, "the record of a device follows no order of a folder's") {
+  keep(RecordState::kReady);
+  const std::string before = text();
+  ordered.spec.backend = Backend::kQuota;
+  CHECK(code_of(copies.follow(ordered)) == ErrorCode::kDenied);
+  CHECK(text() == before);
+  ordered.spec.backend = Backend::kThin;
+  CHECK(copies.follow(ordered));
 }
 
 TEST_CASE_FIXTURE(Fixture, "a copy may be for no claim, and no longer kept") {

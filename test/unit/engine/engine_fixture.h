@@ -21,7 +21,7 @@ struct EngineFixture {
   VolumeSpec spec = example_spec();
   std::string key = "data/" + spec.name.text();
 
-  EngineFixture() { REQUIRE(engine.promise(spec).ok()); }
+  EngineFixture() { REQUIRE(engine.copies().promise(order_of(spec)).ok()); }
   MountRequest request() {
     return {call_for(spec), fake.volume_folder(spec.name), "shop", "4f0e", false};
   }
@@ -32,9 +32,12 @@ struct EngineFixture {
     REQUIRE(record->has_value());
     return (*record)->state;
   }
-  Status settle_and_claim() {
-    auto settled = engine.settle(*engine.inventory());
-    return settled ? engine.record_claim(spec, spec.name.claim_uid()) : settled;
+  // As the node daemon does with what is there. It orders nothing of what has no record.
+  Status settle_and_follow() {
+    if (auto settled = engine.settle(*engine.inventory()); !settled) return settled;
+    const auto followed = engine.copies().follow(order_of(spec));
+    const bool done = followed || followed.error().code() == ErrorCode::kNotFound;
+    return done ? Status() : followed.error();
   }
   bool has_record() { return was_begun(fake, spec); }
   int formats() const {

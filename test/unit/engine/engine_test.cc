@@ -46,17 +46,19 @@ TEST_CASE_FIXTURE(Fixture, "a promise is kept through failures, may be repeated 
   CHECK_FALSE(mount().ok());
   CHECK(recorded() == RecordState::kPromised);
   fake.failing.clear();
-  REQUIRE(engine.promise(spec).ok());
+  REQUIRE(engine.copies().promise(order_of(spec)).ok());
   VolumeSpec other = spec;
   other.claim_namespace = "elsewhere";
-  CHECK(engine.promise(other).error().code() == ErrorCode::kDenied);
-  REQUIRE(engine.withdraw({spec.name, spec.cluster_id}).ok());
+  CHECK(engine.copies().promise(order_of(other)).error().code() == ErrorCode::kConflict);
+  REQUIRE(engine.copies().withdraw(spec).ok());
   CHECK(mount().error().code() == ErrorCode::kNotFound);
-  REQUIRE(engine.promise(spec).ok());
+  REQUIRE(engine.copies().promise(order_of(spec)).ok());
   REQUIRE(mount().ok());
-  REQUIRE(engine.promise(spec).ok());
-  REQUIRE(engine.withdraw({spec.name, spec.cluster_id}).ok());
+  CHECK(engine.copies().promise(order_of(spec)).error().code() == ErrorCode::kConflict);
+  CHECK(engine.copies().withdraw(spec).error().code() == ErrorCode::kConflict);
   CHECK(recorded() == RecordState::kReady);
+  fake.mounts.clear();
+  CHECK(mount().ok());
 }
 
 TEST_CASE_FIXTURE(Fixture, "mounting again starts no program at all") {
@@ -160,11 +162,11 @@ TEST_CASE_FIXTURE(Fixture, "without records, tags that say ready forbid to forma
   REQUIRE(engine.settle(*engine.inventory()).ok());
   std::filesystem::remove_all(fake.folder + "/records");
   fake.volumes[key].start = std::string(kSuperblockBytes, '\0');
-  REQUIRE(settle_and_claim().ok());
+  REQUIRE(settle_and_follow().ok());
   CHECK(mount().error().code() == ErrorCode::kNotFound);
   // As of a root disk that was restored from a backup.
-  REQUIRE(engine.promise(spec).ok());
-  REQUIRE(settle_and_claim().ok());
+  REQUIRE(engine.copies().promise(order_of(spec)).ok());
+  REQUIRE(settle_and_follow().ok());
   CHECK(mount().error().code() == ErrorCode::kCorrupt);
   CHECK(formats() == 1);
   CHECK(fake.volumes[key].start == std::string(kSuperblockBytes, '\0'));
@@ -192,7 +194,7 @@ TEST_CASE_FIXTURE(Fixture,
   fake.volumes[key].start = xfs_start("99999999-9999-4999-8999-999999999999", false);
   const std::string before = fake.volumes[key].start;
   for (int i = 0; i < 2; ++i) {
-    REQUIRE(settle_and_claim().ok());
+    REQUIRE(settle_and_follow().ok());
     CHECK(mount().error().code() == ErrorCode::kNotFound);
   }
   CHECK(fake.volumes.at(key).start == before);
@@ -316,7 +318,7 @@ TEST_CASE_FIXTURE(Fixture,
   REQUIRE(engine.settle(*engine.inventory()).ok());
   CHECK(recorded() == RecordState::kReady);
   fake.mounts.clear();
-  REQUIRE(settle_and_claim().ok());
+  REQUIRE(settle_and_follow().ok());
   fake.started.clear();
   REQUIRE(mount().ok());
   // Whether it had grown meanwhile nobody knows: once its file system is made to.

@@ -209,4 +209,13 @@ bool was_begun(const FakeHost& host, const VolumeSpec& spec) {
 
 VolumeCall call_for(const VolumeSpec& spec) { return {spec.name, spec.copy}; }
 
+OrderedCopy order_of(const VolumeSpec& spec) {
+  return {.spec = spec,
+          .claim_uid = spec.name.claim_uid(),
+          .order = {.uid = "22222222-2222-4333-8444-555555555555",
+                    .generation = 3,
+                    .term = 7,
+                    .claim_name = "data"}};
+}
+
 }  // namespace flexlocal::engine

@@ -147,6 +147,8 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
 VolumeSpec example_spec();
 // As the PersistentVolume of the spec names it.
 VolumeCall call_for(const VolumeSpec& spec);
+// As the node daemon has it from an order that serves the claim which the volume is named after.
+OrderedCopy order_of(const VolumeSpec& spec);
 // Whether the volume has a record that says more than that it is promised.
 bool was_begun(const FakeHost& host, const VolumeSpec& spec);
 

@@ -15,7 +15,7 @@ struct Faulty {
   Engine engine{fake.host(), config};
   VolumeSpec spec = example_spec();
 
-  Faulty() { REQUIRE(engine.promise(spec).ok()); }
+  Faulty() { REQUIRE(engine.copies().promise(order_of(spec)).ok()); }
   Status mount() {
     return engine.mount({call_for(spec), fake.volume_folder(spec.name), "shop", "4f0e"});
   }

@@ -18,7 +18,7 @@ struct Fixture {
   VolumeSpec spec = example_spec();
   std::string key = "data/" + spec.name.text();
 
-  Fixture() { REQUIRE(engine.promise(spec).ok()); }
+  Fixture() { REQUIRE(engine.copies().promise(order_of(spec)).ok()); }
   Status mount(bool read_only = false, const std::string& pod = "4f0e") {
     return engine.mount(
         {call_for(spec), fake.volume_folder(spec.name, pod), "shop", pod, read_only});
@@ -28,9 +28,9 @@ struct Fixture {
     return std::count(fake.started.begin(), fake.started.end(), program);
   }
   void promise(FsType type) {
-    REQUIRE(engine.withdraw({spec.name, spec.cluster_id}).ok());
+    REQUIRE(engine.copies().withdraw(spec).ok());
     spec.fs_type = type;
-    REQUIRE(engine.promise(spec).ok());
+    REQUIRE(engine.copies().promise(order_of(spec)).ok());
   }
   bool is_behind() {
     return (*RecordStore(fake.folder + "/records").load(spec.name))->grow_file_system;

@@ -25,7 +25,7 @@ struct OnePod {
   VolumeSpec spec = with_mode(AccessMode::kReadWriteOncePod);
   RecordStore records{fake.folder + "/records"};
 
-  OnePod() { REQUIRE(engine.promise(spec).ok()); }
+  OnePod() { REQUIRE(engine.copies().promise(order_of(spec)).ok()); }
   static VolumeSpec with_mode(AccessMode mode) {
     VolumeSpec spec = example_spec();
     spec.access_mode = mode;
@@ -60,11 +60,10 @@ struct OnePod {
     REQUIRE(record->has_value());
     return {(*record)->claim_uid, (*record)->spec.access_mode};
   }
-  void forget_claim() {
-    auto record = **records.load(spec.name);
-    record.spec.access_mode = AccessMode::kReadWriteOnce;
-    record.claim_uid.clear();
-    REQUIRE(records.save(record).ok());
+  Result<Record> follow(const VolumeSpec& ordered, std::string_view claim) {
+    OrderedCopy order = order_of(ordered);
+    order.claim_uid = claim;
+    return engine.copies().follow(order);
   }
   // A process of the host with a mount namespace of its own, which shows one mount.
   void have_process(const std::string& number, const std::string& cgroups,
@@ -172,7 +171,7 @@ TEST_CASE_FIXTURE(OnePod, "the pod's name is forgotten with the volume") {
 
 TEST_CASE_FIXTURE(OnePod, "a volume that is ReadWriteOnce is for all pods of the node") {
   const VolumeSpec open = with_mode(AccessMode::kReadWriteOnce);
-  REQUIRE(engine.record_claim(open, spec.name.claim_uid()).ok());
+  REQUIRE(engine.copies().follow(order_of(open)).ok());
   REQUIRE(mount(kFirst).ok());
   REQUIRE(mount(kSecond).ok());
 }
@@ -276,12 +275,8 @@ TEST_CASE("the promised access survives every kill on the volume's way, and ever
   }
 }
 
-TEST_CASE_FIXTURE(OnePod,
-                  "the promise records the mode for its claim, an older promise's as well") {
+TEST_CASE_FIXTURE(OnePod, "the promise records the mode for its claim, and a mount keeps it") {
   const std::string claim(spec.name.claim_uid());
-  CHECK(recorded() == std::pair(claim, AccessMode::kReadWriteOncePod));
-  forget_claim();
-  REQUIRE(engine.promise(spec).ok());
   CHECK(recorded() == std::pair(claim, AccessMode::kReadWriteOncePod));
   REQUIRE(mount(kFirst).ok());
   REQUIRE(engine.settle(*engine.inventory()).ok());
@@ -289,28 +284,29 @@ TEST_CASE_FIXTURE(OnePod,
 }
 
 TEST_CASE_FIXTURE(OnePod, "a mode that a lost record had is recorded again") {
+  const std::string claim = spec.name.claim_uid();
   REQUIRE(mount(kFirst).ok());
   REQUIRE(engine.settle(*engine.inventory()).ok());
   fs::remove_all(fake.folder + "/records");
-  REQUIRE(engine.record_claim(spec, std::string(spec.name.claim_uid())).ok());
+  CHECK(follow(spec, claim).error().code() == ErrorCode::kNotFound);
   CHECK_FALSE(records.load(spec.name)->has_value());
   REQUIRE(engine.settle(*engine.inventory()).ok());
   CHECK(recorded().first.empty());
   CHECK(mount(kFirst).error().code() == ErrorCode::kUnavailable);
-  CHECK(engine.inventory()->claims.at(spec.name.text()).claim_uid.empty());
-  REQUIRE(engine.record_claim(spec, std::string(spec.name.claim_uid())).ok());
-  CHECK(engine.inventory()->claims.at(spec.name.text()).claim_uid == spec.name.claim_uid());
+  CHECK(engine.inventory()->records.at(spec.name.text()).claim_uid.empty());
+  REQUIRE(follow(spec, claim).ok());
+  CHECK(engine.inventory()->records.at(spec.name.text()).claim_uid == claim);
   refuses(kSecond, "ReadWriteOncePod");
 }
 
 TEST_CASE_FIXTURE(OnePod, "another claim's mode takes the place of the first one's") {
   REQUIRE(mount(kFirst).ok());
   const VolumeSpec open = with_mode(AccessMode::kReadWriteOnce);
-  REQUIRE(engine.record_claim(open, std::string(kOtherClaim)).ok());
+  REQUIRE(follow(open, kOtherClaim).ok());
   CHECK(recorded() == std::pair(std::string(kOtherClaim), AccessMode::kReadWriteOnce));
   REQUIRE(mount(kSecond).ok());
   // Both keep it when it is for one pod again: nothing is taken from a pod that runs.
-  REQUIRE(engine.record_claim(spec, std::string(kOtherClaim)).ok());
+  REQUIRE(follow(spec, kOtherClaim).ok());
   CHECK(mount(kFirst).ok());
   CHECK(mount(kSecond).ok());
 }
@@ -318,12 +314,12 @@ TEST_CASE_FIXTURE(OnePod, "another claim's mode takes the place of the first one
 TEST_CASE_FIXTURE(OnePod, "the record of another cluster or namespace is not touched") {
   VolumeSpec other = with_mode(AccessMode::kReadWriteOnce);
   other.cluster_id = kOtherClaim;
-  const std::string claim(spec.name.claim_uid());
-  CHECK(engine.record_claim(other, claim).error().code() == ErrorCode::kDenied);
+  const std::string claim = spec.name.claim_uid();
+  CHECK(follow(other, claim).error().code() == ErrorCode::kDenied);
   other = with_mode(AccessMode::kReadWriteOnce);
   other.claim_namespace = "elsewhere";
-  CHECK(engine.record_claim(other, claim).error().code() == ErrorCode::kDenied);
-  CHECK(engine.record_claim(spec, "not a uid").error().code() == ErrorCode::kInvalid);
+  CHECK(follow(other, claim).error().code() == ErrorCode::kDenied);
+  CHECK(follow(spec, "not a uid").error().code() == ErrorCode::kInvalid);
   CHECK(recorded().second == AccessMode::kReadWriteOncePod);
 }
 

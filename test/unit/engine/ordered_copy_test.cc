@@ -9,18 +9,11 @@
 namespace flexlocal::engine {
 namespace {
 
-const FollowedOrder kOrder{"22222222-2222-4333-8444-555555555555", 3, 7};
+const FollowedOrder kOrder = order_of(example_spec()).order;
 
 struct Fixture : EngineFixture {
   const RecordStore records{fake.folder + "/records"};
 
-  Fixture() {
-    REQUIRE(engine.withdraw({spec.name, spec.cluster_id}));
-    REQUIRE(engine.copies().promise(ordered()));
-  }
-  OrderedCopy ordered() const {
-    return {.spec = spec, .claim_uid = spec.name.claim_uid(), .order = kOrder};
-  }
   Status make() { return engine.make(call_for(spec)); }
   std::optional<Record> record() const {
     const auto loaded = records.load(spec.name);

@@ -56,7 +56,7 @@ TEST_CASE_FIXTURE(Fixture, "the record alone says what is mounted and how") {
   ext4.name = *VolumeName::of_claim("0b1c2d3e-0000-4000-8000-00000000000b");
   ext4.fs_type = FsType::kExt4;
   ext4.mount_options = {"noatime"};
-  REQUIRE(engine.promise(ext4).ok());
+  REQUIRE(engine.copies().promise(order_of(ext4)).ok());
   REQUIRE(engine.mount({call_for(ext4), fake.volume_folder(ext4.name), "shop", "4f0e"}).ok());
   CHECK(fake.started == Programs{"lvcreate", "mkfs.ext4"});
   CHECK(fake.mount_flags.back().options == ext4.mount_options);
@@ -76,9 +76,9 @@ TEST_CASE_FIXTURE(Fixture, "a record that was lost is made anew, and mounts wait
   CHECK(recorded() == RecordState::kReady);
   CHECK(mount().error().code() == ErrorCode::kUnavailable);
   CHECK(fake.mounts.empty());
-  CHECK(engine.inventory()->claims.at(spec.name.text()).claim_uid.empty());
+  CHECK(engine.inventory()->records.at(spec.name.text()).claim_uid.empty());
   spec.mount_options = {"noatime"};
-  REQUIRE(engine.record_claim(spec, spec.name.claim_uid()).ok());
+  REQUIRE(engine.copies().follow(order_of(spec)).ok());
   REQUIRE(mount().ok());
   CHECK(fake.mount_flags.back().options == spec.mount_options);
   CHECK(formats() == 1);
@@ -126,39 +126,19 @@ TEST_CASE_FIXTURE(Fixture, "what is retained, or whose claim is gone, is mounted
     REQUIRE(engine.set_retained(spec, Retained::kNo).ok());
   }
   SUBCASE("released") {
-    REQUIRE(engine.record_claim(spec, "").ok());
+    OrderedCopy closed = order_of(spec);
+    closed.claim_uid.clear();
+    REQUIRE(engine.copies().follow(closed).ok());
     CHECK(mount().error().code() == ErrorCode::kUnavailable);
-    REQUIRE(engine.record_claim(spec, spec.name.claim_uid()).ok());
+    REQUIRE(engine.copies().follow(order_of(spec)).ok());
   }
   SUBCASE("to be removed, and in use") {
     fake.volumes[key].open = true;
     CHECK(engine.remove(spec).error().code() == ErrorCode::kBusy);
     CHECK(mount().error().code() == ErrorCode::kUnavailable);
-    REQUIRE(engine.record_claim(spec, spec.name.claim_uid()).ok());
+    REQUIRE(engine.copies().follow(order_of(spec)).ok());
   }
   CHECK(mount().ok());
-}
-
-// The class was another one at the try before, whose answer was lost.
-TEST_CASE_FIXTURE(Fixture, "a promise of which nothing was made is made anew, and then it stays") {
-  VolumeSpec other = spec;
-  other.fs_type = FsType::kExt4;
-  other.size = kGiB;
-  other.on_delete = OnDelete::kZero;
-  other.limits.read_iops = 7;
-  REQUIRE(engine.promise(other).ok());
-  CHECK((**RecordStore(fake.folder + "/records").load(spec.name)).spec == other);
-  // As the PersistentVolume's list says once somebody has edited it.
-  VolumeSpec edited = other;
-  edited.access_mode = AccessMode::kReadWriteOncePod;
-  REQUIRE(engine.promise(edited).ok());
-  CHECK((**RecordStore(fake.folder + "/records").load(spec.name)).spec == other);
-  REQUIRE(mount().ok());
-  CHECK(fake.started == Programs{"lvcreate", "mkfs.ext4"});
-  REQUIRE(engine.promise(other).ok());
-  CHECK(recorded() == RecordState::kReady);
-  CHECK(engine.promise(spec).error().code() == ErrorCode::kDenied);
-  CHECK((**RecordStore(fake.folder + "/records").load(spec.name)).spec == other);
 }
 
 // The root disk was put back, and node.conf and the group's metadata with it.
@@ -188,10 +168,10 @@ TEST_CASE_FIXTURE(Fixture, "settling makes nothing by a promise, and leaves it w
 TEST_CASE_FIXTURE(Fixture, "no record is written that could not be read again") {
   VolumeSpec strange = spec;
   strange.backend = Backend::kQuota;
-  CHECK(engine.record_claim(strange, spec.name.claim_uid()).error().code() == ErrorCode::kDenied);
+  CHECK(engine.copies().follow(order_of(strange)).error().code() == ErrorCode::kDenied);
   strange = spec;
   strange.mount_options = {"suid"};
-  CHECK(engine.record_claim(strange, spec.name.claim_uid()).error().code() == ErrorCode::kInvalid);
+  CHECK(engine.copies().follow(order_of(strange)).error().code() == ErrorCode::kInvalid);
   strange.copy = "x";
   CHECK(RecordStore(fake.folder + "/records").save(promised_record(strange, "")).error().code() ==
         ErrorCode::kInvalid);

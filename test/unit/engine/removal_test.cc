@@ -20,7 +20,7 @@ struct Fixture {
 
   void make(OnDelete on_delete) {
     spec.on_delete = on_delete;
-    REQUIRE(engine.promise(spec).ok());
+    REQUIRE(engine.copies().promise(order_of(spec)).ok());
     REQUIRE(mount().ok());
     fake.mounts.clear();
     fake.started.clear();
@@ -47,10 +47,12 @@ struct Fixture {
 
 TEST_CASE_FIXTURE(Fixture, "a volume that is gone, or was never to be, leaves no lock") {
   const std::string lock = concat(fake.folder, "/locks/volume-", spec.name.text());
-  REQUIRE(engine.promise(spec).ok());
-  REQUIRE(engine.withdraw({spec.name, "11111111-2222-4333-8444-666666666666"}).ok());
+  REQUIRE(engine.copies().promise(order_of(spec)).ok());
+  VolumeSpec other = spec;
+  other.cluster_id = "11111111-2222-4333-8444-666666666666";
+  CHECK(engine.copies().withdraw(other).error().code() == ErrorCode::kDenied);
   CHECK(std::filesystem::exists(lock));
-  REQUIRE(engine.withdraw({spec.name, spec.cluster_id}).ok());
+  REQUIRE(engine.copies().withdraw(spec).ok());
   CHECK_FALSE(std::filesystem::exists(lock));
   make(OnDelete::kNone);
   fake.volumes[key].open = true;
@@ -125,7 +127,7 @@ TEST_CASE_FIXTURE(Fixture, "a volume whose wipe fails keeps its space, and is no
   REQUIRE(engine.settle(*engine.inventory()).ok());
   CHECK(mount().error().code() == ErrorCode::kNotFound);
   // As of a root disk that was restored from a backup: the tags say it.
-  REQUIRE(engine.promise(spec).ok());
+  REQUIRE(engine.copies().promise(order_of(spec)).ok());
   CHECK(mount().error().code() == ErrorCode::kDenied);
   fake.failing.clear();
   REQUIRE(remove().ok());
@@ -172,14 +174,17 @@ TEST_CASE_FIXTURE(Fixture, "an inactive volume is activated, wiped and removed")
 
 TEST_CASE_FIXTURE(Fixture, "a retained volume says so by its tags, and is removed as ever") {
   make(OnDelete::kDiscard);
-  const auto retained = [&] { return !engine.inventory()->retained.empty(); };
+  // By tags and record both: LVM's metadata may be put back.
+  const auto retained = [&] {
+    const bool recorded = engine.inventory()->records.at(spec.name.text()).retained;
+    CHECK(engine.inventory()->volumes.at(0).ownership->retained == recorded);
+    return recorded;
+  };
   CHECK_FALSE(retained());
   for (const Retained wanted : {Retained::kYes, Retained::kYes, Retained::kNo, Retained::kYes}) {
     REQUIRE(engine.set_retained(spec, wanted).ok());
     CHECK(retained() == (wanted == Retained::kYes));
   }
-  REQUIRE(engine.inventory()->retained.size() == 1);
-  CHECK(engine.inventory()->retained.front().name == spec.name.text());
   CHECK(mount().error().code() == ErrorCode::kUnavailable);
   REQUIRE(engine.settle(*engine.inventory()).ok());
   CHECK(retained());
@@ -189,9 +194,9 @@ TEST_CASE_FIXTURE(Fixture, "a retained volume says so by its tags, and is remove
 
 TEST_CASE_FIXTURE(Fixture,
                   "nothing is retained that is not there, or not the claim's, or not to be seen") {
-  REQUIRE(engine.promise(spec).ok());
+  REQUIRE(engine.copies().promise(order_of(spec)).ok());
   CHECK(engine.set_retained(spec, Retained::kYes).ok());
-  CHECK(engine.inventory()->retained.empty());
+  CHECK_FALSE(engine.inventory()->records.at(spec.name.text()).retained);
   make(OnDelete::kDiscard);
   VolumeSpec other = spec;
   other.claim_namespace = "bank";
@@ -212,7 +217,8 @@ TEST_CASE("killed before or after any program of the marking, the next call mark
       CHECK_THROWS_AS(static_cast<void>(f.engine.set_retained(f.spec, Retained::kYes)), Killed);
       f.fake.kill_before = f.fake.kill_after = 0;
       REQUIRE(f.engine.set_retained(f.spec, Retained::kYes).ok());
-      CHECK(f.engine.inventory()->retained.size() == 1);
+      CHECK(f.engine.inventory()->records.at(f.spec.name.text()).retained);
+      CHECK(f.engine.inventory()->volumes.at(0).ownership->retained);
       REQUIRE(f.engine.set_retained(f.spec, Retained::kNo).ok());
       CHECK(f.mount().ok());
     }

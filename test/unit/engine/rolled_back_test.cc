@@ -34,7 +34,7 @@ struct Volume {
   RecordStore records{fake.folder + "/records"};
 
   Volume() {
-    REQUIRE(engine.promise(spec).ok());
+    REQUIRE(engine.copies().promise(order_of(spec)).ok());
     REQUIRE(mount().ok());
     fake.mounts.clear();
   }
@@ -62,7 +62,11 @@ struct Volume {
          {RecordState::kIntent, RecordState::kNew, RecordState::kReady, RecordState::kWiping})
       if (to_string(one) == state) record.state = one;
     if (state == "intent") record.device_uuid.clear();
-    if (state == "promised") record = promised_record(spec, spec.name.claim_uid());
+    if (state == "promised") {
+      const FollowedOrder order = record.order;
+      record = promised_record(spec, spec.name.claim_uid());
+      record.order = order;
+    }
     REQUIRE(to_string(record.state) == state);
     REQUIRE(records.save(record).ok());
   }
@@ -96,7 +100,7 @@ struct Volume {
     const auto inventory = engine.inventory();
     REQUIRE(inventory.ok());
     (void)engine.settle(*inventory);
-    (void)engine.record_claim(spec, spec.name.claim_uid());
+    (void)engine.copies().follow(order_of(spec));
   }
 
   // What a mount does, in the table's letters.

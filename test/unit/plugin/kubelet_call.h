@@ -20,7 +20,7 @@ struct KubeletCall : Node {
   Status mark_left;
 
   KubeletCall() {
-    const auto promised = real.promise(engine::example_spec());
+    const auto promised = real.copies().promise(order_of(engine::example_spec()));
     if (!promised) throw std::runtime_error(promised.error().message());
   }
   Result<engine::Engine*> engine() override {

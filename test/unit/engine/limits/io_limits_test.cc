@@ -128,7 +128,7 @@ TEST_CASE("a cgroup's file that is a link is not written through") {
 struct Fixture {
   explicit Fixture(CgroupVersion version = CgroupVersion::kV2) : cgroups(version) {
     spec.limits = kAll;
-    REQUIRE(engine.promise(spec).ok());
+    REQUIRE(engine.copies().promise(order_of(spec)).ok());
     fake.mounts.push_back(cgroups.mount_entry());
   }
 
@@ -136,7 +136,7 @@ struct Fixture {
     return engine.mount({call_for(spec), fake.volume_folder(spec.name, uid), "shop", uid, false});
   }
   // Says the spec's limits in the record.
-  void order() { REQUIRE(engine.record_claim(spec, spec.name.claim_uid()).ok()); }
+  void order() { REQUIRE(engine.copies().follow(order_of(spec)).ok()); }
   std::uint64_t counted() const {
     return *DurableCounter(fake.folder + "/counters", fake.folder + "/locks", kIoLimitsNotApplied)
                 .value();

@@ -73,7 +73,7 @@ TEST_CASE("a host's newer xfsprogs makes what an older kernel can mount") {
   host.tool_root = fake.folder;
   Engine engine(host, config);
   const VolumeSpec spec = example_spec();
-  REQUIRE(engine.promise(spec).ok());
+  REQUIRE(engine.copies().promise(order_of(spec)).ok());
   const std::string folder = fake.volume_folder(spec.name);
   REQUIRE(engine.mount({call_for(spec), folder, "shop", "4f0e", false}).ok());
   CHECK(fake.passed("mkfs.xfs", "-c", concat("options=", profile)));

@@ -25,8 +25,8 @@ struct Fixture {
   std::string key = "data/" + spec.name.text();
 
   Fixture() {
-    REQUIRE(engine.promise(spec).ok());
-    REQUIRE(engine.promise(other).ok());
+    REQUIRE(engine.copies().promise(order_of(spec)).ok());
+    REQUIRE(engine.copies().promise(order_of(other)).ok());
     REQUIRE(mount(spec).ok());
   }
   static VolumeSpec another_spec() {
@@ -37,7 +37,7 @@ struct Fixture {
   VolumeSpec promise_third() {
     VolumeSpec third = example_spec();
     third.name = *VolumeName::of_claim("77777777-2222-4333-8444-555555555555");
-    REQUIRE(engine.promise(third).ok());
+    REQUIRE(engine.copies().promise(order_of(third)).ok());
     return third;
   }
   Status mount(const VolumeSpec& of) {
@@ -203,7 +203,7 @@ TEST_CASE_FIXTURE(Fixture, "it is not used before, whatever keeps LVM from that"
   REQUIRE_FALSE(removal.ok());
   CHECK(removal.error().code() == ErrorCode::kOutdated);
   CHECK(count("blkdiscard") == 0);
-  REQUIRE(engine.record_claim(spec, spec.name.claim_uid()).ok());  // it was bound again
+  REQUIRE(engine.copies().follow(order_of(spec)).ok());  // it was bound again
   fake.failing.clear();
   fake.volumes[key].open = true;  // somebody looks at it
   CHECK(mount(spec).error().code() == ErrorCode::kOutdated);

@@ -16,7 +16,7 @@ struct Fixture {
   std::string key = "data/" + spec.name.text();
 
   Fixture() {
-    REQUIRE(engine.promise(spec).ok());
+    REQUIRE(engine.copies().promise(order_of(spec)).ok());
     REQUIRE(mount().ok());
     fake.started.clear();
   }

@@ -361,9 +361,8 @@ TEST_CASE_FIXTURE(Fixture, "a lost record is made anew from the folder's mark, f
   CHECK((*record)->project_id != 0);
   CHECK((*record)->retained);
   CHECK((*record)->claim_uid.empty());
-  CHECK((*record)->found);
   REQUIRE(backend.set_retained(spec, pool, Retained::kNo).ok());
-  CHECK_FALSE((**records.load(spec.name)).found);
+  CHECK_FALSE((**records.load(spec.name)).retained);
   // What is there is not touched, and what is gone since the look gets none.
   backend.restore_records(inventory, config);
   REQUIRE(backend.remove(spec, pool).ok());

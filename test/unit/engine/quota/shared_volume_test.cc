@@ -293,7 +293,7 @@ TEST_CASE_FIXTURE(Fixture, "its growth leaves claims what was promised to them")
   Engine engine(fake.host(), config);
   VolumeSpec promised = example_spec();
   promised.size = Bytes(3 * kGiB.count());
-  REQUIRE(engine.promise(promised).ok());
+  REQUIRE(engine.copies().promise(order_of(promised)).ok());
   REQUIRE(fake.group_free == 9 * kGiB.count());
   const auto settle_all = [&] {
     const auto inventory = engine.inventory();
@@ -303,7 +303,7 @@ TEST_CASE_FIXTURE(Fixture, "its growth leaves claims what was promised to them")
   settle_all();
   CHECK(fake.volumes[key].size == kGiB.count());
   CHECK(fake.logged("a pool's shared file system is not as node.conf says"));
-  REQUIRE(engine.withdraw({promised.name, promised.cluster_id}).ok());
+  REQUIRE(engine.copies().withdraw(promised).ok());
   settle_all();
   CHECK(fake.volumes[key].size == 8 * kGiB.count());
 }
