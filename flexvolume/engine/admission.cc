@@ -32,8 +32,8 @@ Status check_open(const Record& record) {
   if (!record.claim_uid.empty()) return {};
   return Error(ErrorCode::kUnavailable,
                "the volume's record names no claim: its PersistentVolume was released, or the "
-               "record was lost and made anew from the disk; the node daemon completes it once "
-               "the PersistentVolume is bound, and the mount is tried again");
+               "record was lost and made anew from the disk; the node daemon completes it by the "
+               "volume's order, and the mount is tried again");
 }
 
 }  // namespace

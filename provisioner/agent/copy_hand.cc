@@ -68,7 +68,7 @@ Task<Status> CopyHand::promise(const VolumeCopy& copy) {
   auto judged = co_await judge_.judge(order);
   if (!judged) co_return judged;
   const engine::OrderedCopy ordered = ordered_copy(copy, order);
-  auto promised = co_await storage_.promise_copy(ordered);
+  auto promised = co_await storage_.promise(ordered);
   if (promised)
     ledger_.see_record(*promised);
   else
@@ -183,7 +183,7 @@ Task<Result<CopyProgress>> CopyHand::remove(const VolumeCopy& copy) {
 }
 
 Task<Status> CopyHand::withdraw(const CopyOrder& order) {
-  auto withdrawn = co_await storage_.withdraw_copy(order.volume);
+  auto withdrawn = co_await storage_.withdraw(order.volume);
   if (withdrawn)
     ledger_.forget_record(order.volume.name.text());
   else

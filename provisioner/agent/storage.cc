@@ -59,7 +59,7 @@ Task<Status> EngineStorage::set_retained(const engine::VolumeSpec& spec,
   co_return answer;
 }
 
-Task<Result<engine::Record>> EngineStorage::promise_copy(const engine::OrderedCopy& ordered) {
+Task<Result<engine::Record>> EngineStorage::promise(const engine::OrderedCopy& ordered) {
   const std::function<Result<engine::Record>()> operation = [&] {
     return engine_.copies().promise(ordered);
   };
@@ -83,7 +83,7 @@ Task<Result<engine::Record>> EngineStorage::refuse(const engine::VolumeSpec& spe
   co_return answer;
 }
 
-Task<Status> EngineStorage::withdraw_copy(const engine::VolumeSpec& spec) {
+Task<Status> EngineStorage::withdraw(const engine::VolumeSpec& spec) {
   const std::function<Status()> operation = [&] { return engine_.copies().withdraw(spec); };
   auto answer = co_await ask(operation);
   co_return answer;

@@ -20,10 +20,10 @@ class Storage {
   virtual Task<Result<engine::Removal>> remove(const engine::VolumeSpec& spec) = 0;
   virtual Task<Status> set_retained(const engine::VolumeSpec& spec, engine::Retained retained) = 0;
   // As CopyRecords' operations, and Engine::make.
-  virtual Task<Result<engine::Record>> promise_copy(const engine::OrderedCopy& ordered) = 0;
+  virtual Task<Result<engine::Record>> promise(const engine::OrderedCopy& ordered) = 0;
   virtual Task<Result<engine::Record>> follow(const engine::OrderedCopy& ordered) = 0;
   virtual Task<Result<engine::Record>> refuse(const engine::VolumeSpec& spec) = 0;
-  virtual Task<Status> withdraw_copy(const engine::VolumeSpec& spec) = 0;
+  virtual Task<Status> withdraw(const engine::VolumeSpec& spec) = 0;
   virtual Task<Status> make(const engine::VolumeCall& call) = 0;
   virtual Task<Status> settle(const engine::Inventory& inventory) = 0;
   virtual Task<Status> resume_suspended() = 0;
@@ -46,10 +46,10 @@ class EngineStorage final : public Storage {
   Task<Status> grow(const engine::VolumeSpec& spec, Bytes size) override;
   Task<Result<engine::Removal>> remove(const engine::VolumeSpec& spec) override;
   Task<Status> set_retained(const engine::VolumeSpec& spec, engine::Retained retained) override;
-  Task<Result<engine::Record>> promise_copy(const engine::OrderedCopy& ordered) override;
+  Task<Result<engine::Record>> promise(const engine::OrderedCopy& ordered) override;
   Task<Result<engine::Record>> follow(const engine::OrderedCopy& ordered) override;
   Task<Result<engine::Record>> refuse(const engine::VolumeSpec& spec) override;
-  Task<Status> withdraw_copy(const engine::VolumeSpec& spec) override;
+  Task<Status> withdraw(const engine::VolumeSpec& spec) override;
   Task<Status> make(const engine::VolumeCall& call) override;
   Task<Status> settle(const engine::Inventory& inventory) override;
   Task<Status> resume_suspended() override;

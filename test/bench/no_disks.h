@@ -35,7 +35,7 @@ class NoDisks final : public Storage {
     co_return Status();
   }
   // Copies are made as they are promised, at once.
-  Task<Result<engine::Record>> promise_copy(const engine::OrderedCopy& ordered) override {
+  Task<Result<engine::Record>> promise(const engine::OrderedCopy& ordered) override {
     engine::Record record = engine::promised_record(ordered.spec, ordered.claim_uid);
     record.order = ordered.order;
     present_.records.insert_or_assign(ordered.spec.name.text(), record);
@@ -51,7 +51,7 @@ class NoDisks final : public Storage {
   Task<Result<engine::Record>> refuse(const engine::VolumeSpec& spec) override {
     co_return engine::unpromised(spec.name);
   }
-  Task<Status> withdraw_copy(const engine::VolumeSpec& spec) override {
+  Task<Status> withdraw(const engine::VolumeSpec& spec) override {
     present_.records.erase(spec.name.text());
     co_return Status();
   }

@@ -116,7 +116,7 @@ class FakeStorage : public Storage {
     if (retain_status && made != nullptr && made->ownership) made->ownership->retained = kept;
     co_return retain_status;
   }
-  Task<Result<engine::Record>> promise_copy(const engine::OrderedCopy& ordered) override {
+  Task<Result<engine::Record>> promise(const engine::OrderedCopy& ordered) override {
     journal_.push_back(concat("promise ", ordered.spec.name.text()));
     if (!promise_status) co_return promise_status.error();
     if (!alive()) co_return ended();
@@ -144,7 +144,7 @@ class FakeStorage : public Storage {
     record.state = engine::RecordState::kRefused;
     co_return record;
   }
-  Task<Status> withdraw_copy(const engine::VolumeSpec& spec) override {
+  Task<Status> withdraw(const engine::VolumeSpec& spec) override {
     journal_.push_back(concat("withdraw ", spec.name.text()));
     if (!alive()) co_return ended();
     present.records.erase(spec.name.text());
