@@ -14,11 +14,11 @@ await_beats() {
 has_beaten_after() { [ "$(lease_of "$1" .metadata.resourceVersion)" != "$2" ]; }
 
 # put_back NODE...: the agents that run end by themselves, and those of the nodes are started anew, as
-# a DaemonSet would. Pods that the backup has not are gone.
+# a DaemonSet would. Pods that the backup has not are gone. `revisions`: "bumped" where etcd gives none twice.
 put_back() {
   local node
   await_beats
-  "$BATS_TEST_DIRNAME/../lab/control-plane" put-back "$work/cluster"
+  "$BATS_TEST_DIRNAME/../lab/control-plane" put-back "$work/cluster" ${revisions:+"$revisions"}
   for node in one two; do
     eventually 60 has_ended "$node"
     grep -q 'put back to an earlier state' "$work/log/$node.log"

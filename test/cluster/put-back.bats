@@ -36,7 +36,9 @@ teardown() {
   kubectl delete events --all
 }
 
-@test "a claim whose volume was made after the backup has that volume again" {
+# The etcd's revisions: given a second time, or none of them.
+has_its_volume_again() {
+  local revisions=$1
   make_waiting_claim data
   back_up
   make_pod data
@@ -53,6 +55,8 @@ teardown() {
   kubectl get pv "$volume" -o json | jq -en --arg id "$id" 'input | .spec.flexVolume.options["flexlocal.io/copy"] == $id'
   [ "$(records | jq -s length)" = 1 ]
 }
+@test "a claim whose volume was made after the backup has that volume again" { has_its_volume_again ''; }
+@test "also when etcd gives no revision twice (--bump-revision)" { has_its_volume_again bumped; }
 
 @test "a leader that saw nothing of it keeps the volume until a person chooses" {
   make_waiting_claim data
