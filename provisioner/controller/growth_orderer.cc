@@ -1,5 +1,7 @@
 #include "provisioner/controller/growth_orderer.h"
 
+#include <algorithm>
+
 #include "flexvolume/base/text.h"
 #include "provisioner/controller/claims/order_plan.h"
 #include "provisioner/controller/node_silence.h"
@@ -19,6 +21,19 @@ constexpr auto kLookedAtAgain = std::chrono::minutes(1);
 std::string trouble_of(const VolumeCopy& copy) {
   const CopyCondition* const as_ordered = find_condition(copy.status, kAsOrdered);
   return as_ordered == nullptr || as_ordered->holds ? std::string() : as_ordered->message;
+}
+
+// Why its growth cannot be ordered; empty: it can. `copy`: nullptr when none is understood.
+std::string cannot_be_ordered(const CopyIndex& index, const Volume& volume, const KnownCopy& copy) {
+  const std::string name = copy_name(volume.name, volume.copy);
+  if (copy != nullptr)
+    return copy->order->desired == DesiredState::kServing
+               ? std::string()
+               : concat("spec.desiredState of VolumeCopy ", name, " is not Serving");
+  const bool is_there = std::ranges::any_of(
+      index.of_volume(volume.name), [&](const KnownCopy& known) { return known->name == name; });
+  return is_there ? concat("the order in VolumeCopy ", name, " is not understood")
+                  : concat("VolumeCopy ", name, " is missing");
 }
 
 }  // namespace
@@ -80,14 +95,14 @@ Task<GrowthOrderer::Again> GrowthOrderer::carry_out(const Claim& claim, const Vo
   co_return std::nullopt;
 }
 
-// Whoever waits for a node that cannot answer is told why.
+// Whoever waits is told why.
 std::optional<std::chrono::nanoseconds> GrowthOrderer::await_answer(const Claim& claim,
                                                                     const Volume& volume,
                                                                     const KnownCopy& copy) {
-  if (copy == nullptr) return std::nullopt;
-  const auto unanswered = index_.unanswered_for(*copy);
+  const auto unanswered = copy == nullptr ? std::nullopt : index_.unanswered_for(*copy);
   if (unanswered && *unanswered < kOrderTimeout) return kOrderTimeout - *unanswered;
-  std::string why = silence_of(parts_, index_, *copy);
+  std::string why = cannot_be_ordered(index_, volume, copy);
+  if (why.empty()) why = silence_of(parts_, index_, *copy);
   if (why.empty()) why = trouble_of(*copy);
   if (!why.empty() && news_.is_news(claim.key(), kFailed, why, parts_.clock.now()))
     say(claim, kube::EventType::kWarning, kFailed,

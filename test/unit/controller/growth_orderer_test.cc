@@ -8,6 +8,14 @@ namespace {
 constexpr Bytes kTwo = kGiB + kGiB;
 const std::string kTell = "PATCH persistentvolumeclaims/status";
 
+// A bound volume, whose claim asks for 2 GiB, of which there is no VolumeCopy.
+struct WithoutCopy : OrderLab {
+  WithoutCopy() {
+    know_volume("Bound");
+    know_claim(bound_claim("2Gi"));
+  }
+};
+
 // A bound volume of 1 GiB, whose claim asks for 2 GiB.
 struct Fixture : OrderLab {
   std::optional<std::chrono::nanoseconds> waits;  // after which the last pass wants another one
@@ -159,6 +167,26 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(volume_there().capacity == "2049Mi");
   CHECK(claim_there().capacity == "2049Mi");
   CHECK(claim_there().allocated == "2Gi");
+}
+
+TEST_CASE_FIXTURE(WithoutCopy, "a claim whose volume has no VolumeCopy is told so") {
+  REQUIRE(wait_for(growths.work("shop/data")));
+  CHECK(server.done() == "");
+  CHECK(event_says("volume " + volume + " does not grow yet: VolumeCopy " + volume + '-' + kCopy +
+                   " is missing"));
+}
+
+TEST_CASE_FIXTURE(Fixture, "a claim whose volume has no order that can be raised is told so") {
+  SUBCASE("it is not understood") {
+    put(copies, server.patch(copy_path(copy().name), R"({"spec":{"desiredState":"Levitating"}})"));
+    CHECK(did() == "");
+    CHECK(event_says("the order in VolumeCopy " + copy().name + " is not understood"));
+  }
+  SUBCASE("it is to be retained") {
+    put(copies, server.patch(copy_path(copy().name), R"({"spec":{"desiredState":"Retained"}})"));
+    CHECK(did() == "");
+    CHECK(event_says("spec.desiredState of VolumeCopy " + copy().name + " is not Serving"));
+  }
 }
 
 TEST_CASE_FIXTURE(Fixture, "what the disks have beyond the request is charged for") {
