@@ -23,6 +23,11 @@ std::string place_text(const CopyOrder& order) {
                 order.node);
 }
 
+std::string_view what_it_lacks(const Orphan& orphan) {
+  return orphan.object ? " has no PersistentVolume and no claim"
+                       : " has no VolumeCopy and no PersistentVolume";
+}
+
 bool is_of(const CopyOrder& order, const std::string& claim_uid) {
   return claim_uid == order.claim_uid || claim_uid == order.volume.name.claim_uid();
 }
@@ -155,7 +160,8 @@ Task<Status> OrphanedCopyWorker::carry_out(const Orphan& orphan, const OrphanedC
   else if (plan.action == Action::kRemove)
     removed = co_await remove(orphan);
   else
-    tell(orphan, concat(plan.action == Action::kTell ? "; its data stays: " : "; ", plan.why));
+    tell(orphan, concat(what_it_lacks(orphan),
+                        plan.action == Action::kTell ? "; its data stays: " : "; ", plan.why));
   co_return removed;
 }
 
@@ -240,13 +246,11 @@ void OrphanedCopyWorker::tell_claim(const Orphan& orphan) {
       {reference_to(*claim), kube::EventType::kWarning, std::string(kOrphaned), text});
 }
 
-void OrphanedCopyWorker::tell(const Orphan& orphan, const std::string& why) {
+// `what` follows the copy's name and place.
+void OrphanedCopyWorker::tell(const Orphan& orphan, const std::string& what) {
   const CopyOrder& order = orphan.order;
   const std::string name = copy_name(order);
-  std::string text = concat(place_text(order),
-                            orphan.object ? " has no PersistentVolume and no claim"
-                                          : " has no VolumeCopy and no PersistentVolume",
-                            why);
+  std::string text = place_text(order) + what;
   if (orphan.object)
     text += concat(". A person removes it by spec.desiredState=Removed of VolumeCopy ", name);
   if (!is_new(name, text)) return;
@@ -256,7 +260,7 @@ void OrphanedCopyWorker::tell(const Orphan& orphan, const std::string& why) {
 
 void OrphanedCopyWorker::tell_of_another(const Orphan& orphan) {
   rest(copy_name(orphan.order), kTellAgain);
-  tell(orphan, "; its data stays: its PersistentVolume names another copy");
+  tell(orphan, " is not used: its PersistentVolume names another copy; its data stays");
 }
 
 void OrphanedCopyWorker::look_at_removal(const VolumeCopy& copy) {

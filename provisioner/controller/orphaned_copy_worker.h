@@ -65,7 +65,7 @@ class OrphanedCopyWorker {
   const std::set<std::string>& nodes_with_volumes();
   bool is_new(const std::string& name, const std::string& text);
   void tell_claim(const Orphan& orphan);
-  void tell(const Orphan& orphan, const std::string& why);
+  void tell(const Orphan& orphan, const std::string& what);
   void tell_of_another(const Orphan& orphan);
   std::chrono::nanoseconds pause_after_telling(const OrphanedCopy& view) const;
   void rest(const std::string& name, std::chrono::nanoseconds pause);

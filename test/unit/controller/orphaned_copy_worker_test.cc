@@ -134,6 +134,7 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(did_after_grace(ordered()) == kAsks);
   CHECK(order().desired == DesiredState::kServing);
   CHECK(event_says("its PersistentVolume names another copy"));
+  CHECK_FALSE(event_says("no claim"));
   CHECK(orphans.rests(copy().name));
 }
 
