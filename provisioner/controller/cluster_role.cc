@@ -13,6 +13,10 @@ namespace {
 
 // An API server that does not answer must not hold up the next leader.
 constexpr auto kMostFinishing = std::chrono::seconds(5);
+// Every node beats: a watch of their Leases that has brought nothing for so long is begun anew,
+// before the nodes seem silent.
+constexpr auto kBeatsStall = std::chrono::seconds(30);
+static_assert(kBeatsStall >= 2 * kHeartbeatInterval && kBeatsStall < kHeartbeatDuration);
 
 ReconcileOptions reconcile_options(const ClusterRoleOptions& options) {
   return {.source = {std::string(engine::kProvisioner), options.own_node},
@@ -66,7 +70,7 @@ ClusterRole::ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, cons
                [this](JsonView object) { return decode_own_volume(object); }),
       classes_(api, log, {"storageclasses", classes_path(), {}, {}}, decode_storage_class),
       nodes_(api, log, nodes_kind(options), decode_node),
-      beats_(api, log, beats_kind(options), decode_heartbeat),
+      beats_(api, log, beats_kind(options), decode_heartbeat, {.stall = kBeatsStall}),
       own_copies_(copies != nullptr
                       ? nullptr
                       : std::make_unique<kube::Informer<VolumeCopy>>(
@@ -182,6 +186,7 @@ Task<void> ClusterRole::run() {
   loop_.watch(nodes_.run());
   loop_.watch(beats_.run());
   if (own_copies_ != nullptr) loop_.watch(own_copies_->run());
+  loop_.watch(silence_.run());
   loop_.watch(begin_orders());
   loop_.watch(scan_loop());
   loop_.watch(registry_loop());

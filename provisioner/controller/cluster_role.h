@@ -12,6 +12,7 @@
 #include "provisioner/controller/order_controller.h"
 #include "provisioner/controller/pending_claim_worker.h"
 #include "provisioner/controller/registry.h"
+#include "provisioner/controller/silence_check.h"
 #include "provisioner/work/reconcile_loop.h"
 
 namespace flexlocal::provisioner {
@@ -83,6 +84,7 @@ class ClusterRole {
   std::unique_ptr<Roll> roll_;
   OrderController orders_;
   Registry registry_;
+  SilenceCheck silence_{parts_};
   Restless restless_;   // volumes
   bool gather_ = true;  // all are to be looked at once, for which ones are restless
 };

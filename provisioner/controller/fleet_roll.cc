@@ -5,6 +5,7 @@
 
 #include "flexvolume/base/text.h"
 #include "provisioner/controller/observe.h"
+#include "provisioner/controller/silence_check.h"
 #include "provisioner/controller/unordered_copies.h"
 #include "provisioner/kube/task_group.h"
 #include "provisioner/objects/paths.h"
@@ -58,6 +59,7 @@ struct FleetRoll::Fleet {
   bool put_back;
   RollCaller roll;
   UnorderedCopies unordered;
+  SilenceCheck silence{parts};
   bool begun = false;
 };
 
@@ -118,6 +120,7 @@ Task<bool> FleetRoll::read() {
   readers.spawn(fleet.nodes.run());
   readers.spawn(fleet.beats.run());
   readers.spawn(fleet.copies.run());
+  readers.spawn(fleet.silence.run());
   fleet_ = &fleet;
   Status slept;
   while (slept && is_needed()) {

@@ -7,7 +7,7 @@ namespace flexlocal::provisioner {
 
 std::optional<std::string> ready_label(const NodeHealth& health, const NodeHeartbeat* beat,
                                        const std::optional<std::string>& label) {
-  if (beat == nullptr) return health.silent_for <= health.patience ? label : std::nullopt;
+  if (beat == nullptr) return health.is_silent() ? std::nullopt : label;
   return health.daemon_runs() && beat->report.trouble.empty() ? "true" : "false";
 }
 

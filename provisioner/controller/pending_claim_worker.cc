@@ -67,8 +67,9 @@ Task<Status> PendingClaimWorker::look_after_choice(const Claim& claim) {
     co_return taken;
   }
   auto health = parts_.observations.health(node, parts_.clock.now());
-  if (!objection_to_node(node, health, lost_after)) co_return Status();
   // What the informers have may be old: they could have been cut off without noticing.
+  health.confirmed = true;
+  if (!objection_to_node(node, health, lost_after)) co_return Status();
   auto asked = co_await look_again(node);
   if (!asked) co_return asked;
   health = parts_.observations.health(node, parts_.clock.now());
@@ -105,6 +106,7 @@ Task<Status> PendingClaimWorker::look_again(const std::string& node) {
     parts_.beats.put(lease->root());
   else
     parts_.observations.saw_lease(node, nullptr, parts_.clock.now());
+  parts_.observations.confirm_silence(node, parts_.clock.now());
   co_return Status();
 }
 

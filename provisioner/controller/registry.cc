@@ -110,7 +110,7 @@ std::string Registry::objection_to(const PublishedCapacity& published) const {
   if (parts_.classes.get(published.storage_class) == nullptr) return "its StorageClass is gone";
   if (parts_.nodes.get(node) == nullptr) return "its node is gone";
   const NodeHealth health = parts_.observations.health(node, parts_.clock.now());
-  return health.silent_for > health.patience ? "its node's daemon gives no sign of life" : "";
+  return health.is_silent() ? "its node's daemon gives no sign of life" : "";
 }
 
 Task<Status> Registry::remove(const PublishedCapacity& published, const std::string& why) {

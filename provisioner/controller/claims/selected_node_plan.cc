@@ -21,9 +21,8 @@ std::optional<std::string> objection_to_node(const std::string& node, const Node
   if (!health.exists) return concat("node ", node, " is gone");
   if (health.unready_for && *health.unready_for >= node_lost_after)
     return concat("node ", node, " has not been Ready for ", seconds_of(*health.unready_for));
-  if (health.daemon_runs()) return std::nullopt;
   // A Lease that is missing may just not be there yet.
-  if (health.silent_for <= health.patience) return std::nullopt;
+  if (!health.is_silent()) return std::nullopt;
   if (!health.has_lease)
     return concat("no flexlocal daemon runs on node ", node, ": there is no Lease ",
                   heartbeat_name(node));

@@ -33,6 +33,7 @@ TEST_CASE_FIXTURE(Fixture,
       with(lease_text(2), R"("flexlocal.io/ready":"true")", R"("flexlocal.io/ready":"false")"));
   CHECK(shows(R"(flexlocal_nodes{daemon="not ready"} 1)"));
   manual.advance(kHeartbeatDuration + std::chrono::seconds(1));
+  observations.confirm_silence(kNode, manual.now());
   CHECK(shows(R"(flexlocal_nodes{daemon="absent"} 1)"));
 }
 

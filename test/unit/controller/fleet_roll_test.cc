@@ -92,6 +92,18 @@ TEST_CASE_FIXTURE(
   CHECK_FALSE(has_ordered());
 }
 
+TEST_CASE_FIXTURE(Fixture, "a daemon that has ended is waited for as long as its Lease says") {
+  know_node(kThirdNode);
+  server.beats.erase(kThirdNode);
+  start(manual);
+  const auto patience = manual.now() + kHeartbeatDuration;
+  CHECK(run_until([&] {
+    manual.advance(std::chrono::milliseconds(200));
+    return has_ordered();
+  }));
+  CHECK(manual.now() > patience);
+}
+
 TEST_CASE_FIXTURE(Fixture, "a node that has not followed its latest order yet shows none") {
   follows[kOtherNode] = 1;
   CopyOrder order = sample_order(sample_spec(kOtherUid));

@@ -17,7 +17,9 @@ struct Fixture : ClusterLab {
                 concat(R"("metadata":{"uid":"uid-of-node","labels":{"flexlocal.io/ready":")", label,
                        R"("},)"));
   }
+  // As after the API server was asked.
   std::optional<std::string> wanted() {
+    observations.confirm_silence(kNode, manual.now());
     return ready_label(observations.health(kNode, manual.now()), beats.get(parts.beat_key(kNode)),
                        nodes.get(kNode)->ready_label);
   }

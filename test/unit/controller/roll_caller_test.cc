@@ -88,6 +88,9 @@ TEST_CASE_FIXTURE(Fixture,
   SUBCASE("by its Lease") {
     manual.advance(kHeartbeatDuration);
     CHECK_FALSE(next.is_over());
+    manual.advance(seconds(1));
+    CHECK_FALSE(next.is_over());
+    observations.confirm_silence(kNode, manual.now());
     CHECK(is_over());
   }
   SUBCASE("by its Node") {

@@ -139,6 +139,7 @@ TEST_CASE_FIXTURE(Fixture, "why a node does not answer is told on the volume, wh
   }
   SUBCASE("its daemon is silent") {
     manual.advance(std::chrono::seconds(60));
+    observations.confirm_silence(kNode, manual.now());
     CHECK(did() == "");
     CHECK(event_says("the node daemon of node node-a gives no sign of life"));
   }

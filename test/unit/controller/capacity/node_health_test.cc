@@ -29,7 +29,9 @@ struct Fixture {
     const NodeHeartbeat one = beat(renewal);
     observations.saw_lease(kNode, &one, now);
   }
-  std::string why() const {
+  // As after the API server was asked.
+  std::string why() {
+    observations.confirm_silence(kNode, now);
     return objection_to_node(kNode, observations.health(kNode, now), kLost).value_or("");
   }
 };

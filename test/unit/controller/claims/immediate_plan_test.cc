@@ -73,7 +73,9 @@ TEST_CASE_FIXTURE(Fixture, "the RAM budget counts where it leaves less than the 
 }
 
 TEST_CASE_FIXTURE(Fixture, "a node that cannot make volumes, or is cordoned, is not chosen") {
-  add("a", gib(9)).view.health.silent_for = std::chrono::minutes(1);
+  NodeHealth& silent = add("a", gib(9)).view.health;
+  silent.silent_for = std::chrono::minutes(1);
+  silent.confirmed = true;
   add("b", gib(8));
   nodes.back().cordoned = true;
   add("c", gib(7));

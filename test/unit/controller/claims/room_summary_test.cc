@@ -47,6 +47,7 @@ TEST_CASE_FIXTURE(Fixture, "each node counts once, by its first reason") {
   CHECK(last() == NoRoom::kDaemonNotReady);
   add(kGiB);
   views.back().health.silent_for = std::chrono::seconds(41);
+  views.back().health.confirmed = true;
   CHECK(last() == NoRoom::kNoDaemon);
   add(kGiB);
   views.back().beat = nullptr;
