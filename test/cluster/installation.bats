@@ -83,6 +83,55 @@ follow() {
   [ "$(kubectl get roles -A -o name | grep flexlocal | sort)" = "$(printf 'role.rbac.authorization.k8s.io/flexlocal-%s\n' cluster cluster-nodes node)" ]
 }
 
+# install_anew WAY: without a kubelet no pod ever makes way for a new one.
+install_anew() {
+  kubectl -n flexlocal-system delete deployment flexlocal-cluster
+  kubectl -n flexlocal-system delete pods --all --force --grace-period=0
+  kubectl apply -k "$examples/$1"
+}
+# leaders_are_on NODE...: where the cluster daemon's two pods are; "none" of one that waits.
+leaders_are_on() {
+  kubectl -n flexlocal-system get pods -l app.kubernetes.io/component=cluster -o json |
+    jq -en --arg nodes "$*" 'input | [.items[].spec.nodeName // "none"] | sort | join(" ") == $nodes'
+}
+one_leader_is_on() {
+  kubectl -n flexlocal-system get pods -l app.kubernetes.io/component=cluster -o json |
+    jq -en --arg node "$1" 'input | any(.items[]; .spec.nodeName == $node)'
+}
+waits_for_node() {
+  kubectl -n flexlocal-system get pods -l app.kubernetes.io/component=cluster -o json |
+    jq -en 'input | .items | length == 2 and all(.[]; any(.status.conditions[]?; .reason == "Unschedulable"))'
+}
+make_node() {
+  "$BATS_TEST_DIRNAME/../lab/control-plane" node "$work/cluster" "$1" 8Gi
+  [ -z "${2:-}" ] || kubectl label node "$1" "$2"
+}
+
+@test "the cluster daemon runs on control-plane nodes, or as the overlays for other clusters say" {
+  has_policies || skip "version: the overlays are of the whole installation"
+  ! is_older_than 1.31 || skip "version: this kubectl does not take the patches"
+  make_node worker
+  eventually 60 waits_for_node
+  install_anew install-managed
+  is_applied "$examples/install-managed"
+  eventually 60 leaders_are_on worker worker
+  make_node quiet flexlocal.io/cluster-daemon=preferred
+  install_anew install-managed
+  eventually 60 one_leader_is_on quiet
+  make_node first node-role.kubernetes.io/control-plane=
+  install_anew install
+  eventually 60 leaders_are_on first first
+  install_anew install-ha
+  is_applied "$examples/install-ha"
+  eventually 60 leaders_are_on first none
+  make_node second node-role.kubernetes.io/control-plane=
+  eventually 60 leaders_are_on first second
+  kubectl -n flexlocal-system get poddisruptionbudget flexlocal-cluster
+  kubectl delete -k "$examples/install-ha"
+  kubectl delete nodes --all
+  apply_folder "$(folder install)"
+}
+
 @test "what was applied can be taken away, and nothing is left" {
   kubectl delete -k "$(folder install)"
   for kind in namespaces clusterroles clusterrolebindings customresourcedefinitions $(! has_policies || echo validatingadmissionpolicies flowschemas prioritylevelconfigurations); do
