@@ -13,6 +13,7 @@ namespace {
 
 // For so long nothing is said of a roll call.
 constexpr auto kRollSilent = std::chrono::seconds(20);
+constexpr auto kRollToldAgain = std::chrono::minutes(1);
 // What waits for a person.
 constexpr auto kLookedAtAgain = std::chrono::seconds(10);
 // Of a daemon that may just be starting.
@@ -39,6 +40,7 @@ Task<OrderWorker::Again> OrderWorker::work(const std::string& key) {
   const auto known = parts_.claims.get(key);
   if (known == nullptr) {
     chooser_.forget(key);
+    news_.forget(key);
     pending_.forget(key);
     co_return std::nullopt;
   }
@@ -218,10 +220,14 @@ std::optional<std::chrono::nanoseconds> OrderWorker::look_beside(const Claim& cl
   return kLookedAtAgain;
 }
 
-// A new leader waits for a heartbeat of each node; what takes longer is said.
+// A new leader waits for a heartbeat of each node; what takes longer is said. Which nodes it waits
+// for changes with each of their beats, and any number of claims may wait.
 void OrderWorker::wait_for_roll(const Claim& claim) {
-  if (roll_.lasted() < kRollSilent) return;
-  say(claim, kube::EventType::kNormal, "WaitingForNodes",
+  constexpr std::string_view reason = "WaitingForNodes";
+  if (roll_.lasted() < kRollSilent ||
+      !news_.is_due(claim.key(), reason, kRollToldAgain, parts_.clock.now()))
+    return;
+  say(claim, kube::EventType::kNormal, reason,
       concat("no new volume is made before all nodes have said which ones they have: ",
              roll_.words()));
 }

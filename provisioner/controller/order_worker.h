@@ -14,6 +14,7 @@
 #include "provisioner/controller/roll.h"
 #include "provisioner/controller/strange_volumes.h"
 #include "provisioner/controller/unordered_copies.h"
+#include "provisioner/work/news_filter.h"
 
 namespace flexlocal::provisioner {
 
@@ -68,6 +69,7 @@ class OrderWorker {
   Roll& roll_;
   NodeChooser chooser_;
   StrangeVolumes strange_;
+  NewsFilter news_;  // by claim, of what waits for the roll call
 };
 
 }  // namespace flexlocal::provisioner

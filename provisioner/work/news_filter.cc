@@ -17,4 +17,12 @@ bool NewsFilter::is_news(const std::string& subject, std::string_view reason, st
   return true;
 }
 
+bool NewsFilter::is_due(const std::string& subject, std::string_view reason,
+                        std::chrono::nanoseconds pause, Clock::Instant now) {
+  const auto [told, first] = told_[subject].try_emplace(std::string(reason), Told{{}, now});
+  if (!first && now - told->second.when < pause) return false;
+  told->second.when = now;
+  return true;
+}
+
 }  // namespace flexlocal::provisioner

@@ -1,6 +1,7 @@
 // What is told of a subject by events: not the same text again at every look.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <string>
 #include <string_view>
@@ -15,6 +16,11 @@ class NewsFilter {
   // is how long events are kept. Then it counts as told.
   bool is_news(const std::string& subject, std::string_view reason, std::string_view text,
                Clock::Instant now);
+
+  // True if nothing was told of the subject for that reason within `pause`: for a text that changes
+  // all the time. Then it counts as told.
+  bool is_due(const std::string& subject, std::string_view reason, std::chrono::nanoseconds pause,
+              Clock::Instant now);
 
   // Its next text is news.
   void forget(const std::string& subject) { told_.erase(subject); }

@@ -82,6 +82,21 @@ TEST_CASE_FIXTURE(Fixture, "where the API server was put back it serves again, w
   CHECK(volume_there().node == kOtherNode);
 }
 
+TEST_CASE_FIXTURE(Fixture,
+                  "a claim that waits for a node that does not answer is told once a minute") {
+  know_node(kOtherNode);
+  put_back = true;
+  roll.begin(kTerm);
+  for (int second = 0; second < 100; ++second) {
+    manual.advance(seconds(1));
+    if (second % 10 == 0) beat(kNode);
+    CHECK(did() == "");
+  }
+  const std::string said = events_text();
+  CHECK(said.find("node node-b has not renewed its Lease yet") != std::string::npos);
+  CHECK(std::ranges::count(said, '\n') == 2);
+}
+
 TEST_CASE_FIXTURE(Fixture, "where two nodes have one, or it was never complete, a person chooses") {
   know_node(kOtherNode);
   put_back = true;
