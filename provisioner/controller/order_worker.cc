@@ -193,15 +193,13 @@ std::optional<std::chrono::nanoseconds> OrderWorker::hold_for_another(const Clai
   return kLookedAtAgain;
 }
 
-// A controller of one node sees what it has of claims that are sent elsewhere, and orders nothing
-// there.
+// A controller of one node orders nothing elsewhere, though it may have a copy for that claim.
 bool OrderWorker::is_others_to_order(const Claim& claim) const {
   return parts_.options.scope == Scope::kOneNode && claim.selected_node != parts_.options.own_node;
 }
 
 // An order of an earlier leader is answered by its node alone: the volume may be on another, and
-// the API server may have forgotten that. After which time it is looked at again; nullopt: it can
-// be bound.
+// the API server may have forgotten that. nullopt: it can be bound.
 std::optional<std::chrono::nanoseconds> OrderWorker::look_beside(const Claim& claim,
                                                                  const VolumeCopy& copy) {
   if (!roll_.is_over()) {
