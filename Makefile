@@ -236,6 +236,7 @@ check-valgrind: $(OUT)/flexlocal-dynamic $(BUILD)/setup-lab $(BUILD)/setup-fuzz 
 soak: all $(OUT)/engine-call $(OUT)/node-simulator $(killers) $(BUILD)/setup-lab  ## kill at every step and 1,200 times at random, 1,000 nodes: two hours
 	scripts/check $(OUT) soak
 	test/bench/thousand $(OUT)
+	test/bench/rest $(OUT)
 	$(MAKE) SANITIZE=address,undefined check-unit
 
 .PHONY: matrix

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Node daemons without disks (node_simulator.cc) and a real leader on a control plane of their own:
-# test/bench/provision, placement and scale source it, with `here`, `simulator`, `provisioner`,
+# what runs on one in this folder sources it, with `here`, `simulator`, `provisioner`,
 # `scratch` (a new folder) and `deadline` (s) set.
 # shellcheck source-path=SCRIPTDIR
 # shellcheck disable=SC2034 # what is set for those that source it
@@ -60,8 +60,9 @@ claim_json() {
   printf '{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"%s"%s},"spec":{"accessModes":["ReadWriteOnce"],"storageClassName":"%s","resources":{"requests":{"storage":"1Gi"}}}}' "$1" "$2" "${3:-flexlocal}"
 }
 
-# post PATH FILE: each line of FILE as an object, 50 requests at once on few connections. One that is
-# answered with 5xx, as an API server with more than it can do answers some, is sent again.
+# post PATH FILE [COUNT]: each line of FILE as an object, so many requests at once, 50 unless given, on
+# few connections. One that is answered with 5xx, as an API server with more than it can do answers some,
+# is sent again.
 post() {
   local token number=0 line
   token=$(cut -d, -f1 "$scratch/cluster/pki/tokens.csv")
@@ -75,7 +76,7 @@ post() {
       "$scratch/cluster/pki/ca.crt" "$token"
     number=$((number + 1))
   done <"$2" >"$scratch/requests"
-  curl --no-progress-meter --parallel --parallel-immediate --parallel-max 50 --config "$scratch/requests"
+  curl --no-progress-meter --parallel --parallel-immediate --parallel-max "${3:-50}" --config "$scratch/requests"
 }
 
 # bind PREFIX COUNT: makes so many claims from the file PREFIX.claims, and pods from PREFIX.pods if
