@@ -92,11 +92,11 @@ bind() {
   exec 4<"$scratch/watch"
   start=$(date +%s%N)
   { post "$claims_path" "$scratch/$1.claims" && post_pods "$1"; } &
-  # A claim's status is written once, when it is bound. Interactive: each line when it comes.
+  # That controller writes a claim's status once, when it is bound. Interactive: each line when it comes.
   # shellcheck disable=SC2016 # awk expands it
   timeout "$deadline" mawk -W interactive -v prefix="$1" -v claims="$2" '
     /"verb":"update"/ && /"resource":"persistentvolumeclaims"/ && /"subresource":"status"/ &&
-      /"code":(200|5..)/ && match($0, "\"name\":\"" prefix "-[0-9]+\"") {
+      /:persistent-volume-binder"/ && /"code":(200|5..)/ && match($0, "\"name\":\"" prefix "-[0-9]+\"") {
         name = substr($0, RSTART + 8, RLENGTH - 9)
         if ($0 ~ /"code":200/) sure[name] = 1
         if (!seen[name]++ && ++count == claims) exit
