@@ -2,6 +2,7 @@
 //
 //   stopwatch [-n TIMES] [-w TIMES] SIDE [--against SIDE]...
 //   stopwatch -p SIDE
+//   stopwatch -a SECONDS PROCESS
 //
 // A SIDE is COMMAND [--then COMMAND]...: absolute path and arguments, run one after another; with
 // --exits STATUS in front of the path when it is to end with another status than 0. Prints
@@ -9,12 +10,15 @@
 // not printed. Sides take turns at going first. -p prints the name of each program in the order of
 // its start, what programs start themselves included. The programs read from /dev/null and write
 // into memory; it is shown when one of them fails, and then the exit status is 1 (2: wrong usage).
+// -a prints the same of a process that runs already, for so long; it is 1 when that one ended
+// before.
 
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +28,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <stdexcept>
@@ -149,17 +154,14 @@ std::string program_name(pid_t process) {
   ::_exit(127);
 }
 
-// Follows a process and its descendants until the last has ended, and prints each exec.
-// Returns the process's wait status.
-int follow(pid_t first) {
+constexpr long kEvents =
+    PTRACE_O_TRACEEXEC | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE;
+
+// Follows the traced processes and their descendants until the last has ended or a signal comes,
+// and prints each exec. Returns the wait status of `first`, 0 while it runs.
+int follow(pid_t first, std::set<pid_t> known) {
   int status = 0;
   int result = 0;
-  if (::waitpid(first, &status, __WALL) != first) check(errno, "waitpid");
-  constexpr long kEvents = PTRACE_O_EXITKILL | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEFORK |
-                           PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE;
-  if (::ptrace(PTRACE_SETOPTIONS, first, nullptr, kEvents) != 0) check(errno, "ptrace");
-  ::ptrace(PTRACE_CONT, first, nullptr, nullptr);
-  std::set<pid_t> known = {first};
   pid_t process;
   while ((process = ::waitpid(-1, &status, __WALL)) > 0) {
     if (!WIFSTOPPED(status)) {
@@ -176,14 +178,56 @@ int follow(pid_t first) {
   return result;
 }
 
+// Returns the wait status of the child, which has become its program.
+int follow_child(pid_t child) {
+  int status = 0;
+  if (::waitpid(child, &status, __WALL) != child) check(errno, "waitpid");
+  if (::ptrace(PTRACE_SETOPTIONS, child, nullptr, kEvents | PTRACE_O_EXITKILL) != 0)
+    check(errno, "ptrace");
+  ::ptrace(PTRACE_CONT, child, nullptr, nullptr);
+  return follow(child, {child});
+}
+
 void name_programs(const Side& side) {
   for (const Command& command : side) {
     const Output output;
     const pid_t child = ::fork();
     check(child < 0 ? errno : 0, "fork");
     if (child == 0) become(command, output);
-    expect_success(follow(child), command, output);
+    expect_success(follow_child(child), command, output);
   }
+}
+
+// Traces all threads, and looks again, since one may have started another meanwhile.
+std::set<pid_t> seize(pid_t process) {
+  std::set<pid_t> known;
+  for (std::size_t before = 1; before != known.size();) {
+    before = known.size();
+    for (const auto& entry :
+         std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task")) {
+      const pid_t thread = std::stoi(entry.path().filename());
+      if (known.count(thread) != 0) continue;
+      // EPERM: traced already, as what a traced thread starts is.
+      if (::ptrace(PTRACE_SEIZE, thread, nullptr, kEvents) != 0 &&
+          (errno != EPERM || known.empty()))
+        check(errno, "PTRACE_SEIZE");
+      known.insert(thread);
+    }
+  }
+  return known;
+}
+
+// The process goes on untraced when this one ends.
+void watch(pid_t process, long seconds) {
+  struct sigaction alarm {};
+  alarm.sa_handler = [](int) {};
+  check(::sigaction(SIGALRM, &alarm, nullptr) != 0 ? errno : 0, "sigaction");
+  const std::set<pid_t> threads = seize(process);
+  // Again and again, for the first may come while nothing waits.
+  const itimerval timer{{0, 100'000}, {seconds, 0}};
+  check(::setitimer(ITIMER_REAL, &timer, nullptr) != 0 ? errno : 0, "setitimer");
+  follow(process, threads);
+  check(errno != EINTR ? errno : 0, "the process has ended");
 }
 
 long parse_count(const char* text) {
@@ -218,14 +262,20 @@ std::vector<Side> parse_sides(char** first, char** last) {
 void run(int count, char** values) {
   long times = 1;
   long warm_up = 0;
+  long seconds = 0;
   bool programs = false;
   int option;
   ::opterr = 0;
-  while ((option = ::getopt(count, values, "+n:w:p")) != -1) {
+  while ((option = ::getopt(count, values, "+n:w:pa:")) != -1) {
     if (option == 'n') times = parse_count(optarg);
     if (option == 'w') warm_up = parse_count(optarg);
     if (option == 'p') programs = true;
-    if (option == '?') throw Usage("accepted are -n TIMES, -w TIMES and -p");
+    if (option == 'a') seconds = parse_count(optarg);
+    if (option == '?') throw Usage("accepted are -n TIMES, -w TIMES, -p and -a SECONDS");
+  }
+  if (seconds > 0) {
+    if (optind + 1 != count) throw Usage("-a SECONDS takes the number of one process");
+    return watch(static_cast<pid_t>(parse_count(values[optind])), seconds);
   }
   const auto sides = parse_sides(values + optind, values + count);
   if (!programs) return race(sides, times, warm_up);
