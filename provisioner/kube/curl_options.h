@@ -20,9 +20,9 @@ struct CurlHttpOptions {
   // A peer that acknowledges nothing for about this long is given up on, streams included: TCP
   // keepalive probes, and TCP_USER_TIMEOUT for what has been sent.
   std::chrono::seconds dead_peer = std::chrono::seconds(30);
-  // Most of the cost of a small piece of a stream that trickles is that of waking up for it. So the
-  // first one after a pause is read at once, and what comes within so long after it is read
-  // together. Zero: all is read at once.
+  // Most of the cost of a small piece of a stream that trickles is that of waking up for it. So a
+  // connection is read once in so long, and what comes meanwhile is read together; but for the
+  // first few after a pause, see SocketWatch::rest(). Zero: all is read at once.
   std::chrono::milliseconds gather = std::chrono::milliseconds(50);
   // Credential files are looked at again no more often than this.
   std::chrono::milliseconds reload_interval = std::chrono::seconds(1);

@@ -1,8 +1,16 @@
 #include "provisioner/kube/socket_watch.h"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 
 namespace flexlocal::kube {
+
+namespace {
+
+// What one claim brings, so that what waits for it does not wait for us.
+constexpr int kAtOnce = 8;
+
+}  // namespace
 
 // Shared with the handlers that wait, which end after their owner.
 struct SocketWatch::State {
@@ -19,7 +27,7 @@ struct SocketWatch::State {
 
   static void arm(const std::shared_ptr<State>& self, Direction& direction) {
     if (self->closed || !direction.wanted || direction.waiting) return;
-    const auto until = self->last_read + self->between;
+    const auto until = self->due - (kAtOnce - 1) * self->between;
     const bool rests = &direction == &self->reading && !self->writing.waiting &&
                        until > std::chrono::steady_clock::now();
     if (rests) return self->rest_until(self, until);
@@ -38,9 +46,9 @@ struct SocketWatch::State {
     if (socket.is_open()) socket.release();
     pause.expires_at(until);
     // Cut short, it is over all the same.
-    pause.async_wait([self](const boost::system::error_code&) {
+    pause.async_wait([self](const boost::system::error_code& error) {
       self->resting = false;
-      self->last_read = Clock::Instant::min();
+      if (error) self->due = {};
       arm(self, self->reading);
     });
   }
@@ -62,7 +70,8 @@ struct SocketWatch::State {
     readiness.readable = direction.wait == Wait::wait_read;
     readiness.writable = !readiness.readable;
     readiness.failed = static_cast<bool>(error);
-    if (readiness.readable) self->last_read = std::chrono::steady_clock::now();
+    if (readiness.readable)
+      self->due = std::max(self->due, std::chrono::steady_clock::now()) + self->between;
     self->on_ready(readiness);
     arm(self, direction);
   }
@@ -71,7 +80,8 @@ struct SocketWatch::State {
   int fd;
   asio::steady_timer pause;  // of reading
   std::chrono::milliseconds between{0};
-  Clock::Instant last_read = Clock::Instant::min();
+  // A token bucket: where one read each `between` would be by now.
+  std::chrono::steady_clock::time_point due{};
   OnReady on_ready;
   Direction reading{.wait = Wait::wait_read};
   Direction writing{.wait = Wait::wait_write};

@@ -27,8 +27,8 @@ class SocketWatch {
   // What to wait for from now on, again and again.
   void want(bool reading, bool writing);
 
-  // At least so long between two reports of something to read; zero, as at first: none. A shorter
-  // time holds at once.
+  // So long between two reports of something to read, on the average: after a pause eight may come
+  // at once. Zero, as at first: no rest. A shorter time holds at once.
   void rest(std::chrono::milliseconds between);
 
  private:

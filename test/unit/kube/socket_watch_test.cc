@@ -10,6 +10,8 @@
 namespace flexlocal::kube::test {
 namespace {
 
+constexpr std::size_t kAtOnce = 8;
+
 // A socket that is watched, and its other end. What is read is counted in bytes.
 struct Fixture : Lab {
   std::array<int, 2> ends{-1, -1};
@@ -30,6 +32,12 @@ struct Fixture : Lab {
     ::close(ends[0]);
     ::close(ends[1]);
   }
+  void report_all_at_once() {
+    for (std::size_t count = 1; count <= kAtOnce; ++count) {
+      write();
+      REQUIRE(run_until([&] { return bytes == count; }));
+    }
+  }
   void write() const { REQUIRE(::write(ends[1], "x", 1) == 1); }
 };
 
@@ -38,35 +46,49 @@ struct Fixture : Lab {
 TEST_CASE_FIXTURE(Fixture,
                   "a socket that rests reports the first bytes at once, later ones later") {
   watch->rest(std::chrono::hours(1));
-  write();
-  REQUIRE(run_until([&] { return bytes == 1; }));
+  report_all_at_once();
   write();
   settle();
-  CHECK(bytes == 1);
+  CHECK(bytes == kAtOnce);
   write();
   watch->rest(std::chrono::milliseconds(0));
-  CHECK(run_until([&] { return bytes == 3; }));
+  CHECK(run_until([&] { return bytes == kAtOnce + 2; }));
   write();
-  CHECK(run_until([&] { return bytes == 4; }));
+  CHECK(run_until([&] { return bytes == kAtOnce + 3; }));
 }
 
 TEST_CASE_FIXTURE(Fixture, "a rest ends by itself") {
-  watch->rest(std::chrono::milliseconds(5));
+  constexpr std::chrono::milliseconds between{50};
+  watch->rest(between);
+  const auto begun = std::chrono::steady_clock::now();
+  for (std::size_t count = 1; count <= kAtOnce + 2; ++count) {
+    write();
+    REQUIRE(run_until([&] { return bytes == count; }));
+  }
+  CHECK(std::chrono::steady_clock::now() - begun >= 2 * between);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a pause brings back what may be reported at once, and no more") {
+  watch->rest(std::chrono::milliseconds(1));
+  report_all_at_once();
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+  run_until([&] { return std::chrono::steady_clock::now() >= end; });
+  watch->rest(std::chrono::hours(1));
+  bytes = 0;
+  report_all_at_once();
   write();
-  REQUIRE(run_until([&] { return bytes == 1; }));
-  write();
-  CHECK(run_until([&] { return bytes == 2; }));
+  settle();
+  CHECK(bytes == kAtOnce);
 }
 
 TEST_CASE_FIXTURE(Fixture, "a watch may go in the middle of a rest") {
   watch->rest(std::chrono::hours(1));
-  write();
-  REQUIRE(run_until([&] { return bytes == 1; }));
+  report_all_at_once();
   write();
   settle();
   watch.reset();
   settle();
-  CHECK(bytes == 1);
+  CHECK(bytes == kAtOnce);
 }
 
 }  // namespace flexlocal::kube::test
