@@ -7,7 +7,8 @@ namespace flexlocal::provisioner {
 
 std::optional<std::string> ready_label(const NodeHealth& health, const NodeHeartbeat* beat,
                                        const std::optional<std::string>& label) {
-  if (beat == nullptr) return health.is_silent() ? std::nullopt : label;
+  // That there was a daemon is remembered: after a restore of etcd its node is waited for.
+  if (beat == nullptr) return label && health.is_silent() ? "false" : label;
   return health.daemon_runs() && beat->report.trouble.empty() ? "true" : "false";
 }
 

@@ -12,6 +12,17 @@ constexpr std::size_t kMostNamed = 3;
 // Every claim that waits asks.
 constexpr auto kBetweenLooks = std::chrono::milliseconds(200);
 
+// Of a node without a Lease. What was restored may be older than the Lease, and than the label.
+bool never_had_daemon(const NodeView& view, bool has_copies, bool put_back) {
+  const bool shows_none = !has_copies && !view.node.ready_label;
+  return shows_none && (!put_back || view.health.is_silent());
+}
+
+// The same, of one that had a daemon, or may have had one: it has as long to come as a Lease lasts.
+bool may_be_late(const NodeView& view, bool has_copies, bool put_back) {
+  return !view.health.is_silent() && (has_copies || put_back || view.node.ready_label == "true");
+}
+
 }  // namespace
 
 RollCaller::RollCaller(ClusterParts& parts, kube::Informer<VolumeCopy>& copies,
@@ -92,12 +103,14 @@ std::map<std::string, std::string> RollCaller::waited_for() const {
   parts_.nodes.for_each([&](const std::string& name, const Node& node) {
     if (agreed_.contains(name)) return;
     const NodeView view = parts_.view_of(node);
-    // It never had a daemon.
-    if (view.beat == nullptr && index_.names_seen_by(name).empty()) return;
+    const bool has_copies = !index_.names_seen_by(name).empty();
+    if (view.beat == nullptr && never_had_daemon(view, has_copies, state.put_back)) return;
     RollEntry entry;
     entry.has_beaten = view.health.has_lease && view.health.silent_for < lasted();
     // Of a node that is not Ready a Lease that was seen just now may be long out of date.
-    entry.runs = view.health.daemon_runs() && (node.ready || entry.has_beaten);
+    entry.runs = view.beat == nullptr
+                     ? may_be_late(view, has_copies, state.put_back)
+                     : view.health.daemon_runs() && (node.ready || entry.has_beaten);
     entry.excused = is_excused(parts_.nodes, name);
     entry.tells = view.carries_out();
     if (auto why = missing_in_roll(entry, state)) waited.emplace(name, std::move(*why));

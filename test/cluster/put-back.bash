@@ -4,6 +4,15 @@
 . "$BATS_TEST_DIRNAME/central.bash"
 
 back_up() { "$BATS_TEST_DIRNAME/../lab/control-plane" back-up "$work/cluster"; }
+# As before the nodes' Leases were first written.
+back_up_without_leases() {
+  pause one
+  pause two
+  kubectl -n flexlocal-nodes delete leases --all
+  back_up
+  go_on one
+  go_on two
+}
 # An agent knows of a put-back by its Lease, which it has to have renewed since the backup.
 await_beats() {
   local one two

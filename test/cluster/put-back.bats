@@ -114,6 +114,26 @@ has_its_volume_again() {
   eventually 60 claim_is data Bound
 }
 
+@test "a node whose Lease the backup has not is waited for" {
+  make_waiting_claim data
+  back_up_without_leases
+  make_pod data
+  eventually 60 claim_is data Bound
+  find_volume data
+  make_ready "$node"
+  put_back "$([ "$node" = one ] && echo two || echo one)"
+  kubectl cordon "$node"
+  make_pod data
+  eventually 90 event_says pvc/data WaitingForNodes "node $node gives no sign of life"
+  no_copies
+  claim_is data Pending
+  start_agent "$node"
+  # Where that node decides for itself, the scheduler has to send the claim there.
+  is_central || kubectl annotate --overwrite pvc data "volume.kubernetes.io/selected-node=$node"
+  eventually 90 claim_is data Bound
+  [ "$(kubectl get volumecopies -o json | jq --arg node "$node" '[.items[] | select(.spec.nodeName != $node)] | length')" = 0 ]
+}
+
 @test "a volume that was removed after the backup is lost, and is not made anew" {
   make_claim data
   eventually 60 claim_is data Bound

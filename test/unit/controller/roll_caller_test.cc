@@ -26,6 +26,12 @@ struct Fixture : OrderLab {
     text.insert(text.find(R"("kubernetes.io/hostname")"), R"("flexlocal.io/roll-call":"skip",)");
     put(nodes, server.put(node_path(node), text));
   }
+  // node-c, with that label.
+  void know_without_lease(const std::string& label) {
+    std::string text = ready_node("node-c");
+    text.insert(text.find(R"("kubernetes.io/hostname")"), label);
+    put(nodes, server.put(node_path("node-c"), text));
+  }
   void make_unready(const std::string& node) {
     std::string text = ready_node(node);
     text.replace(text.find(R"("True")"), 6, R"("Unknown")");
@@ -56,6 +62,47 @@ TEST_CASE_FIXTURE(Fixture, "all nodes are waited for, but for those that never h
   CHECK(waits_for("node node-b"));
   CHECK_FALSE(waits_for("node node-a"));
   beat(kOtherNode);
+  CHECK(is_over());
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a node without a Lease is waited for as long as its daemon may be late") {
+  SUBCASE("where it had one") { know_without_lease(R"("flexlocal.io/ready":"true",)"); }
+  SUBCASE("where it may have had one, after a put-back") {
+    put_back = true;
+    know_without_lease("");
+  }
+  next.begin(kTerm);
+  manual.advance(seconds(1));
+  beat(kNode);
+  CHECK_FALSE(is_over());
+  CHECK(waits_for("node node-c has not renewed its Lease yet"));
+  manual.advance(kHeartbeatDuration);
+  beat(kNode);
+  CHECK_FALSE(is_over());
+  observations.confirm_silence("node-c", manual.now());
+  CHECK(is_over());
+}
+
+TEST_CASE_FIXTURE(Fixture, "where a daemon was, its node's Lease is waited for after a put-back") {
+  std::string label;
+  SUBCASE("and ran") { label = R"("flexlocal.io/ready":"true",)"; }
+  SUBCASE("and was gone") { label = R"("flexlocal.io/ready":"false",)"; }
+  put_back = true;
+  know_without_lease(label);
+  next.begin(kTerm);
+  manual.advance(std::chrono::hours(1));
+  beat(kNode);
+  observations.confirm_silence("node-c", manual.now());
+  CHECK_FALSE(is_over());
+  CHECK(waits_for("node node-c gives no sign of life"));
+}
+
+TEST_CASE_FIXTURE(Fixture, "where a daemon was gone nobody waits without a put-back") {
+  know_without_lease(R"("flexlocal.io/ready":"false",)");
+  next.begin(kTerm);
+  manual.advance(seconds(1));
+  beat(kNode);
   CHECK(is_over());
 }
 
