@@ -23,7 +23,7 @@ struct CurlHttpOptions {
   // Most of the cost of a small piece of a stream that trickles is that of waking up for it. So a
   // connection is read once in so long, and what comes meanwhile is read together; but for the
   // first few after a pause, see SocketWatch::rest(). Zero: all is read at once.
-  std::chrono::milliseconds gather = std::chrono::milliseconds(50);
+  std::chrono::milliseconds gather = std::chrono::milliseconds(20);
   // Credential files are looked at again no more often than this.
   std::chrono::milliseconds reload_interval = std::chrono::seconds(1);
   // Of the configuration's credential program, if it names one.

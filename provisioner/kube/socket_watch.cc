@@ -8,7 +8,7 @@ namespace flexlocal::kube {
 namespace {
 
 // What one claim brings, so that what waits for it does not wait for us.
-constexpr int kAtOnce = 8;
+constexpr int kAtOnce = 16;
 
 }  // namespace
 

@@ -10,7 +10,7 @@
 namespace flexlocal::kube::test {
 namespace {
 
-constexpr std::size_t kAtOnce = 8;
+constexpr std::size_t kAtOnce = 16;
 
 // A socket that is watched, and its other end. What is read is counted in bytes.
 struct Fixture : Lab {
