@@ -44,7 +44,7 @@ setup() { . "$BATS_TEST_DIRNAME/policies.bash"; }
   refuses 'cannot create resource "leases"' as_node create -f - <<<"$(lease flexlocal-cluster flexlocal-system)"
   lease flexlocal-cluster flexlocal-system | kubectl create -f -
   refuses 'cannot get resource "leases"' as_node get -n flexlocal-system lease flexlocal-cluster
-  refuses 'cannot update resource "leases"' request_as one /apis/coordination.k8s.io/v1/namespaces/flexlocal-system/leases/flexlocal-cluster \
+  refuses 'cannot update resource' request_as one /apis/coordination.k8s.io/v1/namespaces/flexlocal-system/leases/flexlocal-cluster \
     -X PUT -H 'Content-Type: application/json' -d "$(lease flexlocal-cluster flexlocal-system)"
 }
 
