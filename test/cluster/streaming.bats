@@ -112,6 +112,8 @@ END
 # The last one: the API server stays so.
 @test "without streaming lists an agent reads them from the cache, and whoever gives orders consistent ones" {
   is_older_than 1.34 || "$BATS_TEST_DIRNAME/../lab/control-plane" restart-api "$work/cluster" --feature-gates=WatchList=false
+  # It is ready before its caches are (429, "storage is (re)initializing").
+  eventually 60 kubectl get "$(IFS=, && echo "${of_cluster[*]}")" -A
   since=$(now)
   start_daemon worker
   start_cluster_daemon first
