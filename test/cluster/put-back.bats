@@ -125,7 +125,7 @@ has_its_volume_again() {
   kubectl cordon "$node"
   make_pod data
   eventually 90 event_says pvc/data WaitingForNodes "node $node gives no sign of life"
-  no_copies
+  copies_of data 'length == 0'
   claim_is data Pending
   start_agent "$node"
   # Where that node decides for itself, the scheduler has to send the claim there.
