@@ -11,8 +11,9 @@ namespace flexlocal::provisioner {
 
 // What a Node's label should be; nullopt: there should be none.
 //   "true": its daemon runs and has no trouble
-//   "false": it has trouble, or gives no sign of life
-// A node that never had a daemon, or whose Lease was removed, has no label. `beat`: nullptr when
+//   "false": it has trouble, gives no sign of life, or its Lease has been gone for as long as one
+//   lasts
+// A node that never had a daemon has no label. `beat`: nullptr when
 // there is no Lease; `label`: what it is now, which stays while a Lease may have been missed.
 std::optional<std::string> ready_label(const NodeHealth& health, const NodeHeartbeat* beat,
                                        const std::optional<std::string>& label);

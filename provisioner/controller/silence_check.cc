@@ -6,6 +6,7 @@
 #include "provisioner/work/lasting_trouble.h"
 
 namespace flexlocal::provisioner {
+
 Task<void> SilenceCheck::run() {
   LastingTrouble trouble;
   Status waited = co_await parts_.beats.wait_synced();

@@ -23,15 +23,6 @@ setup() { . "$BATS_TEST_DIRNAME/policies.bash"; }
 # folder WAY: install or install-distributed, or what of it is for this Kubernetes.
 folder() { echo "$examples/$1$(has_policies || echo /core)"; }
 
-# apply_folder FOLDER: as README says.
-apply_folder() {
-  if is_older_than 1.25; then
-    kubectl kustomize "$1" | kubectl apply --validate=false -f -
-  else
-    kubectl apply -k "$1"
-  fi
-}
-
 # is_applied FOLDER: once more changes nothing. What an API server before 1.25 does not know of the
 # definition it does not keep.
 is_applied() {

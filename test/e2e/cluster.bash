@@ -61,14 +61,7 @@ installation() {
   if is_older_than 1.30; then echo "$root/examples/install/core"; else echo "$root/examples/install"; fi
 }
 
-# An API server before 1.25 does not know the rules of the VolumeCopies' definition.
-install_flexlocal() {
-  if is_older_than 1.25; then
-    kubectl kustomize "$(installation)" | kubectl apply --validate=false -f -
-  else
-    kubectl apply -k "$(installation)"
-  fi
-}
+install_flexlocal() { apply_folder "$(installation)"; }
 
 # stop_cluster NODE...
 stop_cluster() {

@@ -29,3 +29,13 @@ api() {
 api_patch() {
   api "$1" PATCH "$2" -o /dev/null -H 'Content-Type: application/merge-patch+json' -d "$3"
 }
+
+# apply_folder FOLDER: of examples/, as README says. An API server before 1.25 does not know the rules of
+# the VolumeCopies' definition.
+apply_folder() {
+  if is_older_than 1.25; then
+    kubectl kustomize "$1" | kubectl apply --validate=false -f -
+  else
+    kubectl apply -k "$1"
+  fi
+}
