@@ -48,7 +48,7 @@ AgentRole::AgentRole(boost::asio::io_context& io, kube::ApiClient& api, Storage&
       worker_(CopyClient(api, copies_),
               CopyHand(storage, ledger_, CopyJudge(ledger_, budget_), kGivesUp, clock, log),
               ledger_, config, self_, clock),
-      memory_(api, log, membership.node.name, budget_),
+      memory_(api, log, membership.node.name, budget_, [this] { tell_of_room(); }),
       disks_(storage, ledger_, log, options.disks, [this] {
         tell_of_disks();
         enqueue_all();
@@ -61,7 +61,7 @@ Task<void> AgentRole::run() {
   loop_.watch(disks_.tidy());
   loop_.watch(disks_.refresh_io_limits());
   loop_.watch(disks_.resume_suspended());
-  loop_.watch(memory_.follow(options_.disks.tidy));
+  loop_.watch(memory_.follow());
   co_await loop_.run();
 }
 
@@ -79,7 +79,11 @@ Task<void> AgentRole::work(const std::string& name) {
   auto pass = co_await worker_.work(name);
   report(name, pass);
   if (removed_before || !is_removed(name)) co_return;
-  // Claims wait for the room, and the leader goes by what the Lease says.
+  tell_of_room();
+}
+
+// Claims wait for it, and the leader goes by what the Lease says.
+void AgentRole::tell_of_room() {
   room_freed_ = true;
   if (on_news_) on_news_();
 }

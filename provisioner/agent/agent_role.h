@@ -66,6 +66,7 @@ class AgentRole {
   bool is_removed(const std::string& name) const;
   void requeue_refused_growths();
   void tell_of_disks();
+  void tell_of_room();
   void report(const std::string& name, const Result<Pass>& pass);
   void enqueue(const std::string& name);
   void enqueue_all();

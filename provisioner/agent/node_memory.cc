@@ -3,7 +3,6 @@
 #include "flexvolume/base/text.h"
 #include "provisioner/objects/node_object.h"
 #include "provisioner/objects/paths.h"
-#include "provisioner/work/lasting_trouble.h"
 
 namespace flexlocal::provisioner {
 namespace {
@@ -12,30 +11,30 @@ std::string in_words(const std::optional<Bytes>& memory) {
   return memory ? to_string(*memory) : std::string("not known");
 }
 
-}  // namespace
-
-kube::Task<void> NodeMemory::follow(std::chrono::nanoseconds interval) {
-  LastingTrouble trouble;
-  for (;;) {
-    if (auto slept = co_await kube::sleep_for(interval); !slept) co_return;
-    const auto refreshed = co_await refresh();
-    trouble.look(refreshed, log_, "the Node object cannot be read: its memory may have changed");
-  }
+kube::ResourceKind one_node(const std::string& name) {
+  return {"nodes", nodes_path(), {}, concat("metadata.name=", name), {}};
 }
 
+}  // namespace
+
 // Any version will do: the API server answers from its cache, without asking etcd.
-kube::Task<Status> NodeMemory::refresh() {
-  const std::string path = cached_node_path(node_);
-  const auto object = co_await api_.get(path);
-  if (!object) co_return object.error();
-  const auto memory = memory_of(object->root());
+NodeMemory::NodeMemory(kube::ApiClient& api, Log& log, const std::string& node, NodeBudget& budget,
+                       std::function<void()> changed)
+    : log_(log),
+      budget_(budget),
+      changed_(std::move(changed)),
+      memory_(api, log, one_node(node), memory_of, {.first = kube::FirstList::kFromCache}) {
+  memory_.on_change([this](const std::string& name) { take(name); });
+}
+
+void NodeMemory::take(const std::string& node) {
+  const auto memory = memory_.get(node);
   // A Node that was made anew says nothing until kubelet has written it.
-  if (memory && memory != budget_.memory) {
-    log_.info("the node's memory has changed, and its budget with it",
-              {{"node", node_}, {"from", in_words(budget_.memory)}, {"to", to_string(*memory)}});
-    budget_.memory = memory;
-  }
-  co_return Status();
+  if (memory == nullptr || *memory == budget_.memory) return;
+  log_.info("the node's memory has changed, and its budget with it",
+            {{"node", node}, {"from", in_words(budget_.memory)}, {"to", to_string(*memory)}});
+  budget_.memory = *memory;
+  changed_();
 }
 
 }  // namespace flexlocal::provisioner

@@ -1,34 +1,34 @@
 // How much memory this node has, as its Node object says: what its budget is in proportion to.
 #pragma once
 
-#include <chrono>
+#include <functional>
 #include <string>
 
 #include "flexvolume/base/log.h"
 #include "provisioner/accounting/budget.h"
-#include "provisioner/kube/api.h"
+#include "provisioner/kube/informer.h"
 
 namespace flexlocal::provisioner {
 
-// Keeps a budget's memory as the Node object has it. It is asked for, not watched: memory changes
-// with a reboot of the node, and kubelet writes the object every few minutes whether it does or
-// not.
+// Keeps a budget's memory as the Node object has it. The object is watched, as kubelet watches it:
+// memory changes so seldom that asking again and again would be most of what a daemon at rest does.
 class NodeMemory {
  public:
-  NodeMemory(kube::ApiClient& api, Log& log, std::string node, NodeBudget& budget)
-      : api_(api), log_(log), node_(std::move(node)), budget_(budget) {}
+  // `changed` is called after each change; it must not wait.
+  NodeMemory(kube::ApiClient& api, Log& log, const std::string& node, NodeBudget& budget,
+             std::function<void()> changed);
 
-  // Asks each time that `interval` has passed, until it is cancelled. What cannot be read,
-  // or does not say, leaves things as they are; the former is told once.
-  kube::Task<void> follow(std::chrono::nanoseconds interval);
+  // Until it is cancelled. What cannot be read, or does not say, leaves things as they are; the
+  // former is told.
+  kube::Task<void> follow() { return memory_.run(); }
 
  private:
-  kube::Task<Status> refresh();
+  void take(const std::string& node);
 
-  kube::ApiClient& api_;
   Log& log_;
-  std::string node_;
   NodeBudget& budget_;
+  std::function<void()> changed_;
+  kube::Informer<Bytes> memory_;  // of one Node, or none
 };
 
 }  // namespace flexlocal::provisioner

@@ -15,7 +15,7 @@ namespace {
 constexpr auto kMostFinishing = std::chrono::seconds(5);
 // Every node beats: a watch of their Leases that has brought nothing for so long is begun anew,
 // before the nodes seem silent.
-constexpr auto kBeatsStall = std::chrono::seconds(30);
+constexpr auto kBeatsStall = std::chrono::seconds(45);
 static_assert(kBeatsStall >= 2 * kHeartbeatInterval && kBeatsStall < kHeartbeatDuration);
 
 ReconcileOptions reconcile_options(const ClusterRoleOptions& options) {

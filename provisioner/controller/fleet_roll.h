@@ -31,7 +31,7 @@ class FleetRoll final : public Roll {
 
   bool is_over() override;
   std::optional<std::string> elsewhere(const Claim& claim) override;
-  // By the node's Lease: a beat shows it, too, but only every 10 s.
+  // By the node's Lease: a beat shows it, too, but only every 20 s.
   Task<Status> confirm() override;
   std::string words() const override;
   std::chrono::nanoseconds lasted() const override;

@@ -184,8 +184,10 @@ class NodeDaemon {
   kube::ApiOptions heartbeat_api_options() const {
     kube::ApiOptions api = api_options(options_);
     api.limit = {};
-    api.deadline = std::min<std::chrono::milliseconds>(api.deadline, kHeartbeatInterval);
-    api.longest_pause = kHeartbeatInterval;
+    // A beat that fails is tried again before the next is due.
+    constexpr std::chrono::milliseconds kLongest = kHeartbeatInterval / 2;
+    api.deadline = std::min(api.deadline, kLongest);
+    api.longest_pause = kLongest;
     return api;
   }
 

@@ -14,9 +14,11 @@
 
 namespace flexlocal::provisioner {
 
-inline constexpr std::chrono::seconds kHeartbeatInterval{10};
-// A daemon whose Lease did not change for so long is not running.
-inline constexpr std::chrono::seconds kHeartbeatDuration{40};
+// Three writes a node and minute: with thousands of nodes they are most of what an API server at
+// rest has to write.
+inline constexpr std::chrono::seconds kHeartbeatInterval{20};
+// A daemon whose Lease did not change for so long is not running: two beats may be lost.
+inline constexpr std::chrono::seconds kHeartbeatDuration{60};
 
 struct PoolFigures {
   Bytes size;

@@ -37,10 +37,6 @@ std::string node_path(const std::string& name) {
   return kube::object_path(kCore, "nodes", "", name);
 }
 
-std::string cached_node_path(const std::string& name) {
-  return concat(node_path(name), "?resourceVersion=0");
-}
-
 std::string pods_path(const std::string& namespace_name) {
   return kube::object_path(kCore, "pods", namespace_name, "");
 }

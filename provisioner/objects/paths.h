@@ -17,8 +17,6 @@ std::string volume_path(const std::string& name);
 std::string classes_path();
 std::string nodes_path();
 std::string node_path(const std::string& name);
-// For a GET that the API server may answer from its cache, which lags behind and costs it little.
-std::string cached_node_path(const std::string& name);
 std::string pods_path(const std::string& namespace_name);
 std::string namespace_path(const std::string& name);
 std::string daemon_set_path(const std::string& namespace_name, const std::string& name);

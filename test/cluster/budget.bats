@@ -82,7 +82,7 @@ lease_says() {
     'from 512 MiB to 700 MiB on node worker: pool "default" has 696.31 MiB left of its RAM budget'
   [ "$(kubectl get pvc data -o 'jsonpath={.status.capacity.storage}')" = 512Mi ]
   have_memory 32Gi
-  eventually 100 has_grown "$volume"
+  eventually 50 has_grown "$volume"
 }
 has_grown() {
   [ "$("$work/worker/lvs" --noheadings --units m --nosuffix -o lv_size "worker/$1" | tr -d ' ')" = 700.00 ]

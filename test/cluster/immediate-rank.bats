@@ -71,21 +71,21 @@ restart_node() {
   eventually 30 tells_of_room small $((1 << 30))
   restart_node large --immediate=rank
   local before
-  before=$(node_reads large)
+  before=$(beats_of large)
   make_claims immediate 512Mi a b
-  eventually 60 node_reads_are large $((before + 2))
+  eventually 60 has_beaten large $((before + 2))
   [ "$(bound)" = 0 ]
   kubectl uncordon large
   eventually 60 bound_is 2
   [ "$(volumes_on large)" = 2 ]
   restart_node small --immediate=rank
 }
-# How often its daemon looked at its Node for labels and cordons, or memory.
-node_reads() {
-  jq -r --arg name "$1" 'select(.verb == "get" and .objectRef.resource == "nodes" and .objectRef.name == $name
-    and (.requestURI | contains("resourceVersion=0"))) | .auditID' "$work/cluster/audit.log" | sort -u | wc -l
+# How often its daemon has renewed its Lease.
+beats_of() {
+  jq -r --arg name "node-$1" 'select(.verb == "update" and .objectRef.resource == "leases" and .objectRef.name == $name)
+    | .auditID' "$work/cluster/audit.log" | sort -u | wc -l
 }
-node_reads_are() { [ "$(node_reads "$1")" -ge "$2" ]; }
+has_beaten() { [ "$(beats_of "$1")" -ge "$2" ]; }
 
 @test "without room the claim is told why, and bound when there is room" {
   start_cluster_daemon first --immediate=rank

@@ -26,7 +26,7 @@ struct Server final : kube::Http {
   explicit Server(std::vector<std::string>& journal) : copies(journal) {}
 
   kube::Task<Result<HttpResponse>> send(const HttpRequest& request) override {
-    if (request.target.find("/api/v1/nodes/") != std::string::npos)
+    if (request.target.find("/api/v1/nodes") != std::string::npos)
       co_return HttpResponse{.status = 404, .body = "{}", .retry_after = {}};
     if (request.target.find(copies_path() + '?') != 0) co_return copies.answer(request);
     lists.push_back(request.target);

@@ -79,7 +79,7 @@ TEST_CASE("a beat says who, which version, whether ready, and with what room; al
   REQUIRE(beat.has_value());
   CHECK(beat->node == kNode);
   CHECK(beat->renewed == now);
-  CHECK(beat->duration == seconds(40));
+  CHECK(beat->duration == kHeartbeatDuration);
   CHECK(beat->version == version());
   CHECK(beat->report.trouble.empty());
   const PoolFigures& figures = beat->report.pools.at("default").at("lvm");

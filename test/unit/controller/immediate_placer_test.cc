@@ -80,7 +80,7 @@ TEST_CASE_FIXTURE(Fixture, "what was assigned counts until the node has had time
                       "PATCH /api/v1/namespaces/shop/persistentvolumeclaims/other");
   };
   CHECK(later(0) == 0);
-  CHECK(later(19) == 0);
+  CHECK(later(39) == 0);
   CHECK(later(1) == 1);
 }
 

@@ -48,7 +48,7 @@ TEST_CASE_FIXTURE(Fixture, "trouble, or silence, is not ready, and ends with a s
   CHECK(wanted() == "false");
   put(beats, lease_text(2));
   CHECK(wanted() == "true");
-  manual.advance(seconds(40));
+  manual.advance(kHeartbeatDuration);
   CHECK(wanted() == "true");
   manual.advance(seconds(1));
   CHECK(wanted() == "false");
@@ -60,7 +60,7 @@ TEST_CASE_FIXTURE(Fixture, "a node without a Lease is not ready, once that has h
   put(nodes, labelled("true"));
   CHECK(wanted() == "true");
   CHECK_FALSE(labeler.needs_work(*nodes.get(kNode)));
-  manual.advance(seconds(41));
+  manual.advance(kHeartbeatDuration + seconds(1));
   CHECK(wanted() == "false");
   CHECK(work().ok());
   REQUIRE(http.seen.size() == 1);

@@ -65,7 +65,7 @@ TEST_CASE_FIXTURE(Fixture, "while all is well the API server is not asked at all
 TEST_CASE_FIXTURE(Fixture,
                   "a silent daemon's claim is handed back when its Lease is the same still") {
   know_node(1);
-  manual.advance(seconds(41));
+  manual.advance(kHeartbeatDuration + seconds(1));
   answers["GET " + kLeasePath] = {{200, lease_text(1)}};
   CHECK(work().ok());
   CHECK(did(kTakeBack));
@@ -74,7 +74,7 @@ TEST_CASE_FIXTURE(Fixture,
 TEST_CASE_FIXTURE(Fixture,
                   "a daemon that only seemed silent, since the watch brought nothing, keeps it") {
   know_node(1);
-  manual.advance(seconds(41));
+  manual.advance(kHeartbeatDuration + seconds(1));
   answers["GET " + kLeasePath] = {{200, lease_text(2)}};
   CHECK(work().ok());
   CHECK_FALSE(did(kTakeBack));

@@ -98,7 +98,7 @@ TEST_CASE_FIXTURE(Fixture, "what nobody keeps goes: of gone nodes, gone classes,
   CHECK(http.seen.back().body.find(R"("uid":"uid-of-class")") != std::string::npos);
   CHECK(http.seen.back().body.find(R"("resourceVersion":"5")") != std::string::npos);
   CHECK(log.has("its StorageClass is gone"));
-  manual.advance(seconds(41));
+  manual.advance(kHeartbeatDuration + seconds(1));
   observations.confirm_silence(kNode, manual.now());
   CHECK(look().ok());
   CHECK(did(removal("kept")));

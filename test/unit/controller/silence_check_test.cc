@@ -33,13 +33,13 @@ struct Fixture : ClusterLab {
 }  // namespace
 
 TEST_CASE_FIXTURE(Fixture, "nobody is asked for while all beat") {
-  pass(seconds(40));
+  pass(kHeartbeatDuration);
   CHECK(look().ok());
   CHECK(journal.empty());
 }
 
 TEST_CASE_FIXTURE(Fixture, "a node is silent once the API server has not seen it beat either") {
-  pass(seconds(41));
+  pass(kHeartbeatDuration + seconds(1));
   CHECK(health().daemon_runs());
   leases(kOne, lease_text(1));
   CHECK(look().ok());
@@ -54,7 +54,7 @@ TEST_CASE_FIXTURE(Fixture, "a node is silent once the API server has not seen it
   SUBCASE("until it beats again") {
     put(beats, lease_text(2));
     CHECK(health().daemon_runs());
-    pass(seconds(41));
+    pass(kHeartbeatDuration + seconds(1));
     CHECK(health().daemon_runs());
     CHECK(look().ok());
     CHECK(journal == std::vector<std::string>{kOne, kOne});
@@ -62,7 +62,7 @@ TEST_CASE_FIXTURE(Fixture, "a node is silent once the API server has not seen it
 }
 
 TEST_CASE_FIXTURE(Fixture, "a watch that brings nothing makes nobody silent") {
-  pass(seconds(41));
+  pass(kHeartbeatDuration + seconds(1));
   leases(kOne, lease_text(2));
   CHECK(look().ok());
   CHECK(health().silent_for == seconds(0));
@@ -74,7 +74,7 @@ TEST_CASE_FIXTURE(Fixture, "a watch that brings nothing makes nobody silent") {
 }
 
 TEST_CASE_FIXTURE(Fixture, "an API server that cannot say makes nobody silent") {
-  pass(seconds(41));
+  pass(kHeartbeatDuration + seconds(1));
   broken[kOne] = ErrorCode::kUnavailable;
   CHECK_FALSE(look().ok());
   CHECK(health().daemon_runs());
@@ -86,7 +86,7 @@ TEST_CASE_FIXTURE(Fixture, "an API server that cannot say makes nobody silent") 
 
 TEST_CASE_FIXTURE(Fixture, "a node without a Lease is silent when the API server has none") {
   observations.saw_lease(kNode, nullptr, manual.now());
-  pass(seconds(41));
+  pass(kHeartbeatDuration + seconds(1));
   leases(kOne, "");
   CHECK(look().ok());
   CHECK(health().is_silent());
@@ -94,7 +94,7 @@ TEST_CASE_FIXTURE(Fixture, "a node without a Lease is silent when the API server
 
 TEST_CASE_FIXTURE(Fixture, "several that seem silent are asked for by one list") {
   put(nodes, with(node_text(), kNode, "node-b"));
-  pass(seconds(41));
+  pass(kHeartbeatDuration + seconds(1));
   leases(kAll, lease_text(2));
   CHECK(look().ok());
   CHECK(journal == std::vector<std::string>{kAll});

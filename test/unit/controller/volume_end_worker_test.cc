@@ -138,7 +138,7 @@ TEST_CASE_FIXTURE(Fixture, "why a node does not answer is told on the volume, wh
     CHECK(event_says("the node daemon of node node-a has not answered yet"));
   }
   SUBCASE("its daemon is silent") {
-    manual.advance(std::chrono::seconds(60));
+    manual.advance(kHeartbeatDuration + std::chrono::seconds(1));
     observations.confirm_silence(kNode, manual.now());
     CHECK(did() == "");
     CHECK(event_says("the node daemon of node node-a gives no sign of life"));

@@ -74,7 +74,7 @@ TEST_CASE_FIXTURE(Fixture, "the RAM budget counts where it leaves less than the 
 
 TEST_CASE_FIXTURE(Fixture, "a node that cannot make volumes, or is cordoned, is not chosen") {
   NodeHealth& silent = add("a", gib(9)).view.health;
-  silent.silent_for = std::chrono::minutes(1);
+  silent.silent_for = kHeartbeatDuration + std::chrono::seconds(1);
   silent.confirmed = true;
   add("b", gib(8));
   nodes.back().cordoned = true;

@@ -46,7 +46,7 @@ TEST_CASE_FIXTURE(Fixture, "each node counts once, by its first reason") {
   add(Bytes(0)).report.trouble = "the volume group is gone";
   CHECK(last() == NoRoom::kDaemonNotReady);
   add(kGiB);
-  views.back().health.silent_for = std::chrono::seconds(41);
+  views.back().health.silent_for = kHeartbeatDuration + std::chrono::seconds(1);
   views.back().health.confirmed = true;
   CHECK(last() == NoRoom::kNoDaemon);
   add(kGiB);
