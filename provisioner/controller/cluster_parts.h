@@ -54,10 +54,12 @@ struct ClusterRoleOptions {
   bool register_driver = true;
   // How often that is looked after, and CSIStorageCapacities that nobody keeps are removed.
   std::chrono::nanoseconds registry_interval = std::chrono::minutes(1);
-  // How often everything that depends on time is looked at, and the Secret read.
+  // How often everything that depends on time is looked at.
   std::chrono::nanoseconds scan_interval = std::chrono::seconds(10);
-  // How long no node must have room before the claim says so: figures of nodes are that old.
+  // How long no node must have room before the claim says so: a node that frees some says so soon.
   std::chrono::nanoseconds no_room_after = std::chrono::seconds(15);
+
+  bool is_of_one_node() const { return scope == Scope::kOneNode; }
 };
 
 struct ClusterParts {

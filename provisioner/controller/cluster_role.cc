@@ -30,29 +30,28 @@ ReconcileOptions reconcile_options(const ClusterRoleOptions& options) {
 std::string our_mark() { return concat('"', engine::kProvisioner, '"'); }
 
 // Of one node, and of all its claims and classes, only what concerns it.
-bool is_narrow(const ClusterRoleOptions& options) { return options.scope == Scope::kOneNode; }
 
 kube::ResourceKind claims_kind(const ClusterRoleOptions& options) {
   kube::ResourceKind kind{"persistentvolumeclaims", claims_path(), {}, {}, {}};
-  if (is_narrow(options)) kind.marks = {our_mark()};
+  if (options.is_of_one_node()) kind.marks = {our_mark()};
   return kind;
 }
 
 kube::ResourceKind volumes_kind(const ClusterRoleOptions& options) {
   std::string selector(kNodeLabel);
-  if (is_narrow(options)) selector += concat('=', options.own_node);
+  if (options.is_of_one_node()) selector += concat('=', options.own_node);
   return {"persistentvolumes", volumes_path(), std::move(selector), {}, {}};
 }
 
 kube::ResourceKind nodes_kind(const ClusterRoleOptions& options) {
   kube::ResourceKind kind{"nodes", nodes_path(), {}, {}, {}};
-  if (is_narrow(options)) kind.field_selector = concat("metadata.name=", options.own_node);
+  if (options.is_of_one_node()) kind.field_selector = concat("metadata.name=", options.own_node);
   return kind;
 }
 
 kube::ResourceKind beats_kind(const ClusterRoleOptions& options) {
   kube::ResourceKind kind{"leases", heartbeats_path(options.lease_namespace), {}, {}, {}};
-  if (is_narrow(options))
+  if (options.is_of_one_node())
     kind.field_selector = concat("metadata.name=", heartbeat_name(options.own_node));
   return kind;
 }
@@ -96,7 +95,7 @@ ClusterRole::ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, cons
 }
 
 std::unique_ptr<Roll> ClusterRole::make_roll(bool& put_back) {
-  if (is_of_one_node()) {
+  if (options_.is_of_one_node()) {
     auto fleet = std::make_unique<FleetRoll>(loop_.io(), parts_, put_back);
     fleet_ = fleet.get();
     return fleet;
@@ -107,21 +106,21 @@ std::unique_ptr<Roll> ClusterRole::make_roll(bool& put_back) {
 // What was asked for by name may be another node's.
 std::optional<Volume> ClusterRole::decode_own_volume(JsonView object) const {
   auto volume = decode_volume(object);
-  if (volume && is_of_one_node() && volume->node != options_.own_node) return std::nullopt;
+  if (volume && options_.is_of_one_node() && volume->node != options_.own_node) return std::nullopt;
   return volume;
 }
 
 // For good: a claim that is bound needs us also when its class is gone. Of one node, claims are
 // passed over that neither bear our mark nor name a class of ours.
 void ClusterRole::know_class(const std::string& name) {
-  if (name.empty() || !class_names_.insert(name).second || !is_of_one_node()) return;
+  if (name.empty() || !class_names_.insert(name).second || !options_.is_of_one_node()) return;
   claims_.add_mark(concat(R"("storageClassName":")", name, '"'));
 }
 
 // Open claims of whichever class, and bound ones of ours, which may grow. Of one node all claims of
 // other classes are passed over; and for absent nodes nothing grows.
 std::optional<Claim> ClusterRole::decode(JsonView claim) const {
-  if (is_of_one_node()) return decode_claim_of(claim, class_names_);
+  if (options_.is_of_one_node()) return decode_claim_of(claim, class_names_);
   auto open = decode_open_claim(claim);
   if (open || options_.scope == Scope::kAbsentNodes) return open;
   return decode_claim_of(claim, class_names_);
@@ -161,7 +160,7 @@ void ClusterRole::watch_changes() {
 // Leases change all the time, and labels hardly ever.
 void ClusterRole::look_at_label(const std::string& name) {
   const Node* const node = nodes_.get(name);
-  if (node != nullptr && has_synced() && !is_of_one_node() && labeler_.needs_work(*node))
+  if (node != nullptr && has_synced() && !options_.is_of_one_node() && labeler_.needs_work(*node))
     look_at(queue_, kNodeKey, name);
 }
 
@@ -169,7 +168,7 @@ void ClusterRole::look_at_label(const std::string& name) {
 bool ClusterRole::is_worth_a_pass(const std::string& key) {
   const bool is_turn = orders_.ranks() != nullptr && orders_.ranks()->notice(key);
   const auto claim = claims_.get(key);
-  if (!is_of_one_node() || claim == nullptr || is_turn) return true;
+  if (!options_.is_of_one_node() || claim == nullptr || is_turn) return true;
   return claim->volume_name.empty() ? orders_.is_concerned(*claim)
                                     : volumes_.get(claim->volume_name) != nullptr;
 }
@@ -242,7 +241,7 @@ Task<Status> ClusterRole::work_on_volume(const std::string& volume) {
     auto worked = co_await orders_.work_on_volume(volume, has_node);
     if (has_node || !worked) co_return worked;
   }
-  if (is_of_one_node()) co_return Status();
+  if (options_.is_of_one_node()) co_return Status();
   auto looked_after = co_await volume_worker_.work(volume);
   co_return looked_after;
 }
@@ -266,6 +265,18 @@ Task<void> ClusterRole::begin_orders() {
 bool ClusterRole::has_synced() const {
   return claims_.has_synced() && volumes_.has_synced() && classes_.has_synced() &&
          nodes_.has_synced() && beats_.has_synced() && copies_.has_synced();
+}
+
+Status ClusterRole::readiness() const {
+  std::vector<std::string> missing;
+  const auto look = [&missing](const auto&... informers) {
+    ((informers.has_synced() ? void() : missing.push_back(informers.kind())), ...);
+  };
+  look(claims_, volumes_, classes_, nodes_, beats_, copies_);
+  if (missing.empty()) return {};
+  return Error(ErrorCode::kUnavailable,
+               concat("it leads, and has no complete list yet of ", join(missing, ", "),
+                      ": nothing is decided before; what fails is in the log"));
 }
 
 void ClusterRole::report(const std::string& key, const Status& status) {
@@ -294,7 +305,7 @@ Task<void> ClusterRole::scan_loop() {
 void ClusterRole::scan() {
   open_claims_.for_each([&](const std::string& key) {
     const auto claim = claims_.get(key);
-    if (!is_of_one_node() || (claim != nullptr && orders_.is_concerned(*claim)))
+    if (!options_.is_of_one_node() || (claim != nullptr && orders_.is_concerned(*claim)))
       look_at(queue_, kClaimKey, key);
   });
   if (std::exchange(gather_, false)) gather_restless();
@@ -312,7 +323,7 @@ void ClusterRole::scan() {
 }
 
 bool ClusterRole::rests(const Volume& volume) const {
-  return (is_of_one_node() || nodes_.get(volume.node) != nullptr) && orders_.rests(volume);
+  return (options_.is_of_one_node() || nodes_.get(volume.node) != nullptr) && orders_.rests(volume);
 }
 
 void ClusterRole::gather_restless() {
@@ -324,7 +335,7 @@ void ClusterRole::gather_restless() {
 
 // Of one node: what is told of its room is told again, should somebody have changed it.
 Task<Status> ClusterRole::look_at_registry() {
-  if (is_of_one_node()) {
+  if (options_.is_of_one_node()) {
     orders_.tell_anew(options_.own_node);
     co_return Status();
   }

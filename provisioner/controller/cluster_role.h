@@ -31,6 +31,8 @@ class ClusterRole {
   Task<void> run();
   void stop() { loop_.stop(); }
 
+  // kUnavailable, in words, while a list is not complete: until then nothing is decided.
+  Status readiness() const;
   // For those who show what the role does.
   const ClusterParts& parts() const { return parts_; }
   const kube::WorkQueue& queue() const { return loop_.queue(); }
@@ -43,7 +45,6 @@ class ClusterRole {
   Task<void> begin_orders();
   Task<void> follow_claims();
   std::unique_ptr<Roll> make_roll(bool& put_back);
-  bool is_of_one_node() const { return options_.scope == Scope::kOneNode; }
   void know_class(const std::string& name);
   bool is_worth_a_pass(const std::string& claim);
   std::optional<Claim> decode(JsonView claim) const;

@@ -26,7 +26,7 @@ OrderController::OrderController(ClusterParts& parts, kube::Informer<VolumeCopy>
       orphans_(parts, desk_, roll_),
       copy_collector_(parts, desk_, roll_, absence, orphans_) {
   const ClusterRoleOptions& options = parts.options;
-  if (options.scope == Scope::kOneNode && options.immediate == ImmediateBinding::kRank)
+  if (options.is_of_one_node() && options.immediate == ImmediateBinding::kRank)
     ranks_.emplace(parts, index_, queue,
                    [this](const std::string& name) { return own_room(name); });
 }
@@ -121,7 +121,7 @@ Task<Status> OrderController::work_on_claim(const std::string& claim) {
 // there may be of.
 bool OrderController::is_concerned(const Claim& claim) const {
   if (parts_.options.scope == Scope::kAllNodes) return true;
-  return parts_.options.scope == Scope::kOneNode &&
+  return parts_.options.is_of_one_node() &&
          (claim.selected_node == parts_.options.own_node ||
           !index_.names_of(concat("pvc-", claim.uid)).empty() ||
           index_.holding(claim.key()) != nullptr || unordered_.of_claim(claim).has_value());

@@ -11,8 +11,8 @@
 namespace flexlocal::provisioner {
 namespace {
 
-// For so long nothing is said of a roll call.
-constexpr auto kRollSilent = std::chrono::seconds(20);
+// For so long nothing is said of a roll call: where all is well it takes one heartbeat.
+constexpr auto kRollSilent = kHeartbeatInterval + std::chrono::seconds(5);
 constexpr auto kRollToldAgain = std::chrono::minutes(1);
 // What waits for a person.
 constexpr auto kLookedAtAgain = std::chrono::seconds(10);
@@ -195,7 +195,7 @@ std::optional<std::chrono::nanoseconds> OrderWorker::hold_for_another(const Clai
 
 // A controller of one node orders nothing elsewhere, though it may have a copy for that claim.
 bool OrderWorker::is_others_to_order(const Claim& claim) const {
-  return parts_.options.scope == Scope::kOneNode && claim.selected_node != parts_.options.own_node;
+  return parts_.options.is_of_one_node() && claim.selected_node != parts_.options.own_node;
 }
 
 // An order of an earlier leader is answered by its node alone: the volume may be on another, and

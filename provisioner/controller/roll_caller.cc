@@ -52,7 +52,7 @@ void RollCaller::begin(std::int64_t term) {
 
 // Each node's controller has terms of its own; a leader of all nodes has one sequence for all.
 std::string RollCaller::orders_of(const std::string& node) const {
-  return parts_.options.scope == Scope::kOneNode ? node : std::string();
+  return parts_.options.is_of_one_node() ? node : std::string();
 }
 
 // What we wrote ourselves in this term says nothing of what the API server had before.

@@ -50,7 +50,7 @@ class ClusterDaemon final : public kube::LeaderWork {
     show_leader(metrics, [this] { return role_ != nullptr; });
     work_.show_in(metrics);
     if (orders_all_nodes()) work_.volumes.show_in(metrics);
-    const ShownPages shown(server->get(), {.ready = [] { return Status(); },
+    const ShownPages shown(server->get(), {.ready = [this] { return readiness(); },
                                            .metrics = [&] { return text_of(metrics); }});
     if (options_.leader_election)
       co_await stand_for_election(http, gate);
@@ -90,6 +90,9 @@ class ClusterDaemon final : public kube::LeaderWork {
   }
 
  private:
+  // One that does not lead has nothing to be ready for.
+  Status readiness() const { return role_ == nullptr ? Status() : role_->readiness(); }
+
   // What only a leader has to show is left out when there is no term: it is not zero, it is not
   // known.
   std::string text_of(const kube::Metrics& lasting) const {

@@ -90,6 +90,9 @@ struct Fixture : kube::test::Lab {
   }
 };
 
+// "leases" of "/leases?".
+std::string kind_of(const std::string& path) { return path.substr(1, path.find_last_not_of('?')); }
+
 }  // namespace
 
 TEST_CASE_FIXTURE(Fixture, "a claim that waited for a lost node before the term is looked after") {
@@ -117,6 +120,8 @@ TEST_CASE_FIXTURE(Fixture, "nothing is decided while one list is missing") {
     CHECK(run_until([&] { return log.has("list failed"); }));
     settle();
     CHECK_FALSE(did("PATCH " + kClaimPath));
+    REQUIRE_FALSE(role->readiness());
+    CHECK(role->readiness().error().message().find(kind_of(missing)) != std::string::npos);
     role->stop();
     CHECK(has_ended());
     ended = false;
