@@ -52,6 +52,7 @@ sources := flexvolume/main.cc provisioner/main.cc $(base) $(engine) $(plugin) $(
 headers := $(wildcard $(foreach depth,* */* */*/*,$(addsuffix /$(depth).h,flexvolume provisioner test/unit)) test/fuzz/*.h)
 
 killers := $(OUT)/tracer $(OUT)/kill-after
+node_calls := $(OUT)/engine-call $(OUT)/change-call
 
 objects = $(patsubst %.cc,$(OUT)/%.o,$(1))
 
@@ -144,6 +145,11 @@ $(OUT)/engine-call: $(call objects,test/node/engine_call.cc flexvolume/protocol.
 	@echo "  LD   $@"
 	@$(CXX) $(LDFLAGS) $(if $(SANITIZE),,-static -Wl,--gc-sections -Wl,--no-warnings) $^ -o $@ -lboost_program_options
 
+# What the node daemon hears from the kernel.
+$(OUT)/change-call: $(call objects,test/node/change_call.cc provisioner/agent/device_events.cc provisioner/kube/async.cc provisioner/kube/asio.cc $(base))
+	@echo "  LD   $@"
+	@$(CXX) $(LDFLAGS) $(if $(SANITIZE),,-static -Wl,--gc-sections -Wl,--no-warnings) $^ -o $@
+
 # What the cluster tier's tests write VolumeCopies with.
 $(OUT)/copy-call: $(call objects,test/cluster/copy_call.cc $(provisioner) $(kube) $(engine) $(base))
 	@echo "  LD   $@"
@@ -209,11 +215,11 @@ install: all  ## install under DESTDIR: the daemon, the manuals, and the plugin 
 	$(OUT)/flexlocal install $(abspath $(DESTDIR)$(PLUGINDIR))
 
 .PHONY: check check-unit check-node check-cluster check-e2e
-check: $(OUT)/unit-tests all $(fuzz_programs) $(OUT)/flexlocal-dynamic $(OUT)/copy-call $(OUT)/engine-call $(killers) $(BUILD)/image.tar $(BUILD)/setup-lab $(BUILD)/setup-lint  ## run all tiers of tests
+check: $(OUT)/unit-tests all $(fuzz_programs) $(OUT)/flexlocal-dynamic $(OUT)/copy-call $(node_calls) $(killers) $(BUILD)/image.tar $(BUILD)/setup-lab $(BUILD)/setup-lint  ## run all tiers of tests
 	scripts/check $(OUT) lint unit valgrind fuzz node cluster e2e
 check-unit: $(OUT)/unit-tests  ## pure decisions, parsers, state machines: milliseconds
 	scripts/check $(OUT) unit
-check-node: $(OUT)/flexlocal $(OUT)/engine-call $(killers) $(BUILD)/setup-lab  ## the plugin on a real kernel with LVM and XFS
+check-node: $(OUT)/flexlocal $(node_calls) $(killers) $(BUILD)/setup-lab  ## the plugin on a real kernel with LVM and XFS
 	scripts/check $(OUT) node
 check-cluster: $(OUT)/flexlocal $(OUT)/flexlocal-provisioner $(OUT)/copy-call $(BUILD)/setup-lab  ## the daemon on a real control plane
 	scripts/check $(OUT) cluster
@@ -221,7 +227,7 @@ check-e2e: $(BUILD)/image.tar $(BUILD)/setup-lab  ## everything on a real kubele
 	scripts/check $(OUT) e2e
 
 .PHONY: check-hosts
-check-hosts: $(OUT)/flexlocal $(OUT)/engine-call $(killers) $(BUILD)/setup-lab  ## tier node with the LVM, XFS tools and kernels of Debian 12 and 13
+check-hosts: $(OUT)/flexlocal $(node_calls) $(killers) $(BUILD)/setup-lab  ## tier node with the LVM, XFS tools and kernels of Debian 12 and 13
 	@for suite in bookworm trixie; do \
 	  echo "# Debian $$suite"; \
 	  GUEST_SUITE=$$suite FLEXLOCAL=$(OUT)/flexlocal test/node/run || failed=yes; \

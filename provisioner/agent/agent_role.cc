@@ -22,6 +22,17 @@ bool lacks_room(const VolumeCopy& copy) {
   return as_ordered != nullptr && as_ordered->reason == kNotGrown;
 }
 
+// Whether nothing is to come of it but what tells of itself.
+bool is_settled(const VolumeCopy& copy) {
+  const CopyStatus& status = copy.status;
+  const CopyCondition* const as_ordered = find_condition(status, kAsOrdered);
+  const CopyCondition* const behind = find_condition(status, kFileSystemResizePending);
+  const bool at_rest = status.state == CopyState::kReady || status.state == CopyState::kRetained ||
+                       status.state == CopyState::kRemoved;
+  return at_rest && status.observed_generation >= copy.generation &&
+         (as_ordered == nullptr || as_ordered->holds) && (behind == nullptr || !behind->holds);
+}
+
 ReconcileOptions reconcile_options(const AgentOptions& options, const std::string& node) {
   return {.source = {std::string(engine::kProvisioner), node},
           .workers = options.workers,
@@ -49,10 +60,13 @@ AgentRole::AgentRole(boost::asio::io_context& io, kube::ApiClient& api, Storage&
               CopyHand(storage, ledger_, CopyJudge(ledger_, budget_), kGivesUp, clock, log),
               ledger_, config, self_, clock),
       memory_(api, log, membership.node.name, budget_, [this] { tell_of_room(); }),
-      disks_(storage, ledger_, log, options.disks, [this] {
-        tell_of_disks();
-        enqueue_all();
-      }) {
+      disks_(
+          storage, ledger_, log, options.disks,
+          [this] {
+            tell_of_disks();
+            enqueue_all();
+          },
+          [this] { return in_trouble_ || has_waiting_copy(); }) {
   copies_.on_change([this](const std::string& name) { enqueue(name); });
 }
 
@@ -98,6 +112,15 @@ void AgentRole::requeue_refused_growths() {
   copies_.for_each([this](const std::string& name, const VolumeCopy& copy) {
     if (lacks_room(copy)) enqueue(name);
   });
+}
+
+// A growth that lacks room, disks that are not seen, a file system that grows when it is mounted:
+// somebody waits for what the kernel does not tell of.
+bool AgentRole::has_waiting_copy() const {
+  bool waits = false;
+  copies_.for_each(
+      [&waits](const std::string&, const VolumeCopy& copy) { waits = waits || !is_settled(copy); });
+  return waits;
 }
 
 bool AgentRole::is_removed(const std::string& name) const {
@@ -154,6 +177,7 @@ NodeReport AgentRole::report() {
   state.kubelet = kubelet_init_.look();
   NodeReport report = report_of(state, config_, ledger_, budget_);
   report.orders_itself = options_.orders_itself;
+  in_trouble_ = !report.trouble.empty();
   const engine::Inventory* const seen = ledger_.last_seen();
   if (seen == nullptr || !copies_.has_synced()) return report;
   report.roll = call_roll(*seen);

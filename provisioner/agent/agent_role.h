@@ -65,6 +65,7 @@ class AgentRole {
   Task<void> work(const std::string& name);
   bool is_removed(const std::string& name) const;
   void requeue_refused_growths();
+  bool has_waiting_copy() const;
   void tell_of_disks();
   void tell_of_room();
   void report(const std::string& name, const Result<Pass>& pass);
@@ -82,6 +83,7 @@ class AgentRole {
   // At the last report, and since then.
   std::optional<bool> told_usable_;
   bool room_freed_ = false;
+  bool in_trouble_ = false;  // by the last report
   NodeBudget budget_;
   kube::Informer<VolumeCopy> copies_;
   ReconcileLoop loop_;

@@ -45,16 +45,66 @@ Status outdated_groups(const engine::Inventory& inventory) {
 Task<void> DiskKeeper::tidy() {
   unsigned failures = 0;
   for (;;) {
+    note_events(storage_.events().arm());
     auto tidied = co_await tidy_once();
     state_.tidied = tidied;
     untidy_.look(tidied, log_, "records and tags could not be brought together");
     tidied_();
     failures = tidied ? 0 : failures + 1;
-    const auto shortest = std::min(intervals_.tidy, intervals_.failed_tidy);
-    auto slept = co_await kube::sleep_for(
-        tidied ? intervals_.tidy : kube::backoff_delay({shortest, intervals_.tidy}, failures - 1));
-    if (!slept) co_return;
+    Status rested;
+    if (tidied)
+      rested = co_await rest();
+    else
+      rested = co_await kube::sleep_for(pause(intervals_.failed_tidy, failures - 1));
+    if (!rested) co_return;
   }
+}
+
+// First no look comes for a change: volumes are made and removed by the dozen, and what the last
+// look did itself shows as a change, too.
+Task<Status> DiskKeeper::rest() {
+  auto slept = co_await kube::sleep_for(pause(intervals_.changed, changes_));
+  if (!slept) co_return slept;
+  auto changed = co_await await_change();
+  if (!changed) co_return changed.error();
+  if (!*changed) co_return Status();
+  ++changes_;
+  auto gathered = co_await kube::sleep_for(intervals_.gather);
+  co_return gathered;
+}
+
+// False: the time for a look has come without.
+Task<Result<bool>> DiskKeeper::await_change() {
+  const auto most = std::chrono::duration_cast<std::chrono::nanoseconds>(
+      intervals_.tidy * (0.9 + 0.2 * random_.unit()));
+  std::chrono::nanoseconds waited{};
+  while (waited < most) {
+    const auto turn = std::min<std::chrono::nanoseconds>(most - waited, intervals_.unsettled);
+    auto changed = co_await storage_.events().wait(turn);
+    if (!changed || *changed) co_return changed;
+    changes_ = 0;
+    if (!armed_ || is_unsettled()) break;
+    waited += turn;
+  }
+  co_return false;
+}
+
+std::chrono::nanoseconds DiskKeeper::pause(std::chrono::milliseconds first, unsigned times) const {
+  return kube::backoff_delay({std::min(intervals_.unsettled, first), intervals_.unsettled}, times);
+}
+
+// Once for as long as it lasts: it is no trouble.
+void DiskKeeper::note_events(const Status& armed) {
+  if (!armed && armed_)
+    log_.info("the kernel does not tell of changed volumes: the disks are looked at each minute",
+              {{"why", armed.error().message()}});
+  armed_ = armed;
+}
+
+bool DiskKeeper::is_unsettled() const {
+  const engine::Inventory* const seen = ledger_.last_seen();
+  return seen == nullptr || !seen->behind.empty() || !seen->outdated.empty() ||
+         has_records_to_make(*seen) || is_waited_for_();
 }
 
 Task<void> DiskKeeper::refresh_io_limits() {

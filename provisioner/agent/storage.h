@@ -5,11 +5,10 @@
 #include <functional>
 
 #include "flexvolume/engine/engine.h"
+#include "provisioner/agent/device_events.h"
 #include "provisioner/kube/async.h"
 
 namespace flexlocal::provisioner {
-
-using kube::Task;
 
 class Storage {
  public:
@@ -29,14 +28,18 @@ class Storage {
   virtual Task<Status> resume_suspended() = 0;
   virtual Task<Status> refresh_io_limits() = 0;
   virtual Result<engine::InitMark> init_mark() const = 0;
+  // Of the host, and so of all of its volumes.
+  virtual DeviceEvents& events() = 0;
 };
 
 // Runs the engine on threads of its own: its programs may take seconds, and the event loop must
 // not. A task that is told to stop still waits for what it began: programs have deadlines.
 class EngineStorage final : public Storage {
  public:
-  EngineStorage(boost::asio::io_context& io, engine::Engine& engine, std::size_t threads)
-      : io_(io), engine_(engine), threads_(threads) {}
+  // `root`: the folder under which the host's files are seen.
+  EngineStorage(boost::asio::io_context& io, engine::Engine& engine, std::size_t threads,
+                std::string root)
+      : io_(io), engine_(engine), events_(io, std::move(root)), threads_(threads) {}
   ~EngineStorage() override {
     threads_.join();
     resumer_.join();
@@ -55,6 +58,7 @@ class EngineStorage final : public Storage {
   Task<Status> resume_suspended() override;
   Task<Status> refresh_io_limits() override;
   Result<engine::InitMark> init_mark() const override { return engine_.init_mark(); }
+  DeviceEvents& events() override { return events_; }
 
  private:
   Task<void> run(const std::function<void()>& work) { return run_on(threads_, work); }
@@ -64,6 +68,7 @@ class EngineStorage final : public Storage {
 
   boost::asio::io_context& io_;
   engine::Engine& engine_;
+  KernelDeviceEvents events_;
   boost::asio::thread_pool threads_;
   // What all others may wait for: never behind them.
   boost::asio::thread_pool resumer_{1};

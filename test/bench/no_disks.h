@@ -67,6 +67,7 @@ class NoDisks final : public Storage {
   Task<Status> refresh_io_limits() override { co_return Status(); }
   // There is no kubelet either: as if it had called the plugin of this version.
   Result<engine::InitMark> init_mark() const override { return engine::InitMark(version()); }
+  DeviceEvents& events() override { return events_; }
 
  private:
   void add(const engine::VolumeSpec& spec) {
@@ -87,7 +88,18 @@ class NoDisks final : public Storage {
     present_.spaces.front().free = present_.spaces.front().free - spec.size;
   }
 
+  // Nobody else changes anything.
+  struct NoEvents final : DeviceEvents {
+    Status arm() override { return {}; }
+    Task<Result<bool>> wait(std::chrono::nanoseconds most) override {
+      auto slept = co_await kube::sleep_for(most);
+      if (!slept) co_return slept.error();
+      co_return false;
+    }
+  };
+
   engine::Inventory present_;
+  NoEvents events_;
 };
 
 }  // namespace flexlocal::provisioner

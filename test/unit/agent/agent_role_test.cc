@@ -72,6 +72,10 @@ struct Fixture : kube::test::Lab {
     AgentOptions options;
     options.retry = {std::chrono::milliseconds(1), std::chrono::milliseconds(5)};
     options.disks.tidy = tidy_interval;
+    options.disks.unsettled =
+        std::min<std::chrono::milliseconds>(tidy_interval, std::chrono::minutes(1));
+    options.disks.changed = std::chrono::milliseconds(0);
+    options.disks.gather = std::chrono::milliseconds(0);
     options.disks.limits = std::chrono::milliseconds(1);
     options.disks.resume = std::chrono::milliseconds(1);
     role = std::make_unique<AgentRole>(io, api, storage, config, clock, log,

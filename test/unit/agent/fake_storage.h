@@ -13,6 +13,7 @@
 #include "flexvolume/base/version.h"
 #include "provisioner/agent/storage.h"
 #include "provisioner/kube/condition.h"
+#include "test/unit/agent/fake_events.h"
 #include "test/unit/objects/samples.h"
 
 namespace flexlocal::provisioner::test {
@@ -46,6 +47,7 @@ class FakeStorage : public Storage {
   int limit_refreshes = 0;
   int resumptions = 0;
   Result<engine::InitMark> mark = engine::InitMark(version());
+  FakeEvents changes;
   // Asked before each change that an order of a copy brings; where it says no, there is none.
   std::function<bool()> alive = [] { return true; };
 
@@ -199,6 +201,7 @@ class FakeStorage : public Storage {
     co_return limits_status;
   }
   Result<engine::InitMark> init_mark() const override { return mark; }
+  DeviceEvents& events() override { return changes; }
 
  private:
   engine::LogicalVolume* find_volume(const std::string& name) {

@@ -1,0 +1,87 @@
+#include "provisioner/agent/device_events.h"
+
+#include <fcntl.h>
+#include <linux/dm-ioctl.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "flexvolume/base/fd.h"
+#include "flexvolume/base/text.h"
+
+namespace flexlocal::provisioner {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr std::string_view kControl = "/dev/mapper/control";
+constexpr std::string_view kMetadataBackups = "/etc/lvm/backup";
+
+}  // namespace
+
+// Shared with what the kernel calls, which may come after the task that waits has ended.
+struct KernelDeviceEvents::Waiting {
+  asio::steady_timer timer;
+  bool changed = false;
+};
+
+Status KernelDeviceEvents::open() {
+  auto control = open_file(concat(root_, kControl), O_RDWR);
+  if (!control) return control.error();
+  const int fd = ::fcntl(control->get(), F_DUPFD_CLOEXEC, 0);
+  if (fd < 0) return Error::from_errno(errno, concat("opening ", kControl));
+  boost::system::error_code failed;
+  control_.assign(fd, failed);
+  if (!failed) return {};
+  UniqueFd(fd).reset();
+  return Error::from_errno(failed.value(), concat("waiting for ", kControl));
+}
+
+Status KernelDeviceEvents::arm() {
+  metadata_ = last_metadata();
+  if (!control_.is_open())
+    if (auto opened = open(); !opened) return opened;
+  dm_ioctl call{};
+  call.version[0] = DM_VERSION_MAJOR;  // any minor version of the kernel's will do
+  call.data_size = call.data_start = sizeof call;
+  if (::ioctl(control_.native_handle(), DM_DEV_ARM_POLL, &call) == 0) return {};
+  const int failure = errno;
+  boost::system::error_code ignored;
+  control_.close(ignored);
+  return Error::from_errno(failure, concat("asking ", kControl, " for events"));
+}
+
+Task<Result<bool>> KernelDeviceEvents::wait(std::chrono::nanoseconds most) {
+  if (co_await kube::is_cancelled()) co_return kube::cancelled_error();
+  const auto executor = co_await asio::this_coro::executor;
+  const auto waiting = std::make_shared<Waiting>(asio::steady_timer(executor, most));
+  watch(waiting);
+  boost::system::error_code ignored;  // a cancelled timer is the signal itself
+  auto token = asio::redirect_error(asio::use_awaitable, ignored);
+  co_await waiting->timer.async_wait(token);
+  if (control_.is_open()) control_.cancel(ignored);
+  if (co_await kube::is_cancelled()) co_return kube::cancelled_error();
+  co_return waiting->changed || last_metadata() != metadata_;
+}
+
+// What cannot be waited for leaves the time.
+void KernelDeviceEvents::watch(const std::shared_ptr<Waiting>& waiting) {
+  if (!control_.is_open()) return;
+  control_.async_wait(asio::posix::stream_descriptor::wait_read,
+                      [waiting](const boost::system::error_code& failed) {
+                        if (failed) return;
+                        waiting->changed = true;
+                        waiting->timer.cancel();
+                      });
+}
+
+// When LVM put the last copy of its metadata into that folder; 0: there is none.
+std::int64_t KernelDeviceEvents::last_metadata() const {
+  struct stat status {};
+  if (::stat(concat(root_, kMetadataBackups).c_str(), &status) != 0) return 0;
+  return static_cast<std::int64_t>(status.st_mtim.tv_sec) * 1'000'000'000 + status.st_mtim.tv_nsec;
+}
+
+}  // namespace flexlocal::provisioner
