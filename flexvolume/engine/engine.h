@@ -108,8 +108,9 @@ class Engine {
   // data is known to be kept on purpose. A volume that was never made has none. Errors as remove().
   Status set_retained(const VolumeSpec& spec, Retained retained);
 
-  // All of the node's groups, our volumes, what is promised and what is retained, and the space of
-  // every pool of node.conf that is to be seen: two LVM commands, and one for each thin pool and
+  // The node's groups, but for those without a volume that are in no pool, our volumes, what is
+  // promised and what is retained, and the space of every pool of node.conf that is to be seen: one
+  // LVM command, another where a pool's group has no volume yet, and one for each thin pool and
   // each file system with quotas.
   Result<Inventory> inventory();
 

@@ -1,6 +1,7 @@
 #include "flexvolume/engine/host/device.h"
 
 #include <fcntl.h>
+#include <linux/dm-ioctl.h>
 #include <linux/magic.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -45,6 +46,7 @@ constexpr unsigned long kResizeExt4 = _IOW('f', 16, std::uint64_t);  // fs/ext4/
 constexpr std::string_view kBlockDevices = "/sys/dev/block/";
 constexpr const char* kDisks = "/sys/block";
 constexpr std::string_view kMapper = "/dev/mapper/";
+constexpr std::string_view kControl = "/dev/mapper/control";
 constexpr std::uint64_t kSectorBytes = 512;  // of its size, whatever the disk's own are
 
 constexpr std::size_t kUsualBlock = 4096;
@@ -249,6 +251,27 @@ Result<std::vector<std::string>> KernelDevices::suspended_devices() {
   });
   if (!looked) return looked.error();
   return names;
+}
+
+// Of an inactive table sysfs says nothing.
+Result<bool> KernelDevices::has_unfinished(const std::vector<std::string>& names) {
+  const std::string path = concat(root_, kControl);
+  const auto control = open_file(path, O_RDWR);
+  if (!control) return control.error();
+  for (const std::string& name : names) {
+    dm_ioctl call{};
+    call.version[0] = DM_VERSION_MAJOR;  // any minor version of the kernel's will do
+    call.data_size = call.data_start = sizeof call;
+    if (name.size() >= sizeof call.name)
+      return Error(ErrorCode::kInvalid, concat(name, " is too long"));
+    name.copy(static_cast<char*>(call.name), name.size());
+    if (::ioctl(control->get(), DM_DEV_STATUS, &call) == 0) {
+      if ((call.flags & (DM_SUSPEND_FLAG | DM_INACTIVE_PRESENT_FLAG)) != 0) return true;
+    } else if (errno != ENXIO) {
+      return Error::from_errno(errno, concat("asking for the state of ", name));
+    }
+  }
+  return false;
 }
 
 Status KernelDevices::resize_ext4(const std::string& mount_point, Bytes size) {

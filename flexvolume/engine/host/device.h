@@ -65,6 +65,9 @@ class Devices {
   virtual Result<std::vector<MapperDevice>> mapper_devices() = 0;
   // The names of those that are suspended: looked for each second.
   virtual Result<std::vector<std::string>> suspended_devices() = 0;
+  // Whether one of these device-mapper devices is suspended, or has a table that the next resume
+  // takes up. Those that are gone by now have neither.
+  virtual Result<bool> has_unfinished(const std::vector<std::string>& names) = 0;
   // Fewer bytes than asked at the device's end, none behind it.
   virtual Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) = 0;
   // The same past the kernel's memory, which may be older than the disk: LVM writes past it, and a
@@ -98,6 +101,7 @@ class KernelDevices final : public Devices {
   Result<MapperState> mapper_state(const std::string& path) override;
   Result<std::vector<MapperDevice>> mapper_devices() override;
   Result<std::vector<std::string>> suspended_devices() override;
+  Result<bool> has_unfinished(const std::vector<std::string>& names) override;
   Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) override;
   Result<std::string> read_direct(const std::string& path, Bytes offset,
                                   std::size_t bytes) override;

@@ -27,6 +27,13 @@ bool is_owned(const LogicalVolume& volume, const VolumeSpec& spec) {
   return volume.ownership && owns(*volume.ownership, spec);
 }
 
+std::set<std::string> groups_of(const NodeConfig& config) {
+  std::set<std::string> groups;
+  for (const auto& [name, pool] : config.pools)
+    if (!pool.volume_group.empty()) groups.insert(pool.volume_group);
+  return groups;
+}
+
 bool is_in_pools(const NodeConfig& config, const std::string& group) {
   return std::any_of(config.pools.begin(), config.pools.end(),
                      [&](const auto& named) { return named.second.volume_group == group; });
@@ -202,7 +209,7 @@ Result<Inventory> LvBackend::inventory(const NodeConfig& config) {
   const auto without = is_without_lvm(config);
   if (!without) return without.error();
   if (*without) return Inventory{};
-  auto inventory = lvm_.inventory();
+  auto inventory = lvm_.inventory(groups_of(config));
   if (!inventory) return inventory;
   auto spaces = this->spaces(config, inventory->groups);
   if (!spaces) return spaces.error();

@@ -96,19 +96,21 @@ Result<VolumeGroup> Lvm::group(std::string_view name) {
   return *found;
 }
 
-Result<Inventory> Lvm::inventory() {
+Result<Inventory> Lvm::inventory(const std::set<std::string>& wanted) {
   const auto report = this->report("vgs", concat(kGroupColumns, ',', kVolumeOnlyColumns));
   if (!report) return report.error();
   auto inventory = parse_inventory(*report);
   if (!inventory) return inventory;
+  const auto has_row = [&](const std::string& name) {
+    return std::any_of(inventory->groups.begin(), inventory->groups.end(),
+                       [&](const VolumeGroup& group) { return group.name == name; });
+  };
+  if (std::all_of(wanted.begin(), wanted.end(), has_row)) return inventory;
   // Groups without a volume have no row there; one that got its first meanwhile has less free now.
   auto all = groups();
   if (!all) return all.error();
-  for (VolumeGroup& group : *all) {
-    const bool known = std::any_of(inventory->groups.begin(), inventory->groups.end(),
-                                   [&](const VolumeGroup& g) { return g.name == group.name; });
-    if (!known) inventory->groups.push_back(std::move(group));
-  }
+  for (VolumeGroup& group : *all)
+    if (!has_row(group.name)) inventory->groups.push_back(std::move(group));
   return inventory;
 }
 

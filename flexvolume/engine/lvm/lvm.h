@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,9 +33,11 @@ class Lvm {
   // kNotFound when the host has no such group.
   Result<VolumeGroup> group(std::string_view name);
 
-  // All groups, and every LV with our owner tag. A group's free space and its volumes are of one
-  // reading of its metadata, so that no volume is missing from both, or counted in both.
-  Result<Inventory> inventory();
+  // All groups that have volumes, or are one of `wanted`, and every LV with our owner tag. A
+  // group's free space and its volumes are of one reading of its metadata, so that no volume is
+  // missing from both, or counted in both. One command, and another where a wanted group has no
+  // volume at all.
+  Result<Inventory> inventory(const std::set<std::string>& wanted);
 
   // The LV of that name, ours or a stranger's. A group that is not there has none: a caller for
   // whom that matters asks for the group.

@@ -267,10 +267,12 @@ Status Resumer::resume_all(const NodeConfig& config) {
 Status Resumer::finish_all(const NodeConfig& config) {
   const auto devices = parts_.devices.mapper_devices();
   if (!devices) return devices.error();
-  const bool any = std::any_of(devices->begin(), devices->end(), [&](const MapperDevice& device) {
-    return is_in_pools(config, device.name);
-  });
-  if (!any) return {};
+  std::vector<std::string> ours;
+  for (const MapperDevice& device : *devices)
+    if (is_in_pools(config, device.name)) ours.push_back(device.name);
+  // As nearly always, and then no program is started. Where the kernel does not say, dmsetup does.
+  const auto unfinished = parts_.devices.has_unfinished(ours);
+  if (ours.empty() || (unfinished && !*unfinished)) return {};
   const auto rows = parts_.lvm.mapper_rows();
   if (!rows) return rows.error();
   FirstFailure all;

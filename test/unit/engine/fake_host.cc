@@ -107,6 +107,19 @@ Result<std::vector<std::string>> FakeHost::suspended_devices() {
   return names;
 }
 
+Result<bool> FakeHost::has_unfinished(const std::vector<std::string>& names) {
+  const auto asked = [&](const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  for (const auto& [key, volume] : volumes)
+    if (volume.active && (volume.suspended || volume.inactive_size != 0) &&
+        asked(fake_mapper_name(key)))
+      return true;
+  return std::any_of(thin_pools.begin(), thin_pools.end(), [&](const auto& pool) {
+    return pool.second && asked(fake_pool_device(pool.first));
+  });
+}
+
 Result<std::string> FakeHost::read(const std::string& path, Bytes offset, std::size_t bytes) {
   if (path == "/dev/fake-disk") return disk.bytes().substr(offset.count(), bytes);
   const FakeVolume* volume = at_device(path);

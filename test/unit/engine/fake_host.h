@@ -54,6 +54,7 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   Result<MapperState> mapper_state(const std::string& path) override;
   Result<std::vector<MapperDevice>> mapper_devices() override;
   Result<std::vector<std::string>> suspended_devices() override;
+  Result<bool> has_unfinished(const std::vector<std::string>& names) override;
   Result<std::string> read(const std::string& path, Bytes offset, std::size_t bytes) override;
   Result<std::string> read_direct(const std::string& path, Bytes offset,
                                   std::size_t bytes) override {
