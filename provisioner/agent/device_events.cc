@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/dm-ioctl.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
@@ -55,6 +56,7 @@ Status KernelDeviceEvents::arm() {
 
 Task<Result<bool>> KernelDeviceEvents::wait(std::chrono::nanoseconds most) {
   if (co_await kube::is_cancelled()) co_return kube::cancelled_error();
+  if (has_changed()) co_return true;
   const auto executor = co_await asio::this_coro::executor;
   const auto waiting = std::make_shared<Waiting>(asio::steady_timer(executor, most));
   watch(waiting);
@@ -63,7 +65,7 @@ Task<Result<bool>> KernelDeviceEvents::wait(std::chrono::nanoseconds most) {
   co_await waiting->timer.async_wait(token);
   if (control_.is_open()) control_.cancel(ignored);
   if (co_await kube::is_cancelled()) co_return kube::cancelled_error();
-  co_return waiting->changed || last_metadata() != metadata_;
+  co_return waiting->changed || has_changed() || last_metadata() != metadata_;
 }
 
 // What cannot be waited for leaves the time.
@@ -75,6 +77,13 @@ void KernelDeviceEvents::watch(const std::shared_ptr<Waiting>& waiting) {
                         waiting->changed = true;
                         waiting->timer.cancel();
                       });
+}
+
+// Asked of the kernel: the event loop may have heard of a change while nobody waited.
+bool KernelDeviceEvents::has_changed() {
+  if (!control_.is_open()) return false;
+  pollfd control{control_.native_handle(), POLLIN, 0};
+  return ::poll(&control, 1, 0) == 1 && (control.revents & POLLIN) != 0;
 }
 
 // When LVM put the last copy of its metadata into that folder; 0: there is none.

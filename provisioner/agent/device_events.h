@@ -41,6 +41,7 @@ class KernelDeviceEvents final : public DeviceEvents {
 
   Status open();
   void watch(const std::shared_ptr<Waiting>& waiting);
+  bool has_changed();
   std::int64_t last_metadata() const;
 
   std::string root_;
