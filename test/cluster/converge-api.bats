@@ -2,7 +2,8 @@
 # volume is left over.
 
 setup_file() {
-  export PROVISIONING=distributed without_policies=yes
+  # Tokens that end with a Secret name no Node. Each test starts the leader by what it is about.
+  export without_policies=yes leader=leader
   . "$BATS_TEST_DIRNAME/daemon.bash"
   start_cluster
   make_node worker 100G
@@ -16,25 +17,57 @@ teardown_file() {
 setup() {
   . "$BATS_TEST_DIRNAME/daemon.bash"
   . "$BATS_TEST_DIRNAME/converge.bash"
-  rm -f "$work/log/worker.log"
+  # Each has a kubeconfig of its name. The last one gives the orders.
+  daemons=(worker)
+  ! is_central || daemons+=(leader)
+  daemon_kubeconfig=$work/worker.kubeconfig
+  # Those of an earlier test have other tokens and another CA.
+  eventually 30 write_kubeconfigs
+  rm -f "$work"/log/{worker,leader}.log
 }
 
 teardown() {
-  end_test worker relay
+  end_test worker leader relay
 }
 
-daemon_logged() { grep -q -e "$1" "$work/log/worker.log"; }
+account_of() { if [ "$1" = leader ]; then echo flexlocal-cluster; else echo flexlocal-node; fi; }
+write_kubeconfigs() {
+  local name
+  for name in "${daemons[@]}"; do account_kubeconfig "$(account_of "$name")" "$name" || return; done
+}
 
-# answered CODE: how often the daemon was, so far.
+# start_daemons [FLAG...]: each that there is with these flags.
+start_daemons() {
+  start_daemon worker "$@"
+  ! is_central || start_leader "$@"
+}
+start_leader() { start_cluster_daemon leader --register=false --capacity-poll-interval=5s "$@"; }
+
+# daemons_logged TEXT [DAEMON...]: each of them, or each that there is.
+daemons_logged() {
+  local name of=("${@:2}")
+  [ ${#of[@]} -gt 0 ] || of=("${daemons[@]}")
+  for name in "${of[@]}"; do grep -q -e "$1" "$work/log/$name.log" || return; done
+}
+
+# send_signal NAME: to each daemon.
+send_signal() {
+  local name
+  for name in "${daemons[@]}"; do kill "-$1" "$(process_id "$work" "$name")"; done
+}
+
+volumes_are() { [ "$(kubectl get pv -o name | wc -l)" = "$1" ]; }
+
+# answered CODE: how often who gives the orders was, so far.
 answered() {
-  jq -s --argjson code "$1" '[.[] | select(.user.username == "system:serviceaccount:flexlocal-system:flexlocal-node"
-    and .responseStatus.code == $code)] | length' "$work/cluster/audit.log"
+  jq -s --argjson code "$1" --arg user "system:serviceaccount:flexlocal-system:$(account_of "${daemons[-1]}")" \
+    '[.[] | select(.user.username == $user and .responseStatus.code == $code)] | length' "$work/cluster/audit.log"
 }
 
-# How often the API server had all of a list to give without asking etcd, so far: as a stream, or in
-# one piece.
+# lists_from_cache DAEMON: how often the API server had all of a list to give it without asking etcd, so
+# far: as a stream, or in one piece.
 lists_from_cache() {
-  jq -r 'select(.user.username == "system:serviceaccount:flexlocal-system:flexlocal-node"
+  jq -r --arg user "system:serviceaccount:flexlocal-system:$(account_of "$1")" 'select(.user.username == $user
     and .responseStatus.code == 200 and (.requestURI | test("[?&]resourceVersion=[1-9]"))
     and ((.verb == "list" and (.requestURI | test("[?&]limit=") | not))
       or (.verb == "watch" and (.requestURI | contains("sendInitialEvents=true"))))) | .requestURI' \
@@ -52,56 +85,71 @@ come_and_go() {
   done
 }
 
-# Takes a kubeconfig with its CA and token in files, so that both can be replaced.
+# Makes kubeconfigs with CA and token in files, so that both can be replaced.
 use_files() {
+  local name
   cp "$work/cluster/pki/ca.crt" "$work/ca.crt"
-  daemon_kubeconfig=$work/files.kubeconfig
-  cat >"$daemon_kubeconfig" <<END
+  for name in "${daemons[@]}"; do
+    cat >"$work/$name.kubeconfig" <<END
 apiVersion: v1
 kind: Config
 clusters: [{name: lab, cluster: {server: "https://127.0.0.1:$API_PORT", certificate-authority: ca.crt}}]
-users: [{name: lab, user: {tokenFile: token}}]
+users: [{name: lab, user: {tokenFile: $name.token}}]
 contexts: [{name: lab, context: {cluster: lab, user: lab}}]
 current-context: lab
 END
+  done
 }
 
-# renew_token NAME: one that holds as long as the Secret NAME does.
-renew_token() {
-  local uid
-  uid=$(kubectl -n flexlocal-system create secret generic "$1" -o 'jsonpath={.metadata.uid}')
-  kubectl create -f - --raw /api/v1/namespaces/flexlocal-system/serviceaccounts/flexlocal-node/token >"$work/token.json" <<END
+# renew_tokens NAME [DAEMON...]: each of them, or each that there is, has one that holds as long as its
+# Secret of that name does.
+renew_tokens() {
+  local name uid of=("${@:2}")
+  [ ${#of[@]} -gt 0 ] || of=("${daemons[@]}")
+  for name in "${of[@]}"; do
+    uid=$(kubectl -n flexlocal-system create secret generic "$1-$name" -o 'jsonpath={.metadata.uid}')
+    kubectl create -f - --raw "/api/v1/namespaces/flexlocal-system/serviceaccounts/$(account_of "$name")/token" >"$work/token.json" <<END
 {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600,
- "boundObjectRef": {"apiVersion": "v1", "kind": "Secret", "name": "$1", "uid": "$uid"}}}
+ "boundObjectRef": {"apiVersion": "v1", "kind": "Secret", "name": "$1-$name", "uid": "$uid"}}}
 END
-  jq -r .status.token "$work/token.json" >"$work/token.new"
-  mv "$work/token.new" "$work/token"
+    jq -er .status.token "$work/token.json" >"$work/token.new"
+    mv "$work/token.new" "$work/$name.token"
+  done
 }
 
-# The token ends with its Secret; the API server remembers for ten seconds that it was good.
-end_token() { kubectl -n flexlocal-system delete secret "$1"; }
+# end_tokens NAME [DAEMON...]: tokens end with their Secrets; the API server remembers for ten seconds
+# that they were good.
+end_tokens() {
+  local of=("${@:2}")
+  [ ${#of[@]} -gt 0 ] || of=("${daemons[@]}")
+  kubectl -n flexlocal-system delete secret "${of[@]/#/$1-}"
+}
 
-@test "etcd is compacted while the daemon watches" {
-  start_daemon worker
+@test "etcd is compacted while the daemons watch" {
+  start_daemons
   come_and_go 5 lab compact
   eventually "$resync" all_is_right
 }
 
-@test "etcd is compacted, and the API server begun anew, while the daemon stands still: it lists anew" {
-  start_daemon worker
+@test "etcd is compacted, and the API server begun anew, while the daemons stand still: they list anew" {
+  # A leader whose term has ended meanwhile would begin another one, and take no list from a cache.
+  election=(--leader-election-lease-duration=120s --leader-election-renew-deadline=100s)
+  start_daemons
   come_and_go 1
   eventually 90 claims_are_right
-  kill -STOP "$(process_id "$work" worker)"
+  send_signal STOP
   lab restart-api # what comes now is not in the buffers of its connections
   make_claims 10
   drop_claims 5
   lab compact
   lab restart-api
   make_claims 1
-  kill -CONT "$(process_id "$work" worker)"
+  send_signal CONT
   eventually "$resync" all_is_right
-  daemon_logged 'code=gone'
-  [ "$(lists_from_cache)" -gt 0 ]
+  for name in "${daemons[@]}"; do
+    daemons_logged 'code=gone' "$name"
+    [ "$(lists_from_cache "$name")" -gt 0 ]
+  done
 }
 
 listens() { : </dev/tcp/127.0.0.1/"$1"; }
@@ -112,74 +160,96 @@ listens() { : </dev/tcp/127.0.0.1/"$1"; }
     "EXEC:timeout -s KILL 1 socat - TCP\:127.0.0.1\:$API_PORT"
   # A daemon that reaches no API server at its start ends.
   eventually 20 listens "$port"
-  daemon_kubeconfig=$work/relay.kubeconfig
-  sed "s/127.0.0.1:$API_PORT/127.0.0.1:$port/" "$work/daemon.kubeconfig" >"$daemon_kubeconfig"
-  start_daemon worker
+  for name in "${daemons[@]}"; do sed -i "s/127.0.0.1:$API_PORT/127.0.0.1:$port/" "$work/$name.kubeconfig"; done
+  start_daemons
   come_and_go 10
   eventually "$resync" all_is_right
-  daemon_logged 'msg="watch failed"'
+  daemons_logged 'msg="watch failed"'
 }
 
-@test "the token is replaced again and again, and each old one ends" {
+@test "the tokens are replaced again and again, and each old one ends" {
   use_files
-  renew_token first
-  start_daemon worker
+  renew_tokens first
+  start_daemons
   make_claims 3
   for name in second third fourth fifth; do
-    renew_token "$name"
-    end_token "${old:-first}"
+    renew_tokens "$name"
+    end_tokens "${old:-first}"
     old=$name
     # So that the API server takes no token for good that is not.
     lab restart-api
     come_and_go 1
   done
   eventually "$resync" all_is_right
-  drop_all # which needs the token
-  end_token fifth
+  drop_all # which needs the tokens
+  end_tokens fifth
 }
 
-@test "a token that has ended is refused, and everything is made up for once there is a new one" {
+@test "tokens that have ended are refused, and everything is made up for once there are new ones" {
   use_files
-  renew_token ends
-  start_daemon worker
+  renew_tokens ends
+  start_daemons
   come_and_go 1
   eventually 90 claims_are_right
-  end_token ends
+  end_tokens ends
   lab restart-api
   make_claims 6
   drop_claims 3
-  eventually 90 daemon_logged 'HTTP 401'
-  [ "$(kubectl get pv -o name | wc -l)" = 3 ] # nothing is made, nothing is removed
-  renew_token new
+  eventually 90 daemons_logged 'HTTP 401'
+  volumes_are 3 # nothing is made, nothing is removed
+  renew_tokens new
   eventually "$resync" all_is_right
-  drop_all # which needs the token
-  end_token new
+  drop_all # which needs the tokens
+  end_tokens new
+}
+
+is_handed_back() { kubectl get pvc -o json | jq -en 'input | any(.items[]; .metadata.annotations | has("volume.kubernetes.io/selected-node") | not)'; }
+
+# Without the leader's nothing is ordered; without the agent's no order is answered.
+@test "while the token of one daemon has ended, whichever it is, nothing is made or removed" {
+  use_files
+  renew_tokens old
+  start_daemons
+  come_and_go 1
+  eventually 90 claims_are_right
+  for name in "${daemons[@]}"; do
+    before=$(kubectl get pv -o name | wc -l)
+    end_tokens old "$name"
+    lab restart-api
+    make_claims 3
+    drop_claims 2
+    eventually 90 daemons_logged 'HTTP 401' "$name"
+    [ "$name" = "${daemons[-1]}" ] || eventually 60 is_handed_back
+    volumes_are "$before"
+    renew_tokens new "$name"
+    eventually "$resync" all_is_right
+  done
+  drop_all # which needs the tokens
+  end_tokens new
 }
 
 @test "the server's certificate and its CA are replaced" {
   use_files
-  renew_token lasting
-  start_daemon worker
+  renew_tokens lasting
+  start_daemons
   come_and_go 1
   eventually 90 claims_are_right
   lab renew-pki
   make_claims 6
-  eventually 90 daemon_logged 'certificate'
+  eventually 90 daemons_logged 'certificate'
   cp "$work/cluster/pki/ca.crt" "$work/ca.new"
   mv "$work/ca.new" "$work/ca.crt"
   drop_claims 3
   eventually "$resync" all_is_right
-  # For the tests that follow.
-  service_account_token
-  drop_all # which needs the token
-  end_token lasting
+  drop_all # which needs the tokens
+  end_tokens lasting
 }
 
 @test "the API server answers most requests with 429" {
   before=$(answered 429)
   lab restart-api --enable-priority-and-fairness=false --max-requests-inflight=1 \
     --max-mutating-requests-inflight=1
-  start_daemon worker --worker-threads=32 --kube-api-qps=0
+  start_daemons --worker-threads=32 --kube-api-qps=0
   come_and_go 5
   eventually "$resync" all_is_right
   echo "429: $(($(answered 429) - before))"
@@ -201,18 +271,20 @@ fill_namespace() {
     "https://127.0.0.1:$API_PORT/api/v1/namespaces/$1/persistentvolumeclaims?fieldManager=[1-$2]"
 }
 
-# More than the daemon takes at once, so that it has to ask for smaller pages.
+# More than a daemon takes at once, so that it has to ask for smaller pages.
 @test "the list of claims is 75 MB long" {
   fill_namespace others 370
   make_claims 10
   text=$(head -c 100000 /dev/zero | tr '\0' y)
   kubectl annotate pvc --all "example.com/a=$text" "example.com/b=$text"
   [ "$(kubectl get --raw /api/v1/persistentvolumeclaims | wc -c)" -gt 75000000 ]
-  start_daemon worker
+  start_daemons
   come_and_go 2
   eventually "$resync" all_is_right
-  most=$(awk '/VmHWM/ { print $2 }' "/proc/$(process_id "$work" worker)/status")
-  echo "resident at most: $most kB"
-  [ "$most" -lt $((128 * 1024)) ] # what examples/install gives it
+  for name in "${daemons[@]}"; do
+    most=$(awk '/VmHWM/ { print $2 }' "/proc/$(process_id "$work" "$name")/status")
+    echo "$name, resident at most: $most kB"
+    [ "$most" -lt $((128 * 1024)) ] # what examples/install gives the node's; the cluster's may have more
+  done
   kubectl delete namespace others --wait=false
 }

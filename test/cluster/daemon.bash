@@ -133,8 +133,10 @@ END
   done
 }
 
-# For tests that need others: start_daemon's kubeconfig, and the environment of both daemons.
+# For tests that need others: start_daemon's kubeconfig, the environment of both daemons, and the times of
+# an election.
 daemon_kubeconfig='' daemon_environment=()
+election=(--leader-election-{lease-duration=6s,renew-deadline=4s,retry-period=1s})
 
 # call_init NODE: as a kubelet would, so that the node's daemon finds the mark of it. The plugin's
 # places are fixed: for this call the daemon's folder of locks is at /run/flexlocal.
@@ -168,8 +170,7 @@ start_cluster_daemon() {
   local name=$1
   shift
   start_process "$work" "$name" env -i "${daemon_environment[@]}" "$provisioner" cluster "${way[@]}" --kubeconfig="$work/$name.kubeconfig" \
-    --retry-interval-start=200ms --retry-interval-max=2s --leader-election-lease-duration=6s \
-    --leader-election-renew-deadline=4s --leader-election-retry-period=1s "$@"
+    --retry-interval-start=200ms --retry-interval-max=2s "${election[@]}" "$@"
 }
 
 # Killed by signal 9, as a node's loss would.
