@@ -1,5 +1,7 @@
 # README's quick start, word for word, on a node that has nothing but kubelet and a disk, in a cluster
-# whose pods must keep the standard `restricted`. The tests build on one another, in this order.
+# whose pods must keep the standard `restricted`; then what the other documents say of such an
+# installation, its removal, and the quick start with nodes that decide. The tests build on one another,
+# in this order.
 
 setup_file() {
   export work=$BATS_FILE_TMPDIR image=${IMAGE:?the container image to test}
@@ -19,6 +21,7 @@ teardown_file() {
 
 setup() {
   . "$BATS_TEST_DIRNAME/cluster.bash"
+  plugin=/usr/libexec/kubernetes/kubelet-plugins/volume/exec/flexlocal.io~flexlocal/flexlocal
 }
 
 # step NUMBER [BLOCK]: that block of commands of that step; blocks are what is indented in it.
@@ -28,6 +31,16 @@ step() {
     inside && /^[0-9]+\. / { number = $1 + 0; blocks = 0; code = 0 }
     inside && number == step && /^       / { if (!code) blocks++; code = 1; if (blocks == block) print substr($0, 8); next }
     { code = 0 }' "$root/README.md"
+}
+
+# block FILE HEADING [NUMBER]: that block of commands below that heading of a file in examples/; one that
+# is not there is a failure.
+block() {
+  awk -v heading="$2" -v block="${3:-1}" '
+    /^##+ / { inside = ($0 ~ "^##+ " heading "$"); blocks = 0 }
+    inside && /^    / { if (!code) blocks++; code = 1; if (blocks == block) { print substr($0, 5); found = 1 } next }
+    { code = 0 }
+    END { exit !found }' "$root/examples/$1"
 }
 
 # node_pod_is PHASE: the installation's pod on the node.
@@ -40,19 +53,23 @@ follow() {
   local commands
   commands=$(step "$@")
   [ -n "$commands" ] || { echo "the quick start has no commands at $*" >&2; return 1; }
-  echo "$commands"
-  if [[ $commands == "# on each node"* ]]; then
+  run_commands "$commands"
+}
+
+# run_commands TEXT: on the node where it says so.
+run_commands() {
+  echo "$1"
+  if [[ $1 == "# on each node"* ]]; then
     NODE_EXEC_TIMEOUT=600 on_node sh -c "cd /run/lab/files && set -e
-$commands"
+$1"
   else
-    (cd "$root" && bash -ec "$commands")
+    (cd "$root" && bash -ec "$1")
   fi
 }
 
 @test "without a volume group the installation waits, and doctor says what is missing" {
   follow 2 2
   install_flexlocal
-  plugin=/usr/libexec/kubernetes/kubelet-plugins/volume/exec/flexlocal.io~flexlocal/flexlocal
   wait_until on_node test -x "$plugin"
   wait_until node_pod_is Running
   ! daemons_are_ready 1 || false
@@ -110,4 +127,97 @@ spec:
 END
   [ "$status" != 0 ]
   [[ $output == *"restricted volume types"*flexVolume* ]]
+}
+
+@test "the commands of operating.md say how the daemons and the volume are" {
+  volume=$(volume_of data)
+  # The node's Lease has it after a beat.
+  wait_until says "$(block operating.md 'Where free space is seen')" "$node " ' lvm ' ' 512 MiB '
+  says "$(block operating.md 'What the scheduler knows')" $'\nflexlocal-' " $node"
+  of_lease=$(block operating.md 'The daemons')
+  says "${of_lease/node-NAME/node-$node}" 'flexlocal.io/ready: "true"'
+  says "$(block operating.md 'The daemons' 2)" 'node daemon started' 'cluster daemon started' "$volume"
+  of_node=$(block operating.md 'On the node')
+  says "# on each node
+${of_node/VOLUME/$volume}" 'kubelet called' " $volume " 'default/data'
+}
+
+# says COMMANDS TEXT...: what they print has each of the texts.
+says() {
+  local text
+  run run_commands "$1"
+  echo "$output"
+  [ "$status" = 0 ] || return 1
+  for text in "${@:2}"; do [[ $output == *"$text"* ]] || { echo "not said: $text" >&2; return 1; }; done
+}
+
+@test "the command of using.md makes the volume grow under its pod" {
+  run_commands "$(block using.md Growth)"
+  wait_until claim_offers data 1Gi
+  [ "$(in_pod writer 'cat /data/file')" = works ]
+}
+
+@test "the removal refuses while there is a volume, and after that leaves nothing" {
+  volume=$(volume_of data) commands=$(block operating.md Removal)
+  of_cluster=${commands%%# on each node*} of_node="# on each node${commands#*# on each node}"
+  [[ $of_cluster == *"kubectl delete -k examples/install"* && $of_node == *uninstall* ]]
+  run run_commands "$of_node"
+  [ "$status" != 0 ]
+  [[ $output == *"$volume"* ]]
+  kubectl delete -f "$root/examples/pod.yaml" -f "$root/examples/pvc.yaml"
+  wait_until is_gone pv "$volume"
+  run_commands "${of_cluster/-k examples\/install/-k $(installation)}"
+  run_commands "$of_node"
+  [ -z "$(flexlocal_objects)" ]
+  [ "$(on_node sh -c "ls -d ${plugin%/*} /var/lib/flexlocal /run/flexlocal 2>/dev/null || true")" = "" ]
+  [ "$(kubectl get nodes -o json | jq '[.items[].metadata.labels | keys[] | select(startswith("flexlocal.io/"))] | length')" = 0 ]
+}
+flexlocal_objects() {
+  local kind kinds=(namespaces clusterroles clusterrolebindings customresourcedefinitions csidrivers)
+  is_older_than 1.30 || kinds+=(validatingadmissionpolicies validatingadmissionpolicybindings flowschemas prioritylevelconfigurations)
+  for kind in "${kinds[@]}"; do kubectl get "$kind" -o name; done | grep flexlocal || true
+}
+
+# has_the_patches: kustomize's, of the overlay.
+has_the_patches() { ! is_older_than 1.31 || skip "version: this kubectl does not take the patches"; }
+
+@test "steps 3 and 5 with examples/install-distributed: the node's own daemon gives the pod its volume" {
+  has_the_patches
+  apply_folder "$root/examples/install-distributed"
+  run_commands "$(step 3 | grep -v 'apply -k')"
+  wait_until knows_room flexlocal
+  free_bytes >"$work/free-before"
+  wait_until follow 5
+  [[ $(in_pod writer 'grep " /data " /proc/mounts') == "/dev/mapper/data-pvc--"*" /data xfs rw,"* ]]
+  [ "$(kubectl -n flexlocal-nodes get lease "node-$node" -o 'jsonpath={.metadata.annotations.flexlocal\.io/provisioning}')" = distributed ]
+  jq -en --arg volume "$(volume_of data)" '[inputs | select(.verb == "create" and .responseStatus.code == 201
+    and .objectRef.resource == "persistentvolumes" and .objectRef.name == $volume).user.username]
+    == ["system:serviceaccount:flexlocal-system:flexlocal-node"]' "$work/cluster/audit.log"
+}
+
+@test "that volume is limited hard, and the next pod finds its data" {
+  has_the_patches
+  in_pod writer 'echo precious >/data/file; sync'
+  run in_pod writer 'dd if=/dev/zero of=/data/fill bs=1M count=600'
+  [ "$status" != 0 ]
+  [[ $output == *"No space left on device"* ]]
+  in_pod writer 'rm /data/fill'
+  before=$(kubectl get pod writer -o 'jsonpath={.metadata.uid}')
+  kubectl delete pod writer
+  wait_until follow 5
+  [ "$(kubectl get pod writer -o 'jsonpath={.metadata.uid}')" != "$before" ]
+  [ "$(in_pod writer 'cat /data/file')" = precious ]
+}
+
+@test "when its claim is deleted, that volume is gone from the node and from the API" {
+  has_the_patches
+  volume=$(volume_of data)
+  lv_exists "$volume"
+  kubectl delete -f "$root/examples/pod.yaml" -f "$root/examples/pvc.yaml"
+  wait_until is_gone pv "$volume"
+  ! lv_exists "$volume" || false
+  [ "$(free_bytes)" = "$(<"$work/free-before")" ]
+  [ -z "$(on_node ls /var/lib/flexlocal/volumes)" ]
+  # The object stays for a while, so that nobody takes an answer that comes late for a new one.
+  kubectl get volumecopies -o json | jq -en --arg volume "$volume" 'input | all(.items[]; .spec.volume == $volume and .status.state == "Removed")'
 }
