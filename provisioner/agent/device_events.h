@@ -23,10 +23,10 @@ class DeviceEvents {
   virtual Task<Result<bool>> wait(std::chrono::nanoseconds most) = 0;
 };
 
-// By the number of device-mapper's events, which grows with each device that is made, resumed or
-// removed, and with a thin pool that runs full (Linux 4.14, drivers/md/dm-ioctl.c, dm_poll). What
-// LVM alone notes, as a tag or another disk of a group, shows after `most`: it keeps a copy of its
-// metadata in a folder (man lvm.conf, backup_dir).
+// By the number of device-mapper's events, which grows with each device that is made, renamed or
+// removed or gets another table, and with a thin pool that runs full (Linux 4.14,
+// drivers/md/dm-ioctl.c, dm_poll). What LVM alone notes, as a tag or another disk of a group, shows
+// after `most`: it keeps a copy of its metadata in a folder (man lvm.conf, backup_dir).
 class KernelDeviceEvents final : public DeviceEvents {
  public:
   // `root`: the folder under which the host's files are seen.

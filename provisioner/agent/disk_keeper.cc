@@ -8,6 +8,8 @@
 namespace flexlocal::provisioner {
 namespace {
 
+constexpr unsigned kThinFills = 50;  // percent
+
 // Volumes that the engine's look may have completed the growth of.
 bool has_growth_to_complete(const engine::Inventory& inventory) {
   return std::any_of(inventory.volumes.begin(), inventory.volumes.end(),
@@ -30,6 +32,16 @@ bool has_records_to_make(const engine::Inventory& inventory) {
          std::any_of(inventory.folders.begin(), inventory.folders.end(),
                      [&](const engine::OwnedFolder& folder) {
                        return lacks_record(inventory, folder.name);
+                     });
+}
+
+// Whether a thin pool may be full soon: what is written to its volumes is no event, and who watches
+// it goes by what the last look saw.
+bool fills(const engine::Inventory& inventory) {
+  return std::any_of(inventory.spaces.begin(), inventory.spaces.end(),
+                     [](const engine::Space& space) {
+                       const auto& use = space.thin_use;
+                       return use && std::max(use->data, use->metadata) >= kThinFills;
                      });
 }
 
@@ -104,7 +116,7 @@ void DiskKeeper::note_events(const Status& armed) {
 bool DiskKeeper::is_unsettled() const {
   const engine::Inventory* const seen = ledger_.last_seen();
   return seen == nullptr || !seen->behind.empty() || !seen->outdated.empty() ||
-         has_records_to_make(*seen) || is_waited_for_();
+         has_records_to_make(*seen) || fills(*seen) || is_waited_for_();
 }
 
 Task<void> DiskKeeper::refresh_io_limits() {

@@ -29,8 +29,8 @@ NodeMemory::NodeMemory(kube::ApiClient& api, Log& log, const std::string& node, 
 
 void NodeMemory::take(const std::string& node) {
   const auto memory = memory_.get(node);
-  // A Node that was made anew says nothing until kubelet has written it.
-  if (memory == nullptr || *memory == budget_.memory) return;
+  // A Node that was made anew says nothing, or 0, until kubelet has written it.
+  if (memory == nullptr || *memory == Bytes(0) || *memory == budget_.memory) return;
   log_.info("the node's memory has changed, and its budget with it",
             {{"node", node}, {"from", in_words(budget_.memory)}, {"to", to_string(*memory)}});
   budget_.memory = *memory;

@@ -82,7 +82,8 @@ lease_says() {
     'from 512 MiB to 700 MiB on node worker: pool "default" has 696.31 MiB left of its RAM budget'
   [ "$(kubectl get pvc data -o 'jsonpath={.status.capacity.storage}')" = 512Mi ]
   have_memory 32Gi
-  eventually 50 has_grown "$volume"
+  # At once: with the next look at the disks it would take a minute.
+  eventually 15 has_grown "$volume"
 }
 has_grown() {
   [ "$("$work/worker/lvs" --noheadings --units m --nosuffix -o lv_size "worker/$1" | tr -d ' ')" = 700.00 ]

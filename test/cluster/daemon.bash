@@ -55,11 +55,12 @@ service_account_token() { account_kubeconfig flexlocal-node daemon; }
 
 # account_kubeconfig ACCOUNT NAME [POD]: makes $work/NAME.kubeconfig, for that ServiceAccount, with a
 # token of a day, as that pod of it has one. (kubectl 1.20 has no command for it.)
+# `account_namespace`: another than the installation's.
 account_kubeconfig() {
-  local token config=$work/$2.kubeconfig pod=null
+  local token config=$work/$2.kubeconfig pod=null namespace=${account_namespace:-flexlocal-system}
   [ -z "${3:-}" ] || pod=$(kubectl -n flexlocal-system get pod "$3" -o json |
     jq -c '{apiVersion: "v1", kind: "Pod", name: .metadata.name, uid: .metadata.uid}')
-  token=$(kubectl create -f - --raw "/api/v1/namespaces/flexlocal-system/serviceaccounts/$1/token" \
+  token=$(kubectl create -f - --raw "/api/v1/namespaces/$namespace/serviceaccounts/$1/token" \
     <<<'{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
          "spec": {"expirationSeconds": 86400, "boundObjectRef": '"$pod"'}}' |
     jq -re .status.token) || return 1

@@ -21,7 +21,7 @@ setup() {
 teardown() {
   rm -f "$work/worker/broken"
   stop_processes "$work" worker
-  stop_processes "$work" cluster
+  stop_processes "$work" cluster limited
 }
 
 # served NAME: sets `pages` to where the daemon NAME serves its status pages.
@@ -116,6 +116,17 @@ shown() {
   echo "$output"
   [ "$status" = 0 ]
   [ -z "$output" ]
+}
+
+@test "a leader that may not read what it decides by is not ready, and says what it lacks" {
+  kubectl create serviceaccount limited -n default
+  account_namespace=default eventually 30 account_kubeconfig limited limited
+  start_cluster_daemon limited --http-endpoint=127.0.0.1:0 --register=false --leader-election=false
+  served limited
+  eventually 20 page /readyz 503 "no complete list yet of persistentvolumeclaims, persistentvolumes, storageclasses, nodes, leases, volumecopies"
+  page /healthz 200 ok
+  kubectl create clusterrolebinding limited --clusterrole=cluster-admin --serviceaccount=default:limited
+  eventually 60 page /readyz 200 ok
 }
 
 @test "the cluster daemon counts what it did, and the nodes without a daemon" {

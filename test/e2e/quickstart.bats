@@ -168,14 +168,19 @@ says() {
   wait_until is_gone pv "$volume"
   run_commands "${of_cluster/-k examples\/install/-k $(installation)}"
   run_commands "$of_node"
-  [ -z "$(flexlocal_objects)" ]
-  [ "$(on_node sh -c "ls -d ${plugin%/*} /var/lib/flexlocal /run/flexlocal 2>/dev/null || true")" = "" ]
+  left=$(flexlocal_objects)
+  [ -z "$left" ] || { echo "$left"; return 1; }
+  left=$(on_node sh -c "ls -d ${plugin%/*} /var/lib/flexlocal /run/flexlocal 2>/dev/null || true")
+  [ -z "$left" ]
   [ "$(kubectl get nodes -o json | jq '[.items[].metadata.labels | keys[] | select(startswith("flexlocal.io/"))] | length')" = 0 ]
 }
 flexlocal_objects() {
-  local kind kinds=(namespaces clusterroles clusterrolebindings customresourcedefinitions csidrivers)
+  local names kind kinds=(namespaces clusterroles clusterrolebindings customresourcedefinitions csidrivers)
   is_older_than 1.30 || kinds+=(validatingadmissionpolicies validatingadmissionpolicybindings flowschemas prioritylevelconfigurations)
-  for kind in "${kinds[@]}"; do kubectl get "$kind" -o name; done | grep flexlocal || true
+  for kind in "${kinds[@]}"; do
+    names=$(kubectl get "$kind" -o name) || return 1
+    grep flexlocal <<<"$names" || true
+  done
 }
 
 # has_the_patches: kustomize's, of the overlay.
@@ -217,7 +222,8 @@ has_the_patches() { ! is_older_than 1.31 || skip "version: this kubectl does not
   wait_until is_gone pv "$volume"
   ! lv_exists "$volume" || false
   [ "$(free_bytes)" = "$(<"$work/free-before")" ]
-  [ -z "$(on_node ls /var/lib/flexlocal/volumes)" ]
+  left=$(on_node ls /var/lib/flexlocal/volumes)
+  [ -z "$left" ]
   # The object stays for a while, so that nobody takes an answer that comes late for a new one.
   kubectl get volumecopies -o json | jq -en --arg volume "$volume" 'input | all(.items[]; .spec.volume == $volume and .status.state == "Removed")'
 }

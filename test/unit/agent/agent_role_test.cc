@@ -20,14 +20,20 @@ using kube::HttpResponse;
 struct Server final : kube::Http {
   CopyServer copies;
   bool denied = false;  // the list is refused
+  std::string node;     // nothing: there is none
   kube::Condition never;
   std::vector<std::string> lists;
 
   explicit Server(std::vector<std::string>& journal) : copies(journal) {}
 
+  static std::string list_of(const std::string& object) {
+    return concat(R"({"metadata":{"resourceVersion":"1"},"items":[)", object, "]}");
+  }
+
   kube::Task<Result<HttpResponse>> send(const HttpRequest& request) override {
     if (request.target.find("/api/v1/nodes") != std::string::npos)
-      co_return HttpResponse{.status = 404, .body = "{}", .retry_after = {}};
+      co_return HttpResponse{
+          .status = node.empty() ? 404 : 200, .body = list_of(node), .retry_after = {}};
     if (request.target.find(copies_path() + '?') != 0) co_return copies.answer(request);
     lists.push_back(request.target);
     if (denied) co_return HttpResponse{.status = 403, .body = "{}", .retry_after = {}};
@@ -76,6 +82,7 @@ struct Fixture : kube::test::Lab {
         std::min<std::chrono::milliseconds>(tidy_interval, std::chrono::minutes(1));
     options.disks.changed = std::chrono::milliseconds(0);
     options.disks.gather = std::chrono::milliseconds(0);
+    options.disks.changed = options.disks.gather = std::chrono::milliseconds(0);
     options.disks.limits = std::chrono::milliseconds(1);
     options.disks.resume = std::chrono::milliseconds(1);
     role = std::make_unique<AgentRole>(io, api, storage, config, clock, log,
@@ -113,6 +120,29 @@ struct Fixture : kube::test::Lab {
   }
   bool did(const std::string& call) const {
     return std::find(journal.begin(), journal.end(), call) != journal.end();
+  }
+  void start_with(const std::vector<std::string>& names) {
+    start();
+    REQUIRE(run_until([&] { return are(CopyState::kReady, names); }));
+  }
+  // How long it would have waited from one look at the disks to the next.
+  std::chrono::nanoseconds between_looks() {
+    role->report();  // as each beat does
+    storage.changes.hurries = true;
+    storage.changes.change();
+    auto looks = whole_looks();
+    REQUIRE(run_until([&] { return whole_looks() > looks; }));
+    looks = whole_looks();
+    storage.changes.waited = {};
+    std::chrono::nanoseconds waited{};
+    REQUIRE(run_until([&] {
+      if (whole_looks() == looks) waited = storage.changes.waited;
+      return whole_looks() > looks;
+    }));
+    return waited;
+  }
+  std::ptrdiff_t whole_looks() const {
+    return std::count(journal.begin(), journal.end(), "settle");
   }
   std::string words() const {
     const Status ready = role->readiness();
@@ -154,9 +184,8 @@ TEST_CASE_FIXTURE(Fixture,
 }
 
 TEST_CASE_FIXTURE(Fixture, "while another host beats for the Node nothing is begun") {
-  const auto names = give(1);
-  start();
-  REQUIRE(run_until([&] { return are(CopyState::kReady, names) && words() == "ready"; }));
+  start_with(give(1));
+  REQUIRE(run_until([&] { return words() == "ready"; }));
   role->heard(Error(ErrorCode::kUnavailable, "no answer"));
   CHECK(words() == "ready");
   role->heard(Error(ErrorCode::kBusy, "another host beats"));
@@ -190,8 +219,7 @@ TEST_CASE_FIXTURE(Fixture,
 TEST_CASE_FIXTURE(Fixture, "all copies are looked at again after each tidying") {
   const auto names = give(2);
   tidy_interval = std::chrono::seconds(0);
-  start();
-  REQUIRE(run_until([&] { return are(CopyState::kReady, names); }));
+  start_with(names);
   storage.present.volumes.clear();
   CHECK(run_until([&] { return are(CopyState::kLost, names); }));
   CHECK(stop());
@@ -211,8 +239,7 @@ TEST_CASE_FIXTURE(Fixture, "a failure is told with its copy, and tried again unt
 
 TEST_CASE_FIXTURE(Fixture, "a wipe goes on slice by slice") {
   const auto names = give(1);
-  start();
-  REQUIRE(run_until([&] { return are(CopyState::kReady, names); }));
+  start_with(names);
   CHECK(stop());
   ended = false;
   CopyOrder order = *server.copies.copy(names.front()).order;
@@ -231,8 +258,7 @@ TEST_CASE_FIXTURE(Fixture, "a wipe goes on slice by slice") {
 // Not only when the disks are looked at again, which takes a minute.
 TEST_CASE_FIXTURE(Fixture, "a growth that lacked room is tried again once something is removed") {
   const auto names = give(2);
-  start();
-  REQUIRE(run_until([&] { return are(CopyState::kReady, names); }));
+  start_with(names);
   CHECK(stop());
   ended = false;
   CopyOrder grown = *server.copies.copy(names.front()).order;
@@ -247,6 +273,51 @@ TEST_CASE_FIXTURE(Fixture, "a growth that lacked room is tried again once someth
       [&] { return server.copies.copy(names.front()).status.size == grown.volume.size; }));
   const auto refusal = std::string("PATCH Ready");
   CHECK(std::count(journal.begin(), journal.end(), refusal) > 2);
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture, "where all copies are as ordered the disks are left alone") {
+  tidy_interval = std::chrono::minutes(5);
+  const auto names = give(2);
+  start_with(names);
+  CHECK(between_looks() >= std::chrono::seconds(270));
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture, "what no event ends is looked for each minute") {
+  tidy_interval = std::chrono::minutes(5);
+  const auto names = give(2);
+  SUBCASE("a volume that is not to be seen") {
+    start_with(names);
+    storage.present.volumes.clear();
+    storage.changes.change();
+    REQUIRE(run_until([&] { return are(CopyState::kLost, names); }));
+  }
+  SUBCASE("a growth for which there is no room") {
+    start_with(names);
+    CHECK(stop());
+    ended = false;
+    CopyOrder grown = *server.copies.copy(names.front()).order;
+    grown.volume.size += storage.free() + Bytes(100 * kMiB.count());
+    server.copies.order(grown);
+    start();
+    REQUIRE(run_until([&] { return did("PATCH Ready"); }));
+  }
+  SUBCASE("a pool that is not to be seen") {
+    config.pools["other"].volume_group = "gone";
+    start_with(names);
+    REQUIRE_FALSE(role->report().trouble.empty());
+  }
+  CHECK(between_looks() == std::chrono::seconds(60));
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture, "that the node's memory has changed is told at once") {
+  server.node = R"({"metadata":{"name":"node-a"},"status":{"capacity":{"memory":"1Gi"}}})";
+  start();
+  // Beside that the disks can be used.
+  CHECK(run_until([&] { return news == 2; }));
+  CHECK(role->report().budget->memory == kGiB);
   CHECK(stop());
 }
 
@@ -290,8 +361,7 @@ TEST_CASE_FIXTURE(Fixture, "the roll names what no order does, and which orders 
   lost.copy = "fedcba9876543210";
   storage.present.records.emplace(lost.name.text(),
                                   engine::promised_record(lost, lost.name.claim_uid()));
-  start();
-  REQUIRE(run_until([&] { return are(CopyState::kReady, names); }));
+  start_with(names);
   // Each change of the disks makes the last look out of date.
   const auto roll = role->report().roll;
   REQUIRE(roll);

@@ -39,6 +39,9 @@ struct Fixture : kube::test::Lab {
         storage, ledger, log, intervals, [this] { ++tidied; }, [this] { return waits; });
     tasks.spawn(keeper->tidy());
   }
+  void thin_use(unsigned data, unsigned metadata) {
+    storage.present.spaces.front().thin_use.emplace(data, metadata);
+  }
   // How long the keeper would have waited from its first look to the next.
   std::chrono::nanoseconds until_next_look() {
     storage.changes.hurries = true;
@@ -68,7 +71,22 @@ TEST_CASE_FIXTURE(Fixture, "every minute while something waits that nothing tell
   SUBCASE("a volume group whose metadata are older") {
     storage.present.outdated.emplace("vg", "older");
   }
+  SUBCASE("a volume without its record") {
+    const engine::VolumeSpec spec = sample_spec();
+    engine::LogicalVolume volume;
+    volume.name = spec.name.text();
+    volume.ownership.emplace();
+    volume.ownership->ready = true;
+    storage.present.volumes.push_back(volume);
+  }
+  SUBCASE("a thin pool's data that are half full") { thin_use(50, 1); }
+  SUBCASE("a thin pool's metadata that are half full") { thin_use(1, 50); }
   CHECK(until_next_look() == 60s);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a thin pool that is not half full is nothing to wait for") {
+  thin_use(49, 49);
+  CHECK(until_next_look() >= 270s);
 }
 
 TEST_CASE_FIXTURE(Fixture,
@@ -118,6 +136,36 @@ TEST_CASE_FIXTURE(Fixture, "many changes bring few looks, fewer the longer they 
   // After 0, 50, 140, 310 and 640 ms.
   CHECK(tidied >= 3);
   CHECK(tidied <= 5);
+}
+
+TEST_CASE_FIXTURE(Fixture, "changes that come together are looked at together") {
+  intervals.gather = 50ms;
+  start();
+  REQUIRE(run_until([&] { return storage.changes.turns == 1; }));
+  const auto begun = clock.now();
+  storage.changes.change();
+  REQUIRE(run_until([&] { return tidied == 2; }));
+  CHECK(clock.now() - begun >= 50ms);
+}
+
+TEST_CASE_FIXTURE(Fixture, "once changes have ended, the next one is looked at soon again") {
+  intervals.changed = 20ms;
+  intervals.unsettled = 400ms;  // of which a turn is
+  start();
+  for (int looks = 1; looks <= 6; ++looks) {
+    REQUIRE(run_until([&] { return tidied == looks; }));
+    storage.changes.change();
+  }
+  // 20 ms have become the longest pause; then a turn passes without a change.
+  REQUIRE(run_until([&] { return tidied == 7; }));
+  const int turns = storage.changes.turns;
+  REQUIRE(run_until([&] { return storage.changes.turns >= turns + 2; }));
+  storage.changes.change();
+  REQUIRE(run_until([&] { return tidied == 8; }));
+  const auto begun = clock.now();
+  storage.changes.change();
+  REQUIRE(run_until([&] { return tidied == 9; }));
+  CHECK(clock.now() - begun < 200ms);
 }
 
 TEST_CASE_FIXTURE(Fixture, "after a try that failed the pause is another one, a minute at most") {
