@@ -81,7 +81,7 @@ heartbeat_says() {
   version=$("$provisioner" --version)
   eventually 20 heartbeat_says worker '.metadata.annotations["flexlocal.io/ready"] == "true"'
   heartbeat_says worker ".metadata.annotations[\"flexlocal.io/version\"] == \"${version#* }\"
-    and .spec.holderIdentity != \"\" and .spec.leaseDurationSeconds == 40
+    and .spec.holderIdentity != \"\" and .spec.leaseDurationSeconds == 60
     and (.metadata.annotations[\"flexlocal.io/pools\"] | fromjson | .default.lvm.free > 4000000000)
     and .metadata.ownerReferences[0].uid == \"$(kubectl get node worker -o 'jsonpath={.metadata.uid}')\""
   renewed=$(kubectl -n flexlocal-nodes get lease node-worker -o 'jsonpath={.spec.renewTime}')
