@@ -85,7 +85,7 @@ heartbeat_says() {
     and (.metadata.annotations[\"flexlocal.io/pools\"] | fromjson | .default.lvm.free > 4000000000)
     and .metadata.ownerReferences[0].uid == \"$(kubectl get node worker -o 'jsonpath={.metadata.uid}')\""
   renewed=$(kubectl -n flexlocal-nodes get lease node-worker -o 'jsonpath={.spec.renewTime}')
-  eventually 20 heartbeat_says worker ".spec.renewTime > \"$renewed\""
+  eventually 40 heartbeat_says worker ".spec.renewTime > \"$renewed\""
 }
 
 # writes_in NAMESPACE: what a node's token may write there, and the kinds that everybody may ask by: VERB
