@@ -96,3 +96,27 @@ wrong() {
 }
 
 handed_back() { [ "$(kubectl get pvc data -o json | jq -r '.metadata.annotations["volume.kubernetes.io/selected-node"]')" = null ]; }
+
+# The classes of using.md, on the one pool that there is; with Retain the next test would find the volume.
+make_documented_classes() {
+  awk '/^    apiVersion: storage/ { print "---"; code = 1 } /^[^ ]/ { code = 0 } code { print substr($0, 5) }' \
+    "$BATS_TEST_DIRNAME/../../examples/using.md" | sed -E 's/^(  pool:).*/\1 default/; s/^(reclaimPolicy:).*/\1 Delete/' |
+    kubectl apply -f -
+}
+
+@test "the classes of using.md are understood" {
+  make_documented_classes
+  make_claim data 512Mi postgres
+  eventually 30 claim_is data Bound
+  ordered '.backend == "lvm" and .fsType == "xfs" and .onDelete == "discard" and .mountOptions == ["noatime"]'
+  delete_claim data
+  eventually 30 is_gone pvc data
+  make_claim data 512Mi search
+  eventually 30 claim_is data Bound
+  ordered '.limits == {readBandwidth: "800Mi", writeBandwidth: "400Mi"}'
+  delete_claim data
+  eventually 30 is_gone pvc data
+  eventually 30 no_volumes
+  refused 'its node.conf has no pool "default" for backend quota' 512Mi small
+  kubectl delete storageclass postgres search small
+}
