@@ -37,10 +37,8 @@ class KernelDeviceEvents final : public DeviceEvents {
   Task<Result<bool>> wait(std::chrono::nanoseconds most) override;
 
  private:
-  struct Waiting;
-
   Status open();
-  void watch(const std::shared_ptr<Waiting>& waiting);
+  void watch(const std::shared_ptr<boost::asio::steady_timer>& timer);
   bool has_changed();
   std::int64_t last_metadata() const;
 

@@ -102,7 +102,7 @@ Task<Result<bool>> DiskKeeper::await_change() {
 }
 
 std::chrono::nanoseconds DiskKeeper::pause(std::chrono::milliseconds first, unsigned times) const {
-  return kube::backoff_delay({std::min(intervals_.unsettled, first), intervals_.unsettled}, times);
+  return kube::backoff_delay({first, intervals_.unsettled}, times);
 }
 
 // Once for as long as it lasts: it is no trouble.

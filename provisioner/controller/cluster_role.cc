@@ -263,16 +263,15 @@ Task<void> ClusterRole::begin_orders() {
 }
 
 bool ClusterRole::has_synced() const {
-  return claims_.has_synced() && volumes_.has_synced() && classes_.has_synced() &&
-         nodes_.has_synced() && beats_.has_synced() && copies_.has_synced();
+  return std::apply([](const auto&... each) { return (each.has_synced() && ...); }, informers());
 }
 
 Status ClusterRole::readiness() const {
   std::vector<std::string> missing;
-  const auto look = [&missing](const auto&... informers) {
-    ((informers.has_synced() ? void() : missing.push_back(informers.kind())), ...);
+  const auto look = [&missing](const auto& informer) {
+    if (!informer.has_synced()) missing.push_back(informer.kind());
   };
-  look(claims_, volumes_, classes_, nodes_, beats_, copies_);
+  std::apply([&look](const auto&... each) { (look(each), ...); }, informers());
   if (missing.empty()) return {};
   return Error(ErrorCode::kUnavailable,
                concat("it leads, and has no complete list yet of ", join(missing, ", "),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <tuple>
 
 #include "provisioner/controller/cluster_parts.h"
 #include "provisioner/controller/fleet_roll.h"
@@ -52,6 +53,8 @@ class ClusterRole {
   Task<Status> look_at_registry();
   Task<void> scan_loop();
   Task<void> registry_loop();
+  // All that is followed.
+  auto informers() const { return std::tie(claims_, volumes_, classes_, nodes_, beats_, copies_); }
   bool has_synced() const;
   void watch_changes();
   void look_at_label(const std::string& node);

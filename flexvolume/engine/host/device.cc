@@ -1,7 +1,6 @@
 #include "flexvolume/engine/host/device.h"
 
 #include <fcntl.h>
-#include <linux/dm-ioctl.h>
 #include <linux/magic.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -20,6 +19,7 @@
 
 #include "flexvolume/base/fd.h"
 #include "flexvolume/base/text.h"
+#include "flexvolume/engine/host/mapper_control.h"
 
 namespace flexlocal::engine {
 namespace {
@@ -46,7 +46,6 @@ constexpr unsigned long kResizeExt4 = _IOW('f', 16, std::uint64_t);  // fs/ext4/
 constexpr std::string_view kBlockDevices = "/sys/dev/block/";
 constexpr const char* kDisks = "/sys/block";
 constexpr std::string_view kMapper = "/dev/mapper/";
-constexpr std::string_view kControl = "/dev/mapper/control";
 constexpr std::uint64_t kSectorBytes = 512;  // of its size, whatever the disk's own are
 
 constexpr std::size_t kUsualBlock = 4096;
@@ -255,13 +254,11 @@ Result<std::vector<std::string>> KernelDevices::suspended_devices() {
 
 // Of an inactive table sysfs says nothing.
 Result<bool> KernelDevices::has_unfinished(const std::vector<std::string>& names) {
-  const std::string path = concat(root_, kControl);
+  const std::string path = concat(root_, kMapperControl);
   const auto control = open_file(path, O_RDWR);
   if (!control) return control.error();
   for (const std::string& name : names) {
-    dm_ioctl call{};
-    call.version[0] = DM_VERSION_MAJOR;  // any minor version of the kernel's will do
-    call.data_size = call.data_start = sizeof call;
+    dm_ioctl call = mapper_call();
     if (name.size() >= sizeof call.name)
       return Error(ErrorCode::kInvalid, concat(name, " is too long"));
     name.copy(static_cast<char*>(call.name), name.size());

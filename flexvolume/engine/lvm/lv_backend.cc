@@ -8,6 +8,7 @@
 #include "flexvolume/engine/lvm/lv_remover.h"
 #include "flexvolume/engine/lvm/lv_settler.h"
 #include "flexvolume/engine/lvm/mapper_name.h"
+#include "flexvolume/engine/lvm/pool_groups.h"
 #include "flexvolume/engine/lvm/rollback_guard.h"
 #include "flexvolume/engine/lvm/suspension.h"
 #include "flexvolume/engine/lvm/thin_room.h"
@@ -25,18 +26,6 @@ Error other_group(const VolumeSpec& spec, std::string_view configured, std::stri
 
 bool is_owned(const LogicalVolume& volume, const VolumeSpec& spec) {
   return volume.ownership && owns(*volume.ownership, spec);
-}
-
-std::set<std::string> groups_of(const NodeConfig& config) {
-  std::set<std::string> groups;
-  for (const auto& [name, pool] : config.pools)
-    if (!pool.volume_group.empty()) groups.insert(pool.volume_group);
-  return groups;
-}
-
-bool is_in_pools(const NodeConfig& config, const std::string& group) {
-  return std::any_of(config.pools.begin(), config.pools.end(),
-                     [&](const auto& named) { return named.second.volume_group == group; });
 }
 
 bool has_volumes(const Inventory& inventory, const std::string& group) {
@@ -226,8 +215,9 @@ Result<Inventory> LvBackend::inventory(const NodeConfig& config) {
 
 // What is made next on such a group may get the extents of a volume that is in use.
 void LvBackend::withhold_room(Inventory& inventory, const NodeConfig& config) {
+  const auto of_pools = groups_of(config);
   for (VolumeGroup& group : inventory.groups) {
-    if (!is_in_pools(config, group.name) && !has_volumes(inventory, group.name)) continue;
+    if (!of_pools.contains(group.name) && !has_volumes(inventory, group.name)) continue;
     const auto checked = RollbackGuard(lv_parts()).look(group.name);
     if (checked) continue;
     withhold(inventory, group);

@@ -1,11 +1,11 @@
 #include "flexvolume/engine/lvm/suspension.h"
 
 #include <algorithm>
-#include <set>
 
 #include "flexvolume/base/first_failure.h"
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/lvm/mapper_name.h"
+#include "flexvolume/engine/lvm/pool_groups.h"
 #include "flexvolume/engine/lvm/rollback_guard.h"
 #include "flexvolume/engine/volume/volume_lock.h"
 
@@ -58,13 +58,6 @@ bool is_group_unfinished(const Rows& rows, const std::string& group) {
   return std::any_of(rows.begin(), rows.end(), [&](const MapperRow& row) {
     return row.unfinished() && is_in_group(row.name, group);
   });
-}
-
-std::set<std::string> groups_of(const NodeConfig& config) {
-  std::set<std::string> groups;
-  for (const auto& [name, pool] : config.pools)
-    if (!pool.volume_group.empty()) groups.insert(pool.volume_group);
-  return groups;
 }
 
 bool is_in_pools(const NodeConfig& config, const std::string& name) {

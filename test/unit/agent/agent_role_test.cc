@@ -75,6 +75,7 @@ struct Fixture : kube::test::Lab {
     ended = true;
   }
   void start() {
+    ended = false;
     AgentOptions options;
     options.retry = {std::chrono::milliseconds(1), std::chrono::milliseconds(5)};
     options.disks.tidy = tidy_interval;
@@ -99,6 +100,13 @@ struct Fixture : kube::test::Lab {
     if (role && !ended) role->stop();
     storage.go.notify_all();
     return !role || run_until([this] { return ended; });
+  }
+  // A growth for which there is no room; the size that is ordered.
+  Bytes order_too_much(const std::string& name) {
+    CopyOrder grown = *server.copies.copy(name).order;
+    grown.volume.size += storage.free() + Bytes(100 * kMiB.count());
+    server.copies.order(grown);
+    return grown.volume.size;
   }
   static std::string copy_id(int number) { return concat("0123456789abcde", number); }
   // Orders of as many volumes, for six of which there is room.
@@ -241,7 +249,6 @@ TEST_CASE_FIXTURE(Fixture, "a wipe goes on slice by slice") {
   const auto names = give(1);
   start_with(names);
   CHECK(stop());
-  ended = false;
   CopyOrder order = *server.copies.copy(names.front()).order;
   order.desired = DesiredState::kRemoved;
   server.copies.order(order);
@@ -260,17 +267,13 @@ TEST_CASE_FIXTURE(Fixture, "a growth that lacked room is tried again once someth
   const auto names = give(2);
   start_with(names);
   CHECK(stop());
-  ended = false;
-  CopyOrder grown = *server.copies.copy(names.front()).order;
-  grown.volume.size += storage.free() + Bytes(100 * kMiB.count());
-  server.copies.order(grown);
+  const Bytes grown = order_too_much(names.front());
   CopyOrder removed = *server.copies.copy(names.back()).order;
   removed.desired = DesiredState::kRemoved;
   server.copies.order(removed);
   storage.slices = {{.done = false, .wiped = kMiB, .size = kGiB}};
   start();
-  CHECK(run_until(
-      [&] { return server.copies.copy(names.front()).status.size == grown.volume.size; }));
+  CHECK(run_until([&] { return server.copies.copy(names.front()).status.size == grown; }));
   const auto refusal = std::string("PATCH Ready");
   CHECK(std::count(journal.begin(), journal.end(), refusal) > 2);
   CHECK(stop());
@@ -296,10 +299,7 @@ TEST_CASE_FIXTURE(Fixture, "what no event ends is looked for each minute") {
   SUBCASE("a growth for which there is no room") {
     start_with(names);
     CHECK(stop());
-    ended = false;
-    CopyOrder grown = *server.copies.copy(names.front()).order;
-    grown.volume.size += storage.free() + Bytes(100 * kMiB.count());
-    server.copies.order(grown);
+    order_too_much(names.front());
     start();
     REQUIRE(run_until([&] { return did("PATCH Ready"); }));
   }
