@@ -14,12 +14,26 @@ namespace {
 // could do nothing must not make a circle.
 constexpr auto kBetweenSlices = std::chrono::milliseconds(100);
 
+// A volume that is made takes its worker for seconds, or for as long as its disk hangs; a new order
+// is answered meanwhile, for the leader takes back what is not answered in time.
+constexpr unsigned kKeptForOrders = 1;
+
 // A bound volume gets no other place yet, so that its promise is tried for as long as it takes.
 constexpr bool kGivesUp = false;
 
 bool lacks_room(const VolumeCopy& copy) {
   const CopyCondition* const as_ordered = find_condition(copy.status, kAsOrdered);
   return as_ordered != nullptr && as_ordered->reason == kNotGrown;
+}
+
+bool is_answered(const VolumeCopy& copy) {
+  return copy.status.observed_generation >= copy.generation;
+}
+
+// Somebody waits for a new order; a wipe, or a volume that is made ahead, can wait.
+kube::Priority priority_of(const kube::Found<VolumeCopy>& copy) {
+  return copy != nullptr && !is_answered(*copy) ? kube::Priority::kAwaited
+                                                : kube::Priority::kBackground;
 }
 
 // Whether nothing is to come of it but what tells of itself.
@@ -29,13 +43,14 @@ bool is_settled(const VolumeCopy& copy) {
   const CopyCondition* const behind = find_condition(status, kFileSystemResizePending);
   const bool at_rest = status.state == CopyState::kReady || status.state == CopyState::kRetained ||
                        status.state == CopyState::kRemoved;
-  return at_rest && status.observed_generation >= copy.generation &&
-         (as_ordered == nullptr || as_ordered->holds) && (behind == nullptr || !behind->holds);
+  return at_rest && is_answered(copy) && (as_ordered == nullptr || as_ordered->holds) &&
+         (behind == nullptr || !behind->holds);
 }
 
 ReconcileOptions reconcile_options(const AgentOptions& options, const std::string& node) {
   return {.source = {std::string(engine::kProvisioner), node},
           .workers = options.workers,
+          .kept_for_awaited = kKeptForOrders,
           .retry = options.retry};
 }
 
@@ -132,7 +147,7 @@ void AgentRole::report(const std::string& name, const Result<Pass>& pass) {
   kube::WorkQueue& queue = loop_.queue();
   if (pass) {
     queue.forget(name);
-    if (*pass == Pass::kAgain) queue.add_after(name, kBetweenSlices);
+    if (*pass == Pass::kAgain) queue.add_after(name, kBetweenSlices, kube::Priority::kBackground);
     return;
   }
   // A conflict is no trouble: somebody was faster, and the watch brings what they wrote.
@@ -142,7 +157,7 @@ void AgentRole::report(const std::string& name, const Result<Pass>& pass) {
              {{"copy", name},
               {"code", to_string(pass.error().code())},
               {"error", pass.error().message()}});
-  queue.add_rate_limited(name);
+  queue.add_rate_limited(name, priority_of(copies_.get(name)));
 }
 
 void AgentRole::heard(const Status& beaten) {
@@ -156,11 +171,9 @@ void AgentRole::heard(const Status& beaten) {
 void AgentRole::enqueue(const std::string& name) {
   if (!disks_.state().tidied || held_) return;
   const auto copy = copies_.get(name);
-  const bool answered = copy != nullptr && copy->status.observed_generation >= copy->generation;
   // What failed said so by its status: it comes by its own back-off, and not by its own words.
-  if (answered && loop_.queue().failures(name) != 0) return;
-  // Somebody waits for a new order; a wipe, or a volume that is made ahead, can wait.
-  loop_.queue().add(name, answered ? kube::Priority::kBackground : kube::Priority::kAwaited);
+  if (copy != nullptr && is_answered(*copy) && loop_.queue().failures(name) != 0) return;
+  loop_.queue().add(name, priority_of(copy));
 }
 
 // One that failed comes by its own back-off.

@@ -51,36 +51,38 @@ unsigned WorkQueueCore::failures(const std::string& key) const {
 
 std::optional<WorkQueueCore::Job> WorkQueueCore::pop(Instant now) {
   move_due(now);
-  if (!has_ready()) return std::nullopt;
-  const Priority priority = next_priority();
-  Keys& keys = ready_[index(priority)];
-  Job job{std::move(keys.front()), priority, {}};
+  const auto priority = next_priority();
+  if (!priority) return std::nullopt;
+  Keys& keys = ready_[index(*priority)];
+  Job job{std::move(keys.front()), *priority, {}};
   keys.pop_front();
   const auto entry = dirty_.find(job.key);
   job.waited = now - entry->second.since;
   dirty_.erase(entry);
-  processing_.insert_or_assign(job.key, Processing{priority, now});
+  processing_.emplace(job.key, Processing{*priority, now});
+  if (*priority == Priority::kBackground) ++background_;
   return job;
 }
 
-// Of keys that are ready; there is one.
-Priority WorkQueueCore::next_priority() {
-  if (ready(Priority::kBackground) == 0) {
-    in_a_row_ = 0;
-    return Priority::kAwaited;
-  }
-  if (ready(Priority::kAwaited) != 0 && in_a_row_ < kMostInARow) {
+// Of a key that is ready and may be worked on now.
+std::optional<Priority> WorkQueueCore::next_priority() {
+  const bool awaited = ready(Priority::kAwaited) != 0;
+  const bool background = ready(Priority::kBackground) != 0;
+  const bool has_place = background_ < most_background_;
+  if (awaited && background && (in_a_row_ < kMostInARow || !has_place)) {
     ++in_a_row_;
     return Priority::kAwaited;
   }
   in_a_row_ = 0;
-  return Priority::kBackground;
+  if (background && has_place) return Priority::kBackground;
+  return awaited ? std::optional(Priority::kAwaited) : std::nullopt;
 }
 
 std::chrono::nanoseconds WorkQueueCore::done(const std::string& key, Instant now) {
   const auto processed = processing_.find(key);
   if (processed == processing_.end()) return {};
   const auto worked = now - processed->second.since;
+  if (processed->second.priority == Priority::kBackground) --background_;
   processing_.erase(processed);
   if (const auto entry = dirty_.find(key); entry != dirty_.end()) put_at_end(key, entry->second);
   return worked;
@@ -129,14 +131,24 @@ void WorkQueue::add(const std::string& key, Priority priority) {
 }
 
 void WorkQueue::add_after(const std::string& key, std::chrono::nanoseconds delay) {
-  const Priority priority = core_.priority_of(key);
+  add_after(key, delay, core_.priority_of(key));
+}
+
+void WorkQueue::add_after(const std::string& key, std::chrono::nanoseconds delay,
+                          Priority priority) {
   if (delay <= std::chrono::nanoseconds(0)) return add(key, priority);
   stats_.retries.add();
   core_.add_at(key, clock_.now() + delay, priority);
   changed_.notify_one();  // the waiter's alarm may have to ring earlier
 }
 
-void WorkQueue::add_rate_limited(const std::string& key) { add_after(key, core_.next_delay(key)); }
+void WorkQueue::add_rate_limited(const std::string& key) {
+  add_rate_limited(key, core_.priority_of(key));
+}
+
+void WorkQueue::add_rate_limited(const std::string& key, Priority priority) {
+  add_after(key, core_.next_delay(key), priority);
+}
 
 Task<Result<std::string>> WorkQueue::get() {
   for (;;) {

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <list>
 #include <optional>
 #include <set>
@@ -37,7 +38,10 @@ class WorkQueueCore {
   // comes, so that nothing is put off for ever.
   static constexpr unsigned kMostInARow = 16;
 
-  explicit WorkQueueCore(BackoffOptions backoff) : backoff_(backoff) {}
+  // `most_background`: so many background keys are worked on at once at most. Fewer than there are
+  // workers, so that what is awaited does not wait until one of them is done.
+  explicit WorkQueueCore(BackoffOptions backoff, std::size_t most_background = SIZE_MAX)
+      : backoff_(backoff), most_background_(most_background) {}
 
   // Nothing is added after shut_down(). Within a priority keys come in the order of their addition;
   // one that waits and is added with a higher priority goes to the end of those.
@@ -55,6 +59,7 @@ class WorkQueueCore {
     Priority priority;
     std::chrono::nanoseconds waited;  // since its addition, or since it fell due
   };
+  // nullopt: nothing is ready, or nothing but background keys, of which enough are worked on.
   std::optional<Job> pop(Instant now);
   // How long it was processed.
   std::chrono::nanoseconds done(const std::string& key, Instant now);
@@ -97,16 +102,18 @@ class WorkQueueCore {
   static std::size_t index(Priority priority) { return static_cast<std::size_t>(priority); }
   void put_at_end(const std::string& key, Dirty& entry);
   void move_due(Instant now);
-  Priority next_priority();
+  std::optional<Priority> next_priority();
 
   BackoffOptions backoff_;
+  std::size_t most_background_;
   std::array<Keys, kPriorities> ready_;
   std::unordered_map<std::string, Dirty> dirty_;
   std::unordered_map<std::string, Processing> processing_;  // handed out and not done
   std::unordered_map<std::string, Due> due_;
   std::set<std::pair<Instant, std::string>> order_;  // due_ by time
   std::unordered_map<std::string, unsigned> failures_;
-  unsigned in_a_row_ = 0;  // awaited keys handed out while others wait
+  unsigned in_a_row_ = 0;       // awaited keys handed out while others wait
+  std::size_t background_ = 0;  // of processing_
   bool shut_down_ = false;
 };
 
@@ -121,15 +128,18 @@ struct WorkQueueStats {
 // It must outlive the tasks that are in get(): shut it down, or stop them, and join them first.
 class WorkQueue {
  public:
-  WorkQueue(const Clock& clock, BackoffOptions backoff) : clock_(clock), core_(backoff) {}
+  WorkQueue(const Clock& clock, BackoffOptions backoff, std::size_t most_background = SIZE_MAX)
+      : clock_(clock), core_(backoff, most_background) {}
 
   // Callable from anywhere on the one thread, informers' handlers included; never waits.
   void add(const std::string& key, Priority priority = Priority::kBackground);
   // A key that is being processed comes again with the priority that it was handed out with; any
   // other is background work.
   void add_after(const std::string& key, std::chrono::nanoseconds delay);
+  void add_after(const std::string& key, std::chrono::nanoseconds delay, Priority priority);
   // Add again after the key's own back-off: base, 2 base, 4 base ... max. Until forget(key).
   void add_rate_limited(const std::string& key);
+  void add_rate_limited(const std::string& key, Priority priority);
   void forget(const std::string& key) { core_.forget(key); }
   unsigned failures(const std::string& key) const { return core_.failures(key); }
 

@@ -11,6 +11,12 @@ Task<void> cancel_after(kube::TaskGroup& group, std::chrono::seconds time) {
   if (slept) group.cancel();
 }
 
+// One at least, or what is in the background was never done.
+std::size_t most_background(const ReconcileOptions& options) {
+  return options.workers > options.kept_for_awaited ? options.workers - options.kept_for_awaited
+                                                    : 1;
+}
+
 }  // namespace
 
 ReconcileLoop::ReconcileLoop(boost::asio::io_context& io, kube::ApiClient& api, const Clock& clock,
@@ -20,7 +26,7 @@ ReconcileLoop::ReconcileLoop(boost::asio::io_context& io, kube::ApiClient& api, 
       options_(options),
       work_(std::move(work)),
       events_(api, clock, log, options.source),
-      queue_(clock, options.retry),
+      queue_(clock, options.retry, most_background(options)),
       watchers_(io),
       workers_(io),
       writer_(io) {}

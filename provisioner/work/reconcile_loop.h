@@ -19,6 +19,8 @@ using kube::Task;
 struct ReconcileOptions {
   kube::EventSource source;
   unsigned workers = 4;
+  // How many of them background work does not get.
+  unsigned kept_for_awaited = 0;
   // First and longest pause before what failed is tried again.
   kube::BackoffOptions retry{};
   // How long what is begun may take after stop(); nothing: as long as it takes.

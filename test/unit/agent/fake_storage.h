@@ -40,7 +40,7 @@ class FakeStorage : public Storage {
   Status resume_status;
   int looks = 0;
   bool hold_look = false;  // the next one waits for `go` when it has seen the disks
-  // With `hold`, growths wait for `go` before they begin.
+  // With `hold`, what is made or grown waits for `go` before it begins.
   bool hold = false;
   int held = 0;
   kube::Condition go;
@@ -67,11 +67,8 @@ class FakeStorage : public Storage {
   // the holdings has not been made yet.
   Task<Status> grow(const engine::VolumeSpec& spec, Bytes size) override {
     journal_.push_back(concat("grow ", spec.name.text(), " to ", size.count() / kMiB.count()));
-    if (hold) {
-      ++held;
-      const Status waited = co_await go.wait();
-      if (!waited) co_return waited;
-    }
+    const Status begun = co_await begin();
+    if (!begun) co_return begun;
     if (!grow_status) co_return grow_status;
     if (!alive()) co_return ended();
     // As the engine has it, the spec is the one that the volume was made by.
@@ -155,6 +152,8 @@ class FakeStorage : public Storage {
   // The volume as its record promises it.
   Task<Status> make(const engine::VolumeCall& call) override {
     journal_.push_back(concat("make ", call.name.text()));
+    const Status begun = co_await begin();
+    if (!begun) co_return begun;
     if (!make_status) co_return make_status;
     if (!alive()) co_return ended();
     make_by_record(call.name.text());
@@ -204,6 +203,12 @@ class FakeStorage : public Storage {
   DeviceEvents& events() override { return changes; }
 
  private:
+  Task<Status> begin() {
+    if (!hold) co_return Status();
+    ++held;
+    const Status waited = co_await go.wait();
+    co_return waited;
+  }
   engine::LogicalVolume* find_volume(const std::string& name) {
     for (engine::LogicalVolume& volume : present.volumes)
       if (volume.name == name) return &volume;

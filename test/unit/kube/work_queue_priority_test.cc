@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <set>
 
 #include "flexvolume/base/text.h"
 #include "provisioner/kube/work_queue.h"
@@ -30,6 +31,8 @@ std::string all_of(WorkQueueCore& queue) {
 // The rules written down a second time, without any thought of speed.
 class Model {
  public:
+  explicit Model(std::size_t most_background) : most_background_(most_background) {}
+
   void add(const std::string& key, Priority priority) {
     auto entry = find(key);
     if (entry == dirty_.end()) {
@@ -50,17 +53,20 @@ class Model {
     fall_due(now);
     const std::string awaited = first(kAwaited);
     const std::string other = first(kBackground);
-    const bool turn_of_others = !other.empty() && (awaited.empty() || in_a_row_ == 16);
-    in_a_row_ = turn_of_others || other.empty() ? 0 : in_a_row_ + 1;
+    const bool turn_of_others = !other.empty() && background_.size() < most_background_ &&
+                                (awaited.empty() || in_a_row_ >= WorkQueueCore::kMostInARow);
+    in_a_row_ = turn_of_others || other.empty() || awaited.empty() ? 0 : in_a_row_ + 1;
     const std::string key = turn_of_others ? other : awaited;
     if (key.empty()) return key;
     dirty_.erase(find(key));
     processing_.push_back(key);
+    if (turn_of_others) background_.insert(key);
     return key;
   }
 
   void done(const std::string& key) {
     std::erase(processing_, key);
+    background_.erase(key);
     // It takes its place only now.
     if (const auto entry = find(key); entry != dirty_.end()) entry->order = ++order_;
   }
@@ -105,6 +111,8 @@ class Model {
 
   std::vector<Entry> dirty_;
   std::vector<std::string> processing_;
+  std::set<std::string> background_;  // of processing_
+  std::size_t most_background_;
   std::map<std::string, std::pair<Clock::Instant, Priority>> due_;
   unsigned order_ = 0;
   unsigned in_a_row_ = 0;
@@ -114,8 +122,9 @@ class Model {
 void live(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto below = [&](std::uint64_t end) { return random() % end; };
-  WorkQueueCore queue(kBackoff);
-  Model model;
+  const std::size_t most_background = 1 + below(5);
+  WorkQueueCore queue(kBackoff, most_background);
+  Model model(most_background);
   auto now = kNow;
   for (int step = 0; step < 2000; ++step) {
     const std::string key(1, static_cast<char>('a' + below(26)));
@@ -202,6 +211,38 @@ TEST_CASE("of seventeen one is for the background while it waits, and none is lo
   CHECK(keys[50] == "b3");
 }
 
+TEST_CASE("background work takes no more places than it may, and the rest is for what is awaited") {
+  WorkQueueCore queue(kBackoff, 2);
+  for (const char* const key : {"b1", "b2", "b3"}) queue.add(key, kNow);
+  REQUIRE(queue.pop(kNow)->key == "b1");
+  REQUIRE(queue.pop(kNow)->key == "b2");
+  CHECK_FALSE(queue.pop(kNow));
+  CHECK(queue.has_ready());
+  queue.add("a", kNow, kAwaited);
+  CHECK(queue.pop(kNow)->key == "a");
+  queue.done("a", kNow);
+  CHECK_FALSE(queue.pop(kNow));
+  queue.done("b1", kNow);
+  CHECK(queue.pop(kNow)->key == "b3");
+}
+
+TEST_CASE("a worker that is done hands its place on to background work that waits for one") {
+  Lab lab;
+  WorkQueue queue(lab.clock, kBackoff, 1);
+  queue.add("b1");
+  queue.add("b2");
+  REQUIRE(*lab.wait_for(queue.get()) == "b1");
+  std::string next;
+  lab.tasks.spawn([](WorkQueue& from, std::string& key) -> Task<void> {
+    auto got = co_await from.get();
+    if (got) key = *got;
+  }(queue, next));
+  lab.settle();
+  CHECK(next.empty());
+  queue.done("b1");
+  CHECK(lab.run_until([&] { return next == "b2"; }));
+}
+
 TEST_CASE("a queue is as its model through any sequence") {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     CAPTURE(seed);
@@ -222,7 +263,7 @@ TEST_CASE("how long keys wait and are worked on is known") {
   CHECK(queue.done("nobody", kNow) == milliseconds(0));
 }
 
-TEST_CASE("what is tried again has the priority that it was handed out with") {
+TEST_CASE("what is tried again has the priority that it was handed out with, or that is said") {
   Lab lab;
   ManualClock clock;
   WorkQueue queue(clock, kBackoff);
@@ -239,6 +280,11 @@ TEST_CASE("what is tried again has the priority that it was handed out with") {
   CHECK(queue.stats().retries.value() == 1);
   CHECK(queue.stats().adds[0].value() == 1);
   CHECK(queue.stats().adds[1].value() == 1);
+  queue.add_rate_limited(*again, kBackground);
+  queue.done(*again);
+  clock.advance(milliseconds(10));
+  CHECK(*lab.wait_for(queue.get()) == "other");
+  CHECK(*lab.wait_for(queue.get()) == "awaited");
 }
 
 }  // namespace flexlocal::kube::test
