@@ -6,7 +6,6 @@
 #include "provisioner/controller/observe.h"
 #include "provisioner/controller/work_keys.h"
 #include "provisioner/objects/paths.h"
-#include "provisioner/work/lasting_trouble.h"
 
 namespace flexlocal::provisioner {
 namespace {
@@ -89,7 +88,8 @@ ClusterRole::ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, cons
       index_(copies_, clock),
       roll_(make_roll(put_back)),
       orders_(parts_, copies_, open_claims_, queue_, claim_worker_, absence_, *roll_, index_),
-      registry_(parts_, options.scope == Scope::kAllNodes ? &orders_.teller() : nullptr) {
+      registry_(loop_.io(), parts_, options.scope == Scope::kAllNodes ? &orders_.teller() : nullptr,
+                [this] { return has_synced(); }) {
   watch_changes();
   orders_.watch();
 }
@@ -188,7 +188,7 @@ Task<void> ClusterRole::run() {
   loop_.watch(silence_.run());
   loop_.watch(begin_orders());
   loop_.watch(scan_loop());
-  loop_.watch(registry_loop());
+  loop_.watch(options_.is_of_one_node() ? repeat_room() : registry_.run());
   co_await loop_.run();
 }
 
@@ -333,25 +333,13 @@ void ClusterRole::gather_restless() {
 }
 
 // Of one node: what is told of its room is told again, should somebody have changed it.
-Task<Status> ClusterRole::look_at_registry() {
-  if (options_.is_of_one_node()) {
-    orders_.tell_anew(options_.own_node);
-    co_return Status();
-  }
-  auto looked = co_await registry_.look();
-  co_return looked;
-}
-
-// What failed is tried again soon, and what is not known yet is waited for.
-Task<void> ClusterRole::registry_loop() {
-  LastingTrouble trouble;
-  Status waited = co_await beats_.wait_synced();
-  while (waited) {
-    Status looked = kube::cancelled_error();
-    if (has_synced()) looked = co_await look_at_registry();
-    trouble.look(looked, log_, "the CSIDriver and CSIStorageCapacities are not looked after");
-    const auto pause = looked ? options_.registry_interval : std::chrono::seconds(1);
-    waited = co_await kube::sleep_for(pause);
+Task<void> ClusterRole::repeat_room() {
+  Status slept;
+  while (slept) {
+    const bool synced = has_synced();
+    if (synced) orders_.tell_anew(options_.own_node);
+    const auto pause = synced ? options_.registry_interval : std::chrono::seconds(1);
+    slept = co_await kube::sleep_for(pause);
   }
 }
 

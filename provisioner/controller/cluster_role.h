@@ -12,7 +12,7 @@
 #include "provisioner/controller/open_claims.h"
 #include "provisioner/controller/order_controller.h"
 #include "provisioner/controller/pending_claim_worker.h"
-#include "provisioner/controller/registry.h"
+#include "provisioner/controller/registry_keeper.h"
 #include "provisioner/controller/silence_check.h"
 #include "provisioner/work/reconcile_loop.h"
 
@@ -50,9 +50,8 @@ class ClusterRole {
   bool is_worth_a_pass(const std::string& claim);
   std::optional<Claim> decode(JsonView claim) const;
   std::optional<Volume> decode_own_volume(JsonView object) const;
-  Task<Status> look_at_registry();
   Task<void> scan_loop();
-  Task<void> registry_loop();
+  Task<void> repeat_room();
   // All that is followed.
   auto informers() const { return std::tie(claims_, volumes_, classes_, nodes_, beats_, copies_); }
   bool has_synced() const;
@@ -87,7 +86,7 @@ class ClusterRole {
   FleetRoll* fleet_ = nullptr;  // which roll_ is, of one node
   std::unique_ptr<Roll> roll_;
   OrderController orders_;
-  Registry registry_;
+  RegistryKeeper registry_;
   SilenceCheck silence_{parts_};
   Restless restless_;   // volumes
   bool gather_ = true;  // all are to be looked at once, for which ones are restless

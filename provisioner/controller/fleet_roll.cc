@@ -1,6 +1,5 @@
 #include "provisioner/controller/fleet_roll.h"
 
-#include <boost/asio/this_coro.hpp>
 #include <functional>
 
 #include "flexvolume/base/text.h"
@@ -130,13 +129,7 @@ Task<bool> FleetRoll::read() {
   // What a reading that came to nothing has not seen is not forgotten.
   if (fleet.begun && fleet.roll.is_over()) remember();
   fleet_ = nullptr;
-  readers.cancel();
-  const Status ended = co_await readers.join();
-  if (!ended) {
-    // Told to stop meanwhile. What they refer to must outlive them.
-    co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
-    co_await readers.join();
-  }
+  const bool ended = co_await readers.end();  // what they refer to must outlive them
   const bool goes_on = slept && ended;
   co_return goes_on;
 }

@@ -3,47 +3,25 @@
 #include <vector>
 
 #include "flexvolume/base/text.h"
-#include "provisioner/kube/complete_list.h"
-#include "provisioner/objects/driver_object.h"
 #include "provisioner/objects/paths.h"
 
 namespace flexlocal::provisioner {
 
 Task<Status> Registry::look() {
-  const Status placed = co_await find_place();
-  if (!placed || place_.version.empty()) co_return placed;
   if (parts_.options.register_driver) {
     const Status registered = co_await look_after_driver();
     if (!registered) co_return registered.error().context("the CSIDriver");
   }
   const Status swept = co_await sweep();
-  if (swept) co_return Status();
-  // Perhaps the API server has another version of them since it was made anew.
-  if (swept.error().code() == ErrorCode::kNotFound) place_.version.clear();
-  co_return swept.error().context("CSIStorageCapacities that nobody keeps");
-}
-
-Task<Status> Registry::find_place() {
-  if (!place_.version.empty()) co_return Status();
-  auto version = co_await find_capacity_version(parts_.api);
-  if (!version) co_return version.error();
-  if (version->empty() && !told_of_none_) {
-    parts_.log.info("this API server has no CSIStorageCapacity: no CSIDriver is made");
-    told_of_none_ = true;
-  }
-  place_.version = std::move(*version);
-  place_.namespace_name = parts_.options.namespace_name;
+  if (!swept) co_return swept.error().context("CSIStorageCapacities that nobody keeps");
   co_return Status();
 }
 
 Task<Status> Registry::look_after_driver() {
-  const std::string path = driver_path();
-  const auto present = co_await parts_.api.get(path);
-  if (present) {
-    judge_driver(present->root());
+  if (const RegisteredDriver* const present = driver_.get(std::string(engine::kProvisioner))) {
+    judge_driver(*present);
     co_return Status();
   }
-  if (present.error().code() != ErrorCode::kNotFound) co_return present.error();
   const Status made = co_await make_driver();
   co_return made;
 }
@@ -56,44 +34,34 @@ Task<Status> Registry::make_driver() {
   if (!made && made.error().code() == ErrorCode::kExists) co_return Status();
   if (!made) co_return made.error();
   parts_.log.info("CSIDriver made: the scheduler asks for room", {{"name", engine::kProvisioner}});
-  judge_driver(made->root());
+  driver_.put(made->root());
+  judge_driver(decode_driver(made->root()));
   co_return Status();
 }
 
 // Never overwritten: somebody may have meant it so.
-void Registry::judge_driver(JsonView driver) {
-  const std::string differs = driver_differs(driver).value_or("");
+void Registry::judge_driver(const RegisteredDriver& driver) {
+  const std::string& differs = driver.differs;
   if (!differs.empty() && differs != told_) {
     const std::string text =
         concat("this CSIDriver is not as flexlocal needs it: ", differs,
                "; delete it, and it is made anew, or change it, or run the cluster daemon with "
                "--register=false");
     parts_.log.warning(text, {{"name", engine::kProvisioner}});
-    parts_.events.record(
-        {reference_to_driver(driver), kube::EventType::kWarning, "DriverDiffers", text});
+    parts_.events.record({driver.reference, kube::EventType::kWarning, "DriverDiffers", text});
   }
   told_ = differs;
 }
 
-// The list is not kept: there may be one for each of thousands of nodes, and each changes with
-// every volume that is made.
 Task<Status> Registry::sweep() {
   std::vector<PublishedCapacity> kept_by_nobody;
   std::map<CapacityTeller::Key, Bytes> sizes;
-  const Visit visit = [&](JsonView object) -> Status {
-    auto published = decode_capacity(object);
+  capacities_.for_each([&](const std::string&, const PublishedCapacity& published) {
     // What somebody else has written is never what was told.
-    if (teller_ != nullptr)
-      sizes[{published.node, published.storage_class}] =
-          published.is_ours ? published.size : kMostBytes;
-    if (!objection_to(published).empty()) kept_by_nobody.push_back(std::move(published));
-    return {};
-  };
-  const std::string path = capacity_path(place_, "");
-  kube::Query selectors;
-  selectors.add("labelSelector", kNodeLabel);
-  const Status listed = co_await visit_all(parts_.api, path, selectors, visit);
-  if (!listed) co_return listed;
+    sizes[{published.node, published.storage_class}] =
+        published.is_ours ? published.size : kMostBytes;
+    if (!objection_to(published).empty()) kept_by_nobody.push_back(published);
+  });
   if (teller_ != nullptr) teller_->compare(sizes);
   for (const PublishedCapacity& published : kept_by_nobody) {
     const std::string why = objection_to(published);

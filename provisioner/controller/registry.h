@@ -7,33 +7,37 @@
 #include "provisioner/controller/capacity_teller.h"
 #include "provisioner/controller/cluster_parts.h"
 #include "provisioner/objects/capacity_object.h"
+#include "provisioner/objects/driver_object.h"
 
 namespace flexlocal::provisioner {
 
 class Registry {
  public:
-  // `teller`: who tells of the room here; nullptr: the node daemons do.
-  Registry(ClusterParts& parts, CapacityTeller* teller) : parts_(parts), teller_(teller) {}
+  // `place`: where the objects are. `driver` and `capacities`: those that are there. `teller`: who
+  // tells of the room here; nullptr: the node daemons do.
+  Registry(ClusterParts& parts, CapacityTeller* teller, const CapacityPlace& place,
+           kube::Informer<RegisteredDriver>& driver,
+           const kube::Informer<PublishedCapacity>& capacities)
+      : parts_(parts), teller_(teller), place_(place), driver_(driver), capacities_(capacities) {}
 
-  // One pass, to be repeated now and then: makes the CSIDriver when there is none, unless that is
-  // left to the administrator, and says so when there is another than ours; then removes the
-  // CSIStorageCapacities that nobody keeps. Nothing of it is done, for it would do nothing, where
-  // the API server has no CSIStorageCapacity.
+  // One pass when the lists are complete, to be repeated now and then: makes the CSIDriver when
+  // there is none, unless that is left to the administrator, and says so when there is another than
+  // ours; then removes the CSIStorageCapacities that nobody keeps.
   Task<Status> look();
 
  private:
-  Task<Status> find_place();
   Task<Status> look_after_driver();
   Task<Status> make_driver();
-  void judge_driver(JsonView driver);
+  void judge_driver(const RegisteredDriver& driver);
   Task<Status> sweep();
   Task<Status> remove(const PublishedCapacity& published, const std::string& why);
   std::string objection_to(const PublishedCapacity& published) const;
 
   ClusterParts& parts_;
   CapacityTeller* teller_;
-  CapacityPlace place_;  // without a version: there is none
-  bool told_of_none_ = false;
+  const CapacityPlace& place_;
+  kube::Informer<RegisteredDriver>& driver_;
+  const kube::Informer<PublishedCapacity>& capacities_;
   std::string told_;  // how the CSIDriver differs
 };
 

@@ -55,6 +55,15 @@ Task<Status> TaskGroup::join() {
   co_return Status();
 }
 
+Task<bool> TaskGroup::end() {
+  cancel();
+  const auto joined = co_await join();
+  if (joined) co_return true;
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  co_await join();
+  co_return false;
+}
+
 std::size_t TaskGroup::running() const { return state_->running.size(); }
 
 }  // namespace flexlocal::kube

@@ -27,6 +27,9 @@ class TaskGroup {
 
   // Ends when no task is left, or with kCancelled if the waiting task itself is told to stop.
   Task<Status> join();
+  // cancel() and join(), to the end in either case. False: the waiting task was told to stop; it
+  // cannot be told so again.
+  Task<bool> end();
 
   std::size_t running() const;
 

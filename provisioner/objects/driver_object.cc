@@ -17,22 +17,8 @@ std::string mode_list(JsonView modes) {
   return join(names, ", ");
 }
 
-}  // namespace
-
-std::string driver_json() {
-  JsonWriter json;
-  json.begin_object().member("apiVersion", "storage.k8s.io/v1").member("kind", "CSIDriver");
-  json.key("metadata").begin_object().member("name", engine::kProvisioner).end_object();
-  json.key("spec").begin_object();
-  json.key("attachRequired").boolean(false).key("podInfoOnMount").boolean(true);
-  json.key("storageCapacity").boolean(true);
-  json.key("volumeLifecycleModes").begin_array().string("Persistent").end_array();
-  json.member("fsGroupPolicy", kFsGroupPolicy).end_object().end_object();
-  return json.take();
-}
-
 // An API server that does not know a field drops it.
-std::optional<std::string> driver_differs(JsonView driver) {
+std::string difference_of(JsonView driver) {
   const JsonView spec = driver["spec"];
   std::vector<std::string> found;
   const auto expect = [&](std::string_view field, bool value) {
@@ -52,11 +38,11 @@ std::optional<std::string> driver_differs(JsonView driver) {
   const JsonView policy = spec["fsGroupPolicy"];
   if (policy.exists() && policy.text() != kFsGroupPolicy)
     found.push_back(concat("fsGroupPolicy is ", printable(policy.text(), 40)));
-  if (found.empty()) return std::nullopt;
   return join(found, ", ");
 }
 
-kube::ObjectReference reference_to_driver(JsonView driver) {
+// For events.
+kube::ObjectReference reference_to(JsonView driver) {
   const JsonView meta = driver["metadata"];
   return {.kind = "CSIDriver",
           .namespace_name = {},
@@ -64,6 +50,24 @@ kube::ObjectReference reference_to_driver(JsonView driver) {
           .uid = std::string(meta["uid"].text()),
           .api_version = "storage.k8s.io/v1",
           .resource_version = std::string(meta["resourceVersion"].text())};
+}
+
+}  // namespace
+
+std::string driver_json() {
+  JsonWriter json;
+  json.begin_object().member("apiVersion", "storage.k8s.io/v1").member("kind", "CSIDriver");
+  json.key("metadata").begin_object().member("name", engine::kProvisioner).end_object();
+  json.key("spec").begin_object();
+  json.key("attachRequired").boolean(false).key("podInfoOnMount").boolean(true);
+  json.key("storageCapacity").boolean(true);
+  json.key("volumeLifecycleModes").begin_array().string("Persistent").end_array();
+  json.member("fsGroupPolicy", kFsGroupPolicy).end_object().end_object();
+  return json.take();
+}
+
+RegisteredDriver decode_driver(JsonView driver) {
+  return {difference_of(driver), reference_to(driver)};
 }
 
 }  // namespace flexlocal::provisioner

@@ -1,7 +1,6 @@
 // The CSIDriver of our name, by which the scheduler asks for room: see capacity_object.h.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "flexvolume/base/json.h"
@@ -11,10 +10,12 @@ namespace flexlocal::provisioner {
 
 // The object to create.
 std::string driver_json();
-// In what a present one is not as it should be, in words; nullopt: it is.
-std::optional<std::string> driver_differs(JsonView driver);
 
-// For events.
-kube::ObjectReference reference_to_driver(JsonView driver);
+// One as the API server has it.
+struct RegisteredDriver {
+  std::string differs;  // from what it should be, in words; empty: it does not
+  kube::ObjectReference reference;
+};
+RegisteredDriver decode_driver(JsonView driver);
 
 }  // namespace flexlocal::provisioner

@@ -66,10 +66,6 @@ std::string copy_path(const std::string& name) {
 
 std::string copy_status_path(const std::string& name) { return concat(copy_path(name), "/status"); }
 
-std::string driver_path() {
-  return kube::object_path(kStorage, "csidrivers", "", engine::kProvisioner);
-}
-
 std::string drivers_path() { return kube::object_path(kStorage, "csidrivers", "", ""); }
 
 }  // namespace flexlocal::provisioner

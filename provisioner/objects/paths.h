@@ -26,8 +26,6 @@ std::string heartbeat_path(const std::string& namespace_name, const std::string&
 std::string copies_path();
 std::string copy_path(const std::string& name);
 std::string copy_status_path(const std::string& name);
-// Of the CSIDriver of our name, and of all of them, to create it in.
-std::string driver_path();
 std::string drivers_path();
 
 }  // namespace flexlocal::provisioner
