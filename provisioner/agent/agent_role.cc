@@ -74,11 +74,11 @@ AgentRole::AgentRole(boost::asio::io_context& io, kube::ApiClient& api, Storage&
       worker_(CopyClient(api, copies_),
               CopyHand(storage, ledger_, CopyJudge(ledger_, budget_), kGivesUp, clock, log),
               ledger_, config, self_, clock),
-      memory_(api, log, membership.node.name, budget_, [this] { tell_of_room(); }),
+      memory_(api, log, membership.node.name, budget_, [this] { room_changed(); }),
       disks_(
           storage, ledger_, log, options.disks,
           [this] {
-            tell_of_disks();
+            disks_changed();
             enqueue_all();
           },
           [this] { return in_trouble_ || has_waiting_copy(); }) {
@@ -108,16 +108,16 @@ Task<void> AgentRole::work(const std::string& name) {
   auto pass = co_await worker_.work(name);
   report(name, pass);
   if (removed_before || !is_removed(name)) co_return;
-  tell_of_room();
+  room_changed();
 }
 
 // Claims wait for it, and the leader goes by what the Lease says.
-void AgentRole::tell_of_room() {
+void AgentRole::room_changed() {
   room_freed_ = true;
   if (on_news_) on_news_();
 }
 
-void AgentRole::tell_of_disks() {
+void AgentRole::disks_changed() {
   if (on_news_ && disks_.state().usable() != told_usable_) on_news_();
 }
 

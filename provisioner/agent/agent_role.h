@@ -66,8 +66,8 @@ class AgentRole {
   bool is_removed(const std::string& name) const;
   void requeue_refused_growths();
   bool has_waiting_copy() const;
-  void tell_of_disks();
-  void tell_of_room();
+  void disks_changed();
+  void room_changed();
   void report(const std::string& name, const Result<Pass>& pass);
   void enqueue(const std::string& name);
   void enqueue_all();

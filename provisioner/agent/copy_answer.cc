@@ -17,7 +17,7 @@ std::string_view reason_of(CopyAction action) {
     case CopyAction::kClose:
     case CopyAction::kWithdraw:
       return "NotRemoved";
-    case CopyAction::kTakeUp:
+    case CopyAction::kAdopt:
       return "NotTakenUp";
     case CopyAction::kNone:
     case CopyAction::kReadAnew:

@@ -26,8 +26,8 @@ Task<Result<CopyProgress>> CopyHand::carry_out(CopyAction action, const VolumeCo
     case CopyAction::kPromise:
       carried = co_await promise(copy);
       break;
-    case CopyAction::kTakeUp:
-      carried = co_await take_up(order);
+    case CopyAction::kAdopt:
+      carried = co_await adopt(order);
       break;
     case CopyAction::kClose:
       ordered.claim_uid.clear();
@@ -80,7 +80,7 @@ Task<Status> CopyHand::promise(const VolumeCopy& copy) {
 }
 
 // The engine makes the record anew that the tags speak for; whether it did is seen on the host.
-Task<Status> CopyHand::take_up(const CopyOrder& order) {
+Task<Status> CopyHand::adopt(const CopyOrder& order) {
   auto refreshed = co_await ledger_.refresh(true);
   if (!refreshed) co_return refreshed;
   const engine::Inventory seen = *ledger_.inventory();
@@ -93,7 +93,7 @@ Task<Status> CopyHand::take_up(const CopyOrder& order) {
     co_return Error(ErrorCode::kCorrupt,
                     "its own whole file system was not found on the disk, so that its record is "
                     "not made anew; the node daemon's log says what is there");
-  note("copy taken up", order);
+  note("copy adopted", order);
   co_return Status();
 }
 

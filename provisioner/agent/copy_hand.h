@@ -46,7 +46,7 @@ class CopyHand {
 
  private:
   Task<Status> promise(const VolumeCopy& copy);
-  Task<Status> take_up(const CopyOrder& order);
+  Task<Status> adopt(const CopyOrder& order);
   Task<Status> follow(const engine::OrderedCopy& ordered);
   Task<Status> make(const VolumeCopy& copy);
   Task<Status> grow(const CopyOrder& order);

@@ -118,7 +118,7 @@ class Planner {
 
   // Of what is not ready by its tags nobody knows without its record whether it held data.
   CopyPlan without_record() const {
-    if (host_.disk == DiskStage::kReady) return surely(CopyAction::kTakeUp, said_);
+    if (host_.disk == DiskStage::kReady) return surely(CopyAction::kAdopt, said_);
     if (host_.disk == DiskStage::kWiping) return lost(CopyTrouble::kWipeBegun);
     if (host_.disk == DiskStage::kMaking) return lost(CopyTrouble::kDamaged);
     // The removal had come to its end when it was taken back.

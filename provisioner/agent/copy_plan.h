@@ -72,7 +72,7 @@ enum class CopyAction {
   kNone,
   kReadAnew,  // the order is to be read from the API server itself, and decided on again
   kPromise,   // judge room, budget and pool; then write the record, or refuse
-  kTakeUp,    // write the record that the tags speak for, as the order says
+  kAdopt,     // write the record that the tags speak for, as the order says
   kRecord,    // bring record and tags to what the order says of claim, access mode and generation
   kMake,      // make it ahead of its pod
   kGrow,

@@ -146,22 +146,22 @@ void ClusterRole::watch_changes() {
     if (node != nullptr) absence_.saw(name);
     // Volumes there have nobody any more who looks after them.
     if (node == nullptr) gather_ = true;
-    look_at_label(name);
+    enqueue_label(name);
   });
   beats_.on_change([this](const std::string& key) {
     const auto node = node_of_heartbeat(key.substr(key.find('/') + 1));
     if (!node) return;
     const NodeHeartbeat* const beat = beats_.get(key);
     if (beat != nullptr) orders_.heard(*beat);
-    look_at_label(*node);
+    enqueue_label(*node);
   });
 }
 
 // Leases change all the time, and labels hardly ever.
-void ClusterRole::look_at_label(const std::string& name) {
+void ClusterRole::enqueue_label(const std::string& name) {
   const Node* const node = nodes_.get(name);
   if (node != nullptr && has_synced() && !options_.is_of_one_node() && labeler_.needs_work(*node))
-    look_at(queue_, kNodeKey, name);
+    enqueue(queue_, kNodeKey, name);
 }
 
 // Of one node: most changes are of claims of other nodes, and each node hears of all of them.
@@ -188,7 +188,7 @@ Task<void> ClusterRole::run() {
   loop_.watch(silence_.run());
   loop_.watch(begin_orders());
   loop_.watch(scan_loop());
-  loop_.watch(options_.is_of_one_node() ? repeat_room() : registry_.run());
+  loop_.watch(options_.is_of_one_node() ? republish_rooms() : registry_.run());
   co_await loop_.run();
 }
 
@@ -252,11 +252,11 @@ Task<void> ClusterRole::begin_orders() {
   if (!begun) co_return;
   // A bound claim is looked at when it changes: here for what changed before this term.
   claims_.for_each([this](const std::string& key, const Claim& claim) {
-    if (orders_.is_to_grow(claim)) look_at(queue_, kClaimKey, key);
+    if (orders_.is_to_grow(claim)) enqueue(queue_, kClaimKey, key);
   });
   if (orders_.ranks() != nullptr)
     open_claims_.for_each([this](const std::string& key) {
-      if (orders_.ranks()->notice(key)) look_at(queue_, kClaimKey, key);
+      if (orders_.ranks()->notice(key)) enqueue(queue_, kClaimKey, key);
     });
   gather_ = true;
   scan();
@@ -305,19 +305,19 @@ void ClusterRole::scan() {
   open_claims_.for_each([&](const std::string& key) {
     const auto claim = claims_.get(key);
     if (!options_.is_of_one_node() || (claim != nullptr && orders_.is_concerned(*claim)))
-      look_at(queue_, kClaimKey, key);
+      enqueue(queue_, kClaimKey, key);
   });
   if (std::exchange(gather_, false)) gather_restless();
   restless_.scan([&](const std::string& name) {
     const auto volume = volumes_.get(name);
     if (volume == nullptr || rests(*volume)) return false;
-    look_at(queue_, kVolumeKey, name);
+    enqueue(queue_, kVolumeKey, name);
     return true;
   });
   orders_.scan();
   nodes_.for_each([&](const std::string& name, const Node&) {
-    look_at_label(name);
-    orders_.look_at_room(name);
+    enqueue_label(name);
+    orders_.enqueue_room(name);
   });
 }
 
@@ -333,11 +333,11 @@ void ClusterRole::gather_restless() {
 }
 
 // Of one node: what is told of its room is told again, should somebody have changed it.
-Task<void> ClusterRole::repeat_room() {
+Task<void> ClusterRole::republish_rooms() {
   Status slept;
   while (slept) {
     const bool synced = has_synced();
-    if (synced) orders_.tell_anew(options_.own_node);
+    if (synced) orders_.republish_room(options_.own_node);
     const auto pause = synced ? options_.registry_interval : std::chrono::seconds(1);
     slept = co_await kube::sleep_for(pause);
   }

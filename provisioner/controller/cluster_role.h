@@ -51,12 +51,12 @@ class ClusterRole {
   std::optional<Claim> decode(JsonView claim) const;
   std::optional<Volume> decode_own_volume(JsonView object) const;
   Task<void> scan_loop();
-  Task<void> repeat_room();
+  Task<void> republish_rooms();
   // All that is followed.
   auto informers() const { return std::tie(claims_, volumes_, classes_, nodes_, beats_, copies_); }
   bool has_synced() const;
   void watch_changes();
-  void look_at_label(const std::string& node);
+  void enqueue_label(const std::string& node);
   void scan();
   void gather_restless();
   bool rests(const Volume& volume) const;

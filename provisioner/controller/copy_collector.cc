@@ -27,7 +27,7 @@ Task<CopyCollector::Again> CopyCollector::work(const VolumeCopy& copy) {
   if (!copy.order || copy.deleting) co_return std::nullopt;
   const CopyOrder& order = *copy.order;
   const bool node_is_gone = parts_.nodes.get(order.node) == nullptr;
-  orphans_.look_at_removal(copy);
+  orphans_.report_removal(copy);
   const bool is_to_go = order.desired == DesiredState::kRemoved;
   if ((is_removed(copy) && (is_to_go || !has_volume(order))) ||
       (is_to_go && node_is_gone && was_never_more(copy))) {
@@ -36,8 +36,8 @@ Task<CopyCollector::Again> CopyCollector::work(const VolumeCopy& copy) {
   }
   removed_.erase(copy.name);
   if (is_to_go) {
-    auto let_go = co_await let_go_with_node(copy);
-    co_return let_go;
+    auto released = co_await release_with_node(copy);
+    co_return released;
   }
   // A retained copy is a person's to choose about; one with a PersistentVolume lives with that.
   if (order.desired == DesiredState::kRetained || has_volume(order)) {
@@ -128,8 +128,8 @@ Task<CopyCollector::Again> CopyCollector::end(const VolumeCopy& copy) {
     const Orphan orphan{.order = *copy.order, .object = copy};
     auto told = co_await orphans_.work(orphan);
     if (!told || has_lost_volume(copy)) co_return told;
-    auto let_go = co_await let_go_with_node(copy);
-    if (!let_go) co_return let_go;
+    auto released = co_await release_with_node(copy);
+    if (!released) co_return released;
     co_return told;
   }
   if (!roll_.is_over()) co_return std::chrono::nanoseconds(kRollWait);
@@ -157,7 +157,7 @@ Task<CopyCollector::Again> CopyCollector::bury(const VolumeCopy& copy) {
 
 // Of a Node that is gone for good: nobody is left who could answer, and its disks are as they are.
 // Should they come back, their node tells of the copy.
-Task<CopyCollector::Again> CopyCollector::let_go_with_node(const VolumeCopy& copy) {
+Task<CopyCollector::Again> CopyCollector::release_with_node(const VolumeCopy& copy) {
   const std::string node = copy.order->node;
   if (parts_.nodes.get(node) != nullptr || copy.order->reclaim_policy != "Delete" ||
       parts_.options.node_delete_policy == NodeDeletePolicy::kTell)

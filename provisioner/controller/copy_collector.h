@@ -44,7 +44,7 @@ class CopyCollector {
   bool has_lost_volume(const VolumeCopy& copy) const;
   Task<Again> end(const VolumeCopy& copy);
   Task<Again> bury(const VolumeCopy& copy);
-  Task<Again> let_go_with_node(const VolumeCopy& copy);
+  Task<Again> release_with_node(const VolumeCopy& copy);
 
   ClusterParts& parts_;
   OrderDesk& desk_;

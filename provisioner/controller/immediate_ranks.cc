@@ -10,7 +10,7 @@ ImmediateRanks::ImmediateRanks(ClusterParts& parts, const CopyIndex& index, kube
                                RankPlacer::OwnRoom own_room)
     : parts_(parts),
       queue_(queue),
-      survey_(parts, [this] { look_at_asking(); }),
+      survey_(parts, [this] { enqueue_asking(); }),
       placer_(parts, index, survey_, std::move(own_room),
               [this](const std::string& claim, std::chrono::nanoseconds after) {
                 queue_.add_after(concat(kClaimKey, claim), after);
@@ -46,7 +46,7 @@ Task<Status> ImmediateRanks::work(const std::string& claim) {
   co_return Status();
 }
 
-void ImmediateRanks::look_at_asking() {
+void ImmediateRanks::enqueue_asking() {
   for (const std::string& claim : placer_.asking()) queue_.add(concat(kClaimKey, claim));
 }
 

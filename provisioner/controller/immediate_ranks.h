@@ -27,7 +27,7 @@ class ImmediateRanks {
   Task<Status> work(const std::string& claim);
 
  private:
-  void look_at_asking();
+  void enqueue_asking();
 
   ClusterParts& parts_;
   kube::WorkQueue& queue_;

@@ -45,28 +45,28 @@ void OrderController::watch() {
 
 // What changes how much a node can be ordered.
 void OrderController::watch_rooms() {
-  teller_.on_changed([this](const std::string& node) { look_at_room(node); });
-  parts_.nodes.on_change([this](const std::string& name) { look_at_room(name); });
+  teller_.on_changed([this](const std::string& node) { enqueue_room(node); });
+  parts_.nodes.on_change([this](const std::string& name) { enqueue_room(name); });
   parts_.beats.on_change([this](const std::string& key) {
-    if (const auto node = node_of_heartbeat(key.substr(key.find('/') + 1))) look_at_room(*node);
+    if (const auto node = node_of_heartbeat(key.substr(key.find('/') + 1))) enqueue_room(*node);
   });
   copies_.on_change([this](const std::string& name) {
     const auto copy = copies_.get(name);
-    if (copy != nullptr && copy->order) look_at_room(copy->order->node);
+    if (copy != nullptr && copy->order) enqueue_room(copy->order->node);
   });
   parts_.classes.on_change([this](const std::string&) {
-    parts_.nodes.for_each([this](const std::string& name, const Node&) { look_at_room(name); });
+    parts_.nodes.for_each([this](const std::string& name, const Node&) { enqueue_room(name); });
   });
 }
 
-void OrderController::look_at_room(const std::string& node) {
+void OrderController::enqueue_room(const std::string& node) {
   if (begun_ && parts_.options.tells_room && parts_.orders_for(node))
-    look_at(queue_, kRoomKey, node);
+    enqueue(queue_, kRoomKey, node);
 }
 
-void OrderController::tell_anew(const std::string& node) {
+void OrderController::republish_room(const std::string& node) {
   teller_.forget_told();
-  look_at_room(node);
+  enqueue_room(node);
 }
 
 // What a node answered may be what its claim, or its PersistentVolume, waits for.
@@ -233,14 +233,14 @@ void OrderController::scan() {
   restless_.scan([&](const std::string& name) {
     const auto copy = copies_.get(name);
     if (copy == nullptr || !orders_copy(*copy) || copy_collector_.rests(*copy)) return false;
-    look_at(queue_, kCopyKey, name);
+    enqueue(queue_, kCopyKey, name);
     return true;
   });
   const std::set<std::string> unordered = unordered_.names();
   orphans_.forget_unless([&](const std::string& name) {
     return unordered.contains(name) || copies_.get(name) != nullptr;
   });
-  for (const std::string& name : unordered) look_at(queue_, kUnorderedKey, name);
+  for (const std::string& name : unordered) enqueue(queue_, kUnorderedKey, name);
 }
 
 }  // namespace flexlocal::provisioner

@@ -55,10 +55,10 @@ class OrderController {
   // Puts into the queue what time alone changes; all copies are looked at once for which those are.
   void scan();
   void gather_restless();
-  void look_at_room(const std::string& node);
+  void enqueue_room(const std::string& node);
 
   // What is told of that node's room is told once more, whatever was told last.
-  void tell_anew(const std::string& node);
+  void republish_room(const std::string& node);
 
   CapacityTeller& teller() { return teller_; }
   // nullptr: claims with volumeBindingMode Immediate are not ranked here.

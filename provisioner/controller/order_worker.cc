@@ -33,7 +33,7 @@ bool is_withdrawn(const KnownCopy& copy) {
 // Before the claim is marked, nobody has looked for a volume that would do.
 bool OrderWorker::has_volume(const Claim& claim) const {
   if (parts_.volumes.get(concat("pvc-", claim.uid)) != nullptr) return true;
-  return !claim.marked && strange_.have_one_for(claim);
+  return !claim.marked && unmatched_.have_one_for(claim);
 }
 
 Task<OrderWorker::Again> OrderWorker::work(const std::string& key) {
@@ -75,7 +75,7 @@ Task<OrderWorker::Again> OrderWorker::carry_out(const Claim& claim, const OrderP
   switch (plan.action) {
     case OrderAction::kNone:
       // No scheduler chooses a node where none has room.
-      if (waits_for_choice(claim)) pending_.tell_of_room(claim);
+      if (waits_for_choice(claim)) pending_.report_no_room(claim);
       break;
     case OrderAction::kWait: {
       const auto asked = plan.copy == nullptr ? std::nullopt : index_.unanswered_for(*plan.copy);
@@ -102,7 +102,7 @@ Task<OrderWorker::Again> OrderWorker::carry_out(const Claim& claim, const OrderP
     case OrderAction::kBind: {
       const VolumeCopy copy = *plan.copy;
       if (copy.order->term < desk_.term() && copy.order->origin == Origin::kNew) {
-        if (const auto again = look_beside(claim, copy)) co_return again;
+        if (const auto again = check_other_copies(claim, copy)) co_return again;
       }
       done = co_await bind(claim, copy);
       break;
@@ -127,7 +127,7 @@ Task<OrderWorker::Again> OrderWorker::give(const Claim& claim, const Order& deci
   if (found) {
     UnorderedCopies::Found there = *found;
     there.alone = there.alone && !held;
-    auto taken = co_await take_up(claim, decided, there);
+    auto taken = co_await adopt(claim, decided, there);
     if (!taken) co_return taken.error();
     co_return std::nullopt;
   }
@@ -145,7 +145,7 @@ Task<OrderWorker::Again> OrderWorker::give(const Claim& claim, const Order& deci
   const bool immediate = claim.selected_node.empty();
   const std::string name = immediate ? chooser_.choose(claim, order) : claim.selected_node;
   if (name.empty()) {
-    pending_.tell_of_room(claim);
+    pending_.report_no_room(claim);
     co_return std::nullopt;
   }
   const Node* const node = parts_.nodes.get(name);
@@ -200,8 +200,8 @@ bool OrderWorker::is_others_to_order(const Claim& claim) const {
 
 // An order of an earlier leader is answered by its node alone: the volume may be on another, and
 // the API server may have forgotten that. nullopt: it can be bound.
-std::optional<std::chrono::nanoseconds> OrderWorker::look_beside(const Claim& claim,
-                                                                 const VolumeCopy& copy) {
+std::optional<std::chrono::nanoseconds> OrderWorker::check_other_copies(const Claim& claim,
+                                                                        const VolumeCopy& copy) {
   if (!roll_.is_over()) {
     wait_for_roll(claim);
     return kSoon;
@@ -233,8 +233,8 @@ void OrderWorker::wait_for_roll(const Claim& claim) {
 // What is on a node and no order names is kept until a person chooses. Where the API server was put
 // back, the claim's own volume serves it again, if there is no doubt which it is: without a
 // put-back a node could draw claims to itself.
-Task<Status> OrderWorker::take_up(const Claim& claim, const Order& decided,
-                                  const UnorderedCopies::Found& found) {
+Task<Status> OrderWorker::adopt(const Claim& claim, const Order& decided,
+                                const UnorderedCopies::Found& found) {
   CopyOrder order = order_to_keep(found, parts_.cluster_id);
   const StorageClass* const storage_class = parts_.classes.get(claim.storage_class);
   if (found.of_this_claim && storage_class != nullptr) {

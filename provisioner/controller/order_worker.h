@@ -12,7 +12,7 @@
 #include "provisioner/controller/order_desk.h"
 #include "provisioner/controller/pending_claim_worker.h"
 #include "provisioner/controller/roll.h"
-#include "provisioner/controller/strange_volumes.h"
+#include "provisioner/controller/unmatched_volumes.h"
 #include "provisioner/controller/unordered_copies.h"
 #include "provisioner/work/news_filter.h"
 
@@ -29,7 +29,7 @@ class OrderWorker {
         pending_(pending),
         roll_(roll),
         chooser_(parts, index),
-        strange_(parts.volumes) {}
+        unmatched_(parts.volumes) {}
 
   // One pass over the claim "namespace/name". Returns after which time it is to be looked at again
   // whatever happens; nullopt: not before something changes.
@@ -41,11 +41,11 @@ class OrderWorker {
   OrderPlan plan(const Claim& claim) const;
   Task<Again> carry_out(const Claim& claim, const OrderPlan& plan);
   Task<Again> give(const Claim& claim, const Order& decided);
-  Task<Status> take_up(const Claim& claim, const Order& decided,
-                       const UnorderedCopies::Found& found);
+  Task<Status> adopt(const Claim& claim, const Order& decided, const UnorderedCopies::Found& found);
   Task<Status> take_size(const Claim& claim, Order& order) const;
   void wait_for_roll(const Claim& claim);
-  std::optional<std::chrono::nanoseconds> look_beside(const Claim& claim, const VolumeCopy& copy);
+  std::optional<std::chrono::nanoseconds> check_other_copies(const Claim& claim,
+                                                             const VolumeCopy& copy);
   Result<CopyOrder> order_for(const Claim& claim, const Order& order, const Node& node) const;
   Task<Status> withdraw(const Claim& claim, const VolumeCopy& copy, const std::string& why);
   Task<Status> bind(const Claim& claim, const VolumeCopy& copy);
@@ -68,7 +68,7 @@ class OrderWorker {
   PendingClaimWorker& pending_;
   Roll& roll_;
   NodeChooser chooser_;
-  StrangeVolumes strange_;
+  UnmatchedVolumes unmatched_;
   NewsFilter news_;  // by claim, of what waits for the roll call
 };
 

@@ -156,7 +156,7 @@ Task<Status> OrphanedCopyWorker::carry_out(const Orphan& orphan, const OrphanedC
   else if (*volume || has_another)
     tell_of_another(orphan);
   else if (plan.action == Action::kTellClaim)
-    tell_claim(orphan);
+    report_to_claim(orphan);
   else if (plan.action == Action::kRemove)
     removed = co_await remove(orphan);
   else
@@ -227,7 +227,7 @@ bool OrphanedCopyWorker::is_new(const std::string& name, const std::string& text
   return true;
 }
 
-void OrphanedCopyWorker::tell_claim(const Orphan& orphan) {
+void OrphanedCopyWorker::report_to_claim(const Orphan& orphan) {
   const CopyOrder& order = orphan.order;
   const auto claim = claim_of(order);
   // One that waits gets the copy, or is told what else is done with it: see order_worker.h.
@@ -263,7 +263,7 @@ void OrphanedCopyWorker::tell_of_another(const Orphan& orphan) {
   tell(orphan, " is not used: its PersistentVolume names another copy; its data stays");
 }
 
-void OrphanedCopyWorker::look_at_removal(const VolumeCopy& copy) {
+void OrphanedCopyWorker::report_removal(const VolumeCopy& copy) {
   if (!copy.order || !removing_.contains(copy.name)) return;
   const CopyOrder& order = *copy.order;
   if (order.desired != DesiredState::kRemoved) return forget(copy.name);

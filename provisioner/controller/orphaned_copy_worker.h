@@ -40,7 +40,7 @@ class OrphanedCopyWorker {
   // begin_look(). Returns after which time it is to be looked at again.
   Task<Again> work(const Orphan& orphan);
   // One pass over an order: says on the Node what comes of an orphan's removal.
-  void look_at_removal(const VolumeCopy& copy);
+  void report_removal(const VolumeCopy& copy);
   // It is none, or its object is gone.
   void forget(const std::string& name);
   // All but those that `is_there` says of.
@@ -64,7 +64,7 @@ class OrphanedCopyWorker {
   kube::Found<Claim> claim_of(const CopyOrder& order) const;
   const std::set<std::string>& nodes_with_volumes();
   bool is_new(const std::string& name, const std::string& text);
-  void tell_claim(const Orphan& orphan);
+  void report_to_claim(const Orphan& orphan);
   void tell(const Orphan& orphan, const std::string& what);
   void tell_of_another(const Orphan& orphan);
   std::chrono::nanoseconds pause_after_telling(const OrphanedCopy& view) const;

@@ -49,7 +49,7 @@ Task<Status> PendingClaimWorker::look_for_node(const Claim& claim) {
       co_return Status();
     }
   }
-  tell_of_room(claim);
+  report_no_room(claim);
   co_return Status();
 }
 
@@ -125,7 +125,7 @@ Task<Status> PendingClaimWorker::take_back(const Claim& claim, const std::string
   co_return Status();
 }
 
-void PendingClaimWorker::tell_of_room(const Claim& claim) {
+void PendingClaimWorker::report_no_room(const Claim& claim) {
   const auto text = is_for_us(claim) ? no_room(claim) : std::nullopt;
   if (!text) {
     told_.erase(claim.key());

@@ -25,7 +25,7 @@ class PendingClaimWorker {
   // Takes the choice back, and says why on the claim.
   Task<Status> take_back(const Claim& claim, const std::string& why);
   // Says on the claim that no node has room, where it is ours and that is so for a while.
-  void tell_of_room(const Claim& claim);
+  void report_no_room(const Claim& claim);
   // There is no such claim any more.
   void forget(const std::string& key) { told_.erase(key); }
 

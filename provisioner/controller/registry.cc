@@ -9,7 +9,7 @@ namespace flexlocal::provisioner {
 
 Task<Status> Registry::look() {
   if (parts_.options.register_driver) {
-    const Status registered = co_await look_after_driver();
+    const Status registered = co_await reconcile_driver();
     if (!registered) co_return registered.error().context("the CSIDriver");
   }
   const Status swept = co_await sweep();
@@ -17,9 +17,9 @@ Task<Status> Registry::look() {
   co_return Status();
 }
 
-Task<Status> Registry::look_after_driver() {
+Task<Status> Registry::reconcile_driver() {
   if (const RegisteredDriver* const present = driver_.get(std::string(engine::kProvisioner))) {
-    judge_driver(*present);
+    check_driver(*present);
     co_return Status();
   }
   const Status made = co_await make_driver();
@@ -35,12 +35,12 @@ Task<Status> Registry::make_driver() {
   if (!made) co_return made.error();
   parts_.log.info("CSIDriver made: the scheduler asks for room", {{"name", engine::kProvisioner}});
   driver_.put(made->root());
-  judge_driver(decode_driver(made->root()));
+  check_driver(decode_driver(made->root()));
   co_return Status();
 }
 
 // Never overwritten: somebody may have meant it so.
-void Registry::judge_driver(const RegisteredDriver& driver) {
+void Registry::check_driver(const RegisteredDriver& driver) {
   const std::string& differs = driver.differs;
   if (!differs.empty() && differs != told_) {
     const std::string text =

@@ -26,9 +26,9 @@ class Registry {
   Task<Status> look();
 
  private:
-  Task<Status> look_after_driver();
+  Task<Status> reconcile_driver();
   Task<Status> make_driver();
-  void judge_driver(const RegisteredDriver& driver);
+  void check_driver(const RegisteredDriver& driver);
   Task<Status> sweep();
   Task<Status> remove(const PublishedCapacity& published, const std::string& why);
   std::string objection_to(const PublishedCapacity& published) const;

@@ -17,7 +17,7 @@ inline constexpr std::string_view kCopyKey = "copy:";
 inline constexpr std::string_view kUnorderedKey = "unordered:";
 
 // One that failed comes by its own back-off.
-inline void look_at(kube::WorkQueue& queue, std::string_view kind, const std::string& name) {
+inline void enqueue(kube::WorkQueue& queue, std::string_view kind, const std::string& name) {
   const std::string key = concat(kind, name);
   if (queue.failures(key) == 0) queue.add(key);
 }

@@ -52,7 +52,7 @@ Task<void> look(DeviceEvents& events, std::chrono::milliseconds most) {
   std::cout << (changed && *changed ? "changed" : "unchanged") << (late ? " late" : "");
 }
 
-void look_now(boost::asio::io_context& io, DeviceEvents& events, std::chrono::milliseconds most) {
+void print_look(boost::asio::io_context& io, DeviceEvents& events, std::chrono::milliseconds most) {
   boost::asio::co_spawn(io, look(events, most), boost::asio::detached);
   io.restart();
   io.run();
@@ -64,12 +64,12 @@ bool run(const std::string& root, const std::string& when, const std::vector<std
   if (const Status armed = events.arm(); !armed) std::cout << armed.error().message() << '\n';
   const pid_t pid = start(words);
   bool ended = when != "during" && has_succeeded(pid);
-  look_now(io, events, when == "during" ? kLong : kAtOnce);
+  print_look(io, events, when == "during" ? kLong : kAtOnce);
   if (when == "during") ended = has_succeeded(pid);
   if (when == "twice") {
     std::cout << ' ';
     const Status armed = events.arm();
-    look_now(io, events, kAtOnce);
+    print_look(io, events, kAtOnce);
     ended = ended && armed;
   }
   std::cout << '\n';

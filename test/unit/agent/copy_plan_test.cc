@@ -28,7 +28,7 @@ bool is_called(const PlanCase&, const CopyPlan& plan) {
 
 // Of itself it says nothing: that comes with what is decided next.
 bool repeats_what_was_said(const CopyPlan& plan) {
-  return plan.action == CopyAction::kReadAnew || plan.action == CopyAction::kTakeUp ||
+  return plan.action == CopyAction::kReadAnew || plan.action == CopyAction::kAdopt ||
          plan.action == CopyAction::kClose;
 }
 
@@ -58,7 +58,7 @@ const Rule kRules[] = {
               (one.is_disk_of_this() || !one.copy.status.made);
      }},
     {"only what is ready by its tags is taken up, by an order that is sure",
-     does<CopyAction::kTakeUp>,
+     does<CopyAction::kAdopt>,
      [](const PlanCase& one, const CopyPlan&) {
        return !one.has_record() && one.is_disk_of_this() && one.host.disk == DiskStage::kReady &&
               !one.wants(DesiredState::kRemoved) && one.fresh && !one.in_doubt;

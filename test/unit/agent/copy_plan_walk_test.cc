@@ -19,7 +19,7 @@ void carry_out(const CopyPlan& plan, PlanCase& one) {
     case CopyAction::kPromise:
       one.has(RecordStage::kPromised);
       break;
-    case CopyAction::kTakeUp:
+    case CopyAction::kAdopt:
       one.has(RecordStage::kReady);
       one.host.retained = one.wants(DesiredState::kRetained);
       one.host.claim_uid.clear();  // tags do not say it, nor whose order it was
@@ -148,7 +148,7 @@ TEST_CASE("a host that lost one of its disks") {
   one.says(CopyState::kReady);
   // The root disk alone: the tags speak for the volume, and its data is there.
   one.has_disk(DiskStage::kReady);
-  CHECK(one.plan() == CopyPlan{CopyAction::kTakeUp, CopyState::kReady});
+  CHECK(one.plan() == CopyPlan{CopyAction::kAdopt, CopyState::kReady});
   // The data disk alone.
   one.has(RecordStage::kReady);
   one.has_disk(DiskStage::kNone);

@@ -57,16 +57,16 @@ TEST_CASE_FIXTURE(Fixture, "an orphan is removed after the grace, and its end is
   CHECK(did_after_grace(ordered()) == kAsks + ", PATCH volumecopies");
   CHECK(order().desired == DesiredState::kRemoved);
   manual.advance(kOrphanTold);
-  orphans.look_at_removal(copy());
+  orphans.report_removal(copy());
   CopyStatus held;
   held.state = CopyState::kRemoving;
   held.conditions = {{std::string(kAsOrdered), false, "InUse", "it is open"}};
   answer(copy(), held);
-  orphans.look_at_removal(copy());
-  orphans.look_at_removal(copy());
+  orphans.report_removal(copy());
+  orphans.report_removal(copy());
   answer(CopyState::kRemoved);
-  orphans.look_at_removal(copy());
-  orphans.look_at_removal(copy());
+  orphans.report_removal(copy());
+  orphans.report_removal(copy());
   CHECK(said("is not removed: its node has not answered") == 1);
   CHECK(said("is not removed: it is open") == 1);
   CHECK(said("had neither PersistentVolume nor claim and is removed") == 1);
@@ -80,7 +80,7 @@ TEST_CASE_FIXTURE(Fixture, "nothing is said any more of a removal that a person 
   kept.desired = DesiredState::kRetained;
   put(copies, server.patch(copy_path(known.name), order_patch(known, kept)));
   answer(CopyState::kRetained, "a part of it is wiped");
-  orphans.look_at_removal(copy());
+  orphans.report_removal(copy());
   CHECK_FALSE(event_says("is not removed"));
 }
 

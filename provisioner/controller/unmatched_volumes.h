@@ -12,14 +12,14 @@
 
 namespace flexlocal::provisioner {
 
-class StrangeVolumes {
+class UnmatchedVolumes {
  public:
   // To be made before `volumes` takes anything in, and to be kept as long as it does.
-  explicit StrangeVolumes(kube::Informer<Volume>& volumes) : volumes_(volumes) {
+  explicit UnmatchedVolumes(kube::Informer<Volume>& volumes) : volumes_(volumes) {
     volumes.on_change([this](const std::string& name) { look(name); });
   }
-  StrangeVolumes(const StrangeVolumes&) = delete;
-  StrangeVolumes& operator=(const StrangeVolumes&) = delete;
+  UnmatchedVolumes(const UnmatchedVolumes&) = delete;
+  UnmatchedVolumes& operator=(const UnmatchedVolumes&) = delete;
 
   // Whether one of them is meant for the claim.
   bool have_one_for(const Claim& claim) const {
