@@ -14,8 +14,8 @@ namespace {
 // could do nothing must not make a circle.
 constexpr auto kBetweenSlices = std::chrono::milliseconds(100);
 
-// A volume that is made takes its worker for seconds, or for as long as its disk hangs; a new order
-// is answered meanwhile, for the leader takes back what is not answered in time.
+// Beside the others: what is made, grown or removed takes its worker for seconds, or for as long as
+// its disk hangs, and new orders are answered meanwhile.
 constexpr unsigned kKeptForOrders = 1;
 
 // A bound volume gets no other place yet, so that its promise is tried for as long as it takes.
@@ -30,10 +30,13 @@ bool is_answered(const VolumeCopy& copy) {
   return copy.status.observed_generation >= copy.generation;
 }
 
-// Somebody waits for a new order; a wipe, or a volume that is made ahead, can wait.
+// The answer to a new order is awaited, for the leader takes back what is not answered in time;
+// what is to be grown, kept or removed comes next; a wipe, or a volume that is made ahead, can
+// wait.
 kube::Priority priority_of(const kube::Found<VolumeCopy>& copy) {
-  return copy != nullptr && !is_answered(*copy) ? kube::Priority::kAwaited
-                                                : kube::Priority::kBackground;
+  if (copy == nullptr || is_answered(*copy)) return kube::Priority::kBackground;
+  return copy->status.state == CopyState::kUnsaid ? kube::Priority::kAwaited
+                                                  : kube::Priority::kNormal;
 }
 
 // Whether nothing is to come of it but what tells of itself.
@@ -49,7 +52,7 @@ bool is_settled(const VolumeCopy& copy) {
 
 ReconcileOptions reconcile_options(const AgentOptions& options, const std::string& node) {
   return {.source = {std::string(engine::kProvisioner), node},
-          .workers = options.workers,
+          .workers = options.workers + kKeptForOrders,
           .kept_for_awaited = kKeptForOrders,
           .retry = options.retry};
 }
@@ -105,7 +108,8 @@ Task<void> AgentRole::work(const std::string& name) {
     co_return;
   }
   const bool removed_before = is_removed(name);
-  auto pass = co_await worker_.work(name);
+  const bool awaited = loop_.queue().priority_of(name) == kube::Priority::kAwaited;
+  auto pass = co_await worker_.work(name, awaited ? Pace::kBrief : Pace::kWhole);
   report(name, pass);
   if (removed_before || !is_removed(name)) co_return;
   room_changed();
@@ -147,6 +151,7 @@ void AgentRole::report(const std::string& name, const Result<Pass>& pass) {
   kube::WorkQueue& queue = loop_.queue();
   if (pass) {
     queue.forget(name);
+    if (*pass == Pass::kLater) queue.add(name, kube::Priority::kNormal);
     if (*pass == Pass::kAgain) queue.add_after(name, kBetweenSlices, kube::Priority::kBackground);
     return;
   }

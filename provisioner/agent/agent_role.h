@@ -16,7 +16,8 @@
 namespace flexlocal::provisioner {
 
 struct AgentOptions {
-  // How many copies are worked on at once. More help only while LVM is waited for.
+  // How many copies are made, grown or removed at once, new orders answered beside them. More help
+  // only while LVM is waited for.
   unsigned workers = 4;
   // First and longest pause before a failed copy is tried again.
   kube::BackoffOptions retry{std::chrono::seconds(1), std::chrono::minutes(5)};

@@ -23,15 +23,32 @@ bool passes_by_itself(CopyTrouble trouble) {
   return trouble == CopyTrouble::kBusy || trouble == CopyTrouble::kAnotherCopy;
 }
 
+// It runs programs: for seconds, or for as long as a disk hangs.
+bool takes_long(CopyAction action) {
+  switch (action) {
+    case CopyAction::kAdopt:
+    case CopyAction::kMake:
+    case CopyAction::kGrow:
+    case CopyAction::kRetain:
+    case CopyAction::kRelease:
+    case CopyAction::kRemove:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
-Task<Result<Pass>> CopyWorker::work(const std::string& name) {
+Task<Result<Pass>> CopyWorker::work(const std::string& name, Pace pace) {
   const auto known = client_.find(name);
   if (known == nullptr) {
     hand_.forget(name);
     co_return Pass::kDone;
   }
-  Turn turn{.copy = *known, .looks = ledger_.looks()};  // the store may change while we wait
+  Turn turn{.copy = *known,
+            .pace = pace,
+            .looks = ledger_.looks()};  // the store may change while we wait
   for (int steps = 0; steps < kMostSteps; ++steps) {
     auto end = co_await step(turn);
     if (!end) co_return end.error();
@@ -60,13 +77,13 @@ Task<CopyWorker::StepEnd> CopyWorker::step(Turn& turn) {
   // Before a promise there is nothing to say: what comes of it is the first answer.
   if (turn.plan.action == CopyAction::kPromise) {
     auto promised = co_await act(turn);
-    turn.promised = true;
     co_return promised;
   }
   auto answered = co_await answer(turn, kNoProblem);
   if (!answered) co_return answered.error();
-  // It takes seconds, and other orders wait for an answer meanwhile.
-  if (turn.promised && turn.plan.action == CopyAction::kMake) co_return std::optional(Pass::kAgain);
+  // Other orders wait for an answer meanwhile.
+  if (turn.pace == Pace::kBrief && takes_long(turn.plan.action))
+    co_return std::optional(Pass::kLater);
   if (turn.plan.action != CopyAction::kNone) {
     auto acted = co_await act(turn);
     co_return acted;

@@ -18,6 +18,12 @@ struct AgentHost {
   std::string id;  // of the host, in the status
 };
 
+// How long a pass may take.
+enum class Pace {
+  kWhole,  // until there is nothing left to do
+  kBrief   // what runs programs on the disks is left to another pass
+};
+
 class CopyWorker {
  public:
   CopyWorker(CopyClient client, CopyHand hand, Ledger& ledger, const engine::NodeConfig& config,
@@ -34,16 +40,16 @@ class CopyWorker {
 
   // One pass over the order of that name: of a long wipe, one slice of seconds. An Error means:
   // again, after a pause.
-  Task<Result<Pass>> work(const std::string& name);
+  Task<Result<Pass>> work(const std::string& name, Pace pace = Pace::kWhole);
 
  private:
   // One pass.
   struct Turn {
     VolumeCopy copy;
-    std::uint64_t looks;    // at the disks, which were begun before this pass
-    bool fresh = false;     // see CopyView
-    bool looked = false;    // the disks were looked at in this pass
-    bool promised = false;  // by this pass
+    Pace pace;
+    std::uint64_t looks;  // at the disks, which were begun before this pass
+    bool fresh = false;   // see CopyView
+    bool looked = false;  // the disks were looked at in this pass
     HostCopy host{};
     CopyPlan plan{};
     std::optional<Bytes> wiped{};  // by this pass, if it is to be told

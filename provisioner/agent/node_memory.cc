@@ -12,7 +12,7 @@ std::string in_words(const std::optional<Bytes>& memory) {
 }
 
 kube::ResourceKind one_node(const std::string& name) {
-  return {"nodes", nodes_path(), {}, concat("metadata.name=", name), {}};
+  return {"nodes", nodes_path(), {}, by_name(name), {}};
 }
 
 }  // namespace

@@ -44,14 +44,13 @@ kube::ResourceKind volumes_kind(const ClusterRoleOptions& options) {
 
 kube::ResourceKind nodes_kind(const ClusterRoleOptions& options) {
   kube::ResourceKind kind{"nodes", nodes_path(), {}, {}, {}};
-  if (options.is_of_one_node()) kind.field_selector = concat("metadata.name=", options.own_node);
+  if (options.is_of_one_node()) kind.field_selector = by_name(options.own_node);
   return kind;
 }
 
 kube::ResourceKind beats_kind(const ClusterRoleOptions& options) {
   kube::ResourceKind kind{"leases", heartbeats_path(options.lease_namespace), {}, {}, {}};
-  if (options.is_of_one_node())
-    kind.field_selector = concat("metadata.name=", heartbeat_name(options.own_node));
+  if (options.is_of_one_node()) kind.field_selector = by_name(heartbeat_name(options.own_node));
   return kind;
 }
 

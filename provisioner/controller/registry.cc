@@ -7,16 +7,6 @@
 
 namespace flexlocal::provisioner {
 
-Task<Status> Registry::look() {
-  if (parts_.options.register_driver) {
-    const Status registered = co_await reconcile_driver();
-    if (!registered) co_return registered.error().context("the CSIDriver");
-  }
-  const Status swept = co_await sweep();
-  if (!swept) co_return swept.error().context("CSIStorageCapacities that nobody keeps");
-  co_return Status();
-}
-
 Task<Status> Registry::reconcile_driver() {
   if (const RegisteredDriver* const present = driver_.get(std::string(engine::kProvisioner))) {
     check_driver(*present);
@@ -58,8 +48,9 @@ Task<Status> Registry::sweep() {
   std::map<CapacityTeller::Key, Bytes> sizes;
   capacities_.for_each([&](const std::string&, const PublishedCapacity& published) {
     // What somebody else has written is never what was told.
-    sizes[{published.node, published.storage_class}] =
-        published.is_ours ? published.size : kMostBytes;
+    if (teller_ != nullptr)
+      sizes[{published.node, published.storage_class}] =
+          published.is_ours ? published.size : kMostBytes;
     if (!objection_to(published).empty()) kept_by_nobody.push_back(published);
   });
   if (teller_ != nullptr) teller_->compare(sizes);

@@ -20,16 +20,15 @@ class Registry {
            const kube::Informer<PublishedCapacity>& capacities)
       : parts_(parts), teller_(teller), place_(place), driver_(driver), capacities_(capacities) {}
 
-  // One pass when the lists are complete, to be repeated now and then: makes the CSIDriver when
-  // there is none, unless that is left to the administrator, and says so when there is another than
-  // ours; then removes the CSIStorageCapacities that nobody keeps.
-  Task<Status> look();
+  // Each to be repeated now and then, when its list is complete. Makes the CSIDriver when there is
+  // none, and says so when there is another than ours.
+  Task<Status> reconcile_driver();
+  // Removes the CSIStorageCapacities that nobody keeps.
+  Task<Status> sweep();
 
  private:
-  Task<Status> reconcile_driver();
   Task<Status> make_driver();
   void check_driver(const RegisteredDriver& driver);
-  Task<Status> sweep();
   Task<Status> remove(const PublishedCapacity& published, const std::string& why);
   std::string objection_to(const PublishedCapacity& published) const;
 

@@ -10,11 +10,20 @@ namespace flexlocal::provisioner {
 namespace {
 
 kube::ResourceKind driver_kind() {
-  return {"csidrivers", drivers_path(), {}, concat("metadata.name=", engine::kProvisioner), {}};
+  return {"csidrivers", drivers_path(), {}, by_name(engine::kProvisioner), {}};
 }
 
 kube::ResourceKind capacities_kind(const CapacityPlace& place) {
   return {std::string(kCapacities), capacity_path(place, ""), std::string(kNodeLabel), {}, {}};
+}
+
+// A list that is on its way is waited for without a word.
+template <typename T>
+Status is_known(const kube::Informer<T>& informer) {
+  if (informer.has_synced()) return {};
+  if (informer.stats().list_failures.value() == 0) return kube::cancelled_error();
+  return Error(ErrorCode::kUnavailable,
+               concat("the list of ", informer.kind(), " cannot be read; the log says why"));
 }
 
 }  // namespace
@@ -26,9 +35,6 @@ struct RegistryKeeper::Watched {
         driver(parts.api, parts.log, driver_kind(), decode_driver),
         capacities(parts.api, parts.log, capacities_kind(place), decode_capacity) {}
 
-  bool has_synced() const {
-    return capacities.has_synced() && (!has_driver || driver.has_synced());
-  }
   double failures() const { return capacities.stats().list_failures.value(); }
 
   bool has_driver;  // or it is left to the administrator
@@ -74,7 +80,10 @@ Task<bool> RegistryKeeper::follow() {
   while (rested && place_.version == place.version) {
     Status looked = co_await look(registry, watched);
     // Perhaps the API server has another version of them since it was made anew.
-    if (std::exchange(failures, watched.failures()) != failures) looked = co_await find_place();
+    if (std::exchange(failures, watched.failures()) != failures) {
+      const Status found = co_await find_place();
+      if (looked) looked = found;
+    }
     rested = co_await rest(looked);
   }
   const bool ended = co_await readers.end();  // what they refer to must outlive them
@@ -82,10 +91,16 @@ Task<bool> RegistryKeeper::follow() {
   co_return goes_on;
 }
 
-Task<Status> RegistryKeeper::look(Registry& registry, const Watched& watched) {
-  if (!watched.has_synced()) co_return kube::cancelled_error();
-  auto looked = co_await registry.look();
-  co_return looked;
+// What one of them lacks does not hold up the other.
+Task<Status> RegistryKeeper::look(Registry& registry, const Watched& watched) const {
+  Status driver;
+  if (watched.has_driver) driver = is_known(watched.driver);
+  if (watched.has_driver && driver) driver = co_await registry.reconcile_driver();
+  Status capacities = is_known(watched.capacities);
+  if (capacities) capacities = co_await registry.sweep();
+  if (!driver) co_return driver.error().context("the CSIDriver");
+  if (!capacities) co_return capacities.error().context("CSIStorageCapacities that nobody keeps");
+  co_return Status();
 }
 
 // What failed is tried again soon, and what is not known yet is waited for.

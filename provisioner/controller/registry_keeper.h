@@ -26,7 +26,7 @@ class RegistryKeeper {
 
   Task<Status> find_place();
   Task<bool> follow();
-  Task<Status> look(Registry& registry, const Watched& watched);
+  Task<Status> look(Registry& registry, const Watched& watched) const;
   Task<Status> rest(const Status& looked);
 
   boost::asio::io_context& io_;

@@ -24,8 +24,7 @@ Task<Status> SilenceCheck::look() {
   if (nodes.empty()) co_return Status();
   const std::string path = heartbeats_path(parts_.options.lease_namespace);
   kube::Query selectors;
-  if (nodes.size() == 1)
-    selectors.add("fieldSelector", concat("metadata.name=", heartbeat_name(nodes.front())));
+  if (nodes.size() == 1) selectors.add("fieldSelector", by_name(heartbeat_name(nodes.front())));
   const Visit visit = [this](JsonView lease) -> Status {
     parts_.beats.put(lease);
     return {};

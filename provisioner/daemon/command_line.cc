@@ -118,9 +118,8 @@ po::options_description work_flags(RawOptions& raw, DaemonOptions& options) {
   po::options_description all("Work");
   auto add = all.add_options();
   add("worker-threads", number(raw, "worker-threads", "4"),
-      "claims and volumes worked on at once, 1 to 64; of more than one, a node daemon keeps one "
-      "for "
-      "new orders");
+      "claims and volumes worked on at once, 1 to 64; a node daemon answers new orders beside "
+      "them");
   add("retry-interval-start", duration(raw, "retry-interval-start", "1s"),
       "first pause after a failure; it doubles with each");
   add("retry-interval-max", duration(raw, "retry-interval-max", "5m"),

@@ -33,7 +33,7 @@ class NodeDaemon {
         mounter_(options_.host_proc.empty() ? "/proc/self/mountinfo"
                                             : options_.host_proc + "/mountinfo"),
         engine_(host(), config_),
-        storage_(process.io(), engine_, options_.worker_threads + 1, host_root()),
+        storage_(process.io(), engine_, options_.worker_threads + 2, host_root()),
         put_back_(options_.lock_dir) {}
 
   Task<Status> serve(kube::Http& http) {

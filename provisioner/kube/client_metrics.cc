@@ -7,7 +7,8 @@ namespace {
 
 constexpr std::array kAllMethods = {Method::kGet, Method::kPost, Method::kPut, Method::kPatch,
                                     Method::kDelete};
-constexpr std::array kAllPriorities = {Priority::kBackground, Priority::kAwaited};
+constexpr std::array kAllPriorities = {Priority::kBackground, Priority::kNormal,
+                                       Priority::kAwaited};
 
 std::string code_text(int status) {
   if (status == RequestStats::kNoAnswer) return "<error>";  // client-go's word

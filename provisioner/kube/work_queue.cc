@@ -5,7 +5,15 @@
 namespace flexlocal::kube {
 
 std::string_view to_string(Priority priority) {
-  return priority == Priority::kAwaited ? "awaited" : "background";
+  switch (priority) {
+    case Priority::kAwaited:
+      return "awaited";
+    case Priority::kNormal:
+      return "normal";
+    case Priority::kBackground:
+      break;
+  }
+  return "background";
 }
 
 void WorkQueueCore::add(const std::string& key, Instant now, Priority priority) {
@@ -60,29 +68,42 @@ std::optional<WorkQueueCore::Job> WorkQueueCore::pop(Instant now) {
   job.waited = now - entry->second.since;
   dirty_.erase(entry);
   processing_.emplace(job.key, Processing{*priority, now});
-  if (*priority == Priority::kBackground) ++background_;
+  if (*priority != Priority::kAwaited) ++others_;
   return job;
 }
 
-// Of a key that is ready and may be worked on now.
+bool WorkQueueCore::may_hand_out(Priority priority) const {
+  return ready(priority) != 0 && (priority == Priority::kAwaited || others_ < most_others_);
+}
+
+// The highest of a key that may be worked on now, or the lowest that was passed over often enough.
 std::optional<Priority> WorkQueueCore::next_priority() {
-  const bool awaited = ready(Priority::kAwaited) != 0;
-  const bool background = ready(Priority::kBackground) != 0;
-  const bool has_place = background_ < most_background_;
-  if (awaited && background && (in_a_row_ < kMostInARow || !has_place)) {
-    ++in_a_row_;
-    return Priority::kAwaited;
+  std::optional<Priority> next;
+  for (std::size_t level = kPriorities; level-- > 0;) {
+    const auto priority = static_cast<Priority>(level);
+    if (may_hand_out(priority) && (!next || passed_over_[level] >= kMostInARow)) next = priority;
   }
-  in_a_row_ = 0;
-  if (background && has_place) return Priority::kBackground;
-  return awaited ? std::optional(Priority::kAwaited) : std::nullopt;
+  if (!next) return std::nullopt;
+  for (std::size_t level = 0; level < kPriorities; ++level) {
+    if (level == index(*next) || ready_[level].empty())
+      passed_over_[level] = 0;
+    else if (level < index(*next))
+      ++passed_over_[level];
+  }
+  return next;
+}
+
+std::size_t WorkQueueCore::ready() const {
+  std::size_t all = 0;
+  for (const Keys& keys : ready_) all += keys.size();
+  return all;
 }
 
 std::chrono::nanoseconds WorkQueueCore::done(const std::string& key, Instant now) {
   const auto processed = processing_.find(key);
   if (processed == processing_.end()) return {};
   const auto worked = now - processed->second.since;
-  if (processed->second.priority == Priority::kBackground) --background_;
+  if (processed->second.priority != Priority::kAwaited) --others_;
   processing_.erase(processed);
   if (const auto entry = dirty_.find(key); entry != dirty_.end()) put_at_end(key, entry->second);
   return worked;

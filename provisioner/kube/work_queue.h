@@ -23,9 +23,10 @@ namespace flexlocal::kube {
 // A key has the highest priority that it was added with since it was last handed out.
 enum class Priority {
   kBackground,  // resync, tidying, taking back: nobody waits
+  kNormal,      // somebody waits, and it may take long
   kAwaited      // a pod does not start before it is done
 };
-inline constexpr std::size_t kPriorities = 2;
+inline constexpr std::size_t kPriorities = 3;
 
 std::string_view to_string(Priority priority);
 
@@ -34,14 +35,14 @@ class WorkQueueCore {
  public:
   using Instant = Clock::Instant;
 
-  // So many awaited keys are handed out in a row while background ones wait; then one of those
+  // So often keys of a higher priority are handed out while one of a lower waits; then that one
   // comes, so that nothing is put off for ever.
   static constexpr unsigned kMostInARow = 16;
 
-  // `most_background`: so many background keys are worked on at once at most. Fewer than there are
-  // workers, so that what is awaited does not wait until one of them is done.
-  explicit WorkQueueCore(BackoffOptions backoff, std::size_t most_background = SIZE_MAX)
-      : backoff_(backoff), most_background_(most_background) {}
+  // `most_others`: so many keys that are not awaited are worked on at once at most. Fewer than
+  // there are workers, so that what is awaited does not wait until one of them is done.
+  explicit WorkQueueCore(BackoffOptions backoff, std::size_t most_others = SIZE_MAX)
+      : backoff_(backoff), most_others_(most_others) {}
 
   // Nothing is added after shut_down(). Within a priority keys come in the order of their addition;
   // one that waits and is added with a higher priority goes to the end of those.
@@ -59,7 +60,7 @@ class WorkQueueCore {
     Priority priority;
     std::chrono::nanoseconds waited;  // since its addition, or since it fell due
   };
-  // nullopt: nothing is ready, or nothing but background keys, of which enough are worked on.
+  // nullopt: nothing is ready, or nothing but what is not awaited, of which enough is worked on.
   std::optional<Job> pop(Instant now);
   // How long it was processed.
   std::chrono::nanoseconds done(const std::string& key, Instant now);
@@ -69,7 +70,7 @@ class WorkQueueCore {
   // When the earliest waiting key is due; nullopt: none waits.
   std::optional<Instant> next_due() const;
   bool has_ready() const { return ready() != 0; }
-  std::size_t ready() const { return ready_[0].size() + ready_[1].size(); }
+  std::size_t ready() const;
   std::size_t ready(Priority priority) const { return ready_[index(priority)].size(); }
   std::size_t waiting() const { return due_.size(); }
   // How long each key that is being processed has been so, added up; and the longest.
@@ -99,21 +100,23 @@ class WorkQueueCore {
     Priority priority;
   };
 
+  bool may_hand_out(Priority priority) const;
   static std::size_t index(Priority priority) { return static_cast<std::size_t>(priority); }
   void put_at_end(const std::string& key, Dirty& entry);
   void move_due(Instant now);
   std::optional<Priority> next_priority();
 
   BackoffOptions backoff_;
-  std::size_t most_background_;
+  std::size_t most_others_;
   std::array<Keys, kPriorities> ready_;
   std::unordered_map<std::string, Dirty> dirty_;
   std::unordered_map<std::string, Processing> processing_;  // handed out and not done
   std::unordered_map<std::string, Due> due_;
   std::set<std::pair<Instant, std::string>> order_;  // due_ by time
   std::unordered_map<std::string, unsigned> failures_;
-  unsigned in_a_row_ = 0;       // awaited keys handed out while others wait
-  std::size_t background_ = 0;  // of processing_
+  // How often keys of a higher priority were handed out since one of this waits.
+  std::array<unsigned, kPriorities> passed_over_{};
+  std::size_t others_ = 0;  // of processing_: those that are not awaited
   bool shut_down_ = false;
 };
 
@@ -128,8 +131,8 @@ struct WorkQueueStats {
 // It must outlive the tasks that are in get(): shut it down, or stop them, and join them first.
 class WorkQueue {
  public:
-  WorkQueue(const Clock& clock, BackoffOptions backoff, std::size_t most_background = SIZE_MAX)
-      : clock_(clock), core_(backoff, most_background) {}
+  WorkQueue(const Clock& clock, BackoffOptions backoff, std::size_t most_others = SIZE_MAX)
+      : clock_(clock), core_(backoff, most_others) {}
 
   // Callable from anywhere on the one thread, informers' handlers included; never waits.
   void add(const std::string& key, Priority priority = Priority::kBackground);
@@ -142,6 +145,8 @@ class WorkQueue {
   void add_rate_limited(const std::string& key, Priority priority);
   void forget(const std::string& key) { core_.forget(key); }
   unsigned failures(const std::string& key) const { return core_.failures(key); }
+  // With which priority it was handed out; background when it is not being processed.
+  Priority priority_of(const std::string& key) const { return core_.priority_of(key); }
 
   // The next key. Every key got must be given back with done(), whatever came of it.
   // kCancelled: the queue is shut down and empty, or the waiting task is told to stop.

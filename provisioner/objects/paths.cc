@@ -68,4 +68,6 @@ std::string copy_status_path(const std::string& name) { return concat(copy_path(
 
 std::string drivers_path() { return kube::object_path(kStorage, "csidrivers", "", ""); }
 
+std::string by_name(std::string_view name) { return concat("metadata.name=", name); }
+
 }  // namespace flexlocal::provisioner

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "provisioner/objects/objects.h"
 
@@ -27,5 +28,8 @@ std::string copies_path();
 std::string copy_path(const std::string& name);
 std::string copy_status_path(const std::string& name);
 std::string drivers_path();
+
+// The field selector that leaves the one object of that name.
+std::string by_name(std::string_view name);
 
 }  // namespace flexlocal::provisioner

@@ -11,8 +11,8 @@ Task<void> cancel_after(kube::TaskGroup& group, std::chrono::seconds time) {
   if (slept) group.cancel();
 }
 
-// One at least, or what is in the background was never done.
-std::size_t most_background(const ReconcileOptions& options) {
+// One at least, or what is not awaited was never done.
+std::size_t most_others(const ReconcileOptions& options) {
   return options.workers > options.kept_for_awaited ? options.workers - options.kept_for_awaited
                                                     : 1;
 }
@@ -26,7 +26,7 @@ ReconcileLoop::ReconcileLoop(boost::asio::io_context& io, kube::ApiClient& api, 
       options_(options),
       work_(std::move(work)),
       events_(api, clock, log, options.source),
-      queue_(clock, options.retry, most_background(options)),
+      queue_(clock, options.retry, most_others(options)),
       watchers_(io),
       workers_(io),
       writer_(io) {}

@@ -19,7 +19,7 @@ using kube::Task;
 struct ReconcileOptions {
   kube::EventSource source;
   unsigned workers = 4;
-  // How many of them background work does not get.
+  // How many of them are for awaited keys alone.
   unsigned kept_for_awaited = 0;
   // First and longest pause before what failed is tried again.
   kube::BackoffOptions retry{};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,7 +22,8 @@ namespace flexlocal::provisioner::test {
 struct AgentServer final : kube::Http {
   CopyServer copies;
   bool denied = false;  // the list is refused
-  std::string node;     // nothing: there is none
+  std::function<bool(const kube::HttpRequest&)> fails = [](const auto&) { return false; };
+  std::string node;  // nothing: there is none
   kube::Condition never;
   std::vector<std::string> lists;
 
@@ -35,6 +37,8 @@ struct AgentServer final : kube::Http {
     if (request.target.find("/api/v1/nodes") != std::string::npos)
       co_return kube::HttpResponse{
           .status = node.empty() ? 404 : 200, .body = list_of(node), .retry_after = {}};
+    if (fails(request))
+      co_return kube::HttpResponse{.status = 500, .body = "{}", .retry_after = {}};
     if (request.target.find(copies_path() + '?') != 0) co_return copies.answer(request);
     lists.push_back(request.target);
     if (denied) co_return kube::HttpResponse{.status = 403, .body = "{}", .retry_after = {}};
@@ -108,16 +112,18 @@ struct AgentLab : kube::test::Lab {
     return grown.volume.size;
   }
   static std::string copy_id(int number) { return concat("0123456789abcde", number); }
-  // Orders of as many volumes, for six of which there is room.
+  // A new order of a small volume.
+  std::string give_one(int number) {
+    const std::string uid = concat("0b1c2d3e-0000-4000-8000-0000000000", 10 + number);
+    CopyOrder order = sample_order(sample_spec(uid, Bytes(300 * kMiB.count())));
+    order.volume.copy = copy_id(number);
+    server.copies.order(order);
+    return copy_name(order);
+  }
+  // As many, for six of which there is room.
   std::vector<std::string> give(int count) {
     std::vector<std::string> names;
-    for (int i = 0; i < count; ++i) {
-      const std::string uid = concat("0b1c2d3e-0000-4000-8000-0000000000", 10 + i);
-      CopyOrder order = sample_order(sample_spec(uid, Bytes(300 * kMiB.count())));
-      order.volume.copy = copy_id(i);
-      server.copies.order(order);
-      names.push_back(copy_name(order));
-    }
+    for (int i = 0; i < count; ++i) names.push_back(give_one(i));
     return names;
   }
   bool are(CopyState state, const std::vector<std::string>& names) const {

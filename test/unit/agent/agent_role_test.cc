@@ -108,18 +108,55 @@ TEST_CASE_FIXTURE(AgentLab, "what is tried again and again is behind what somebo
 }
 
 // The leader takes an order back that is not answered in time.
-TEST_CASE_FIXTURE(AgentLab,
-                  "a new order is answered while all disks hang that volumes are made on") {
-  const auto made = give(4);
-  storage.make_status = Error(ErrorCode::kFailed, "lvcreate failed");
-  start();
-  REQUIRE(run_until([&] { return are(CopyState::kPromised, made); }));
-  CHECK(stop());
-  const std::string asked = give(5).back();
+TEST_CASE_FIXTURE(AgentLab, "a new order is answered while all that is worked on hangs") {
+  const auto names = give(4);
+  const auto order = [&](auto change) {
+    for (const std::string& name : names) {
+      CopyOrder changed = *server.copies.copy(name).order;
+      change(changed);
+      server.copies.order(changed);
+    }
+  };
+  SUBCASE("what is made") {
+    storage.make_status = Error(ErrorCode::kFailed, "lvcreate failed");
+    start();
+    REQUIRE(run_until([&] { return are(CopyState::kPromised, names); }));
+    CHECK(stop());
+  }
+  SUBCASE("what grows") {
+    start_with(names);
+    CHECK(stop());
+    order([](CopyOrder& changed) { changed.volume.size += Bytes(4 * kMiB.count()); });
+  }
+  SUBCASE("what is removed") {
+    start_with(names);
+    CHECK(stop());
+    order([](CopyOrder& changed) { changed.desired = DesiredState::kRemoved; });
+  }
+  const std::string asked = give_one(4);
   storage.hold = true;
-  server.copies.alive = [&] { return storage.held >= 3; };  // the new order is not read before
+  server.fails = [&](const kube::HttpRequest& request) {  // it comes when all others hang
+    return storage.held < 4 && request.target.find(asked) != std::string::npos;
+  };
   start();
   CHECK(run_until([&] { return server.copies.copy(asked).status.state == CopyState::kPromised; }));
+  storage.hold = false;
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(AgentLab, "orders whose answers were lost are answered before anything is made") {
+  const auto names = give(6);
+  server.fails = [](const kube::HttpRequest& request) {
+    return request.method == kube::Method::kPatch;
+  };
+  start();
+  REQUIRE(run_until([&] {
+    return std::count_if(journal.begin(), journal.end(),
+                         [](const std::string& did) { return did.starts_with("promise "); }) == 6;
+  }));
+  storage.hold = true;
+  server.fails = [](const auto&) { return false; };
+  CHECK(run_until([&] { return are(CopyState::kPromised, names); }));
   storage.hold = false;
   CHECK(stop());
 }

@@ -40,7 +40,7 @@ class FakeStorage : public Storage {
   Status resume_status;
   int looks = 0;
   bool hold_look = false;  // the next one waits for `go` when it has seen the disks
-  // With `hold`, what is made or grown waits for `go` before it begins.
+  // With `hold`, what is made, grown or removed waits for `go` before it begins.
   bool hold = false;
   int held = 0;
   kube::Condition go;
@@ -87,6 +87,8 @@ class FakeStorage : public Storage {
   }
   Task<Result<engine::Removal>> remove(const engine::VolumeSpec& spec) override {
     journal_.push_back(concat("remove ", spec.name.text()));
+    const Status begun = co_await begin();
+    if (!begun) co_return begun.error();
     if (!remove_status) co_return remove_status.error();
     if (!alive()) co_return ended();
     engine::Removal removal;

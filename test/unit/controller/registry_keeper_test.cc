@@ -10,6 +10,8 @@ namespace {
 struct StorageServer final : kube::Http {
   std::string version = "v1beta1";
   bool has_capacities = true;
+  std::string refused;  // a list that is, while so often
+  int refusals = 0;
   std::string capacity;  // the only one; nothing: there is none
   std::vector<std::string> journal;
   kube::Condition never;
@@ -19,11 +21,17 @@ struct StorageServer final : kube::Http {
            target.starts_with(
                concat("/apis/storage.k8s.io/", version, "/namespaces/ns/csistoragecapacities?"));
   }
+  bool is_refused(const std::string& target) {
+    if (refused.empty() || target.find(refused) == std::string::npos || refusals == 0) return false;
+    --refusals;
+    return true;
+  }
   kube::HttpResponse answer(const kube::HttpRequest& request) {
     const std::string storage = concat("/apis/storage.k8s.io/", version);
     if (request.target == storage)
       return {
           200, has_capacities ? R"({"resources":[{"name":"csistoragecapacities"}]})" : "{}", {}};
+    if (is_refused(request.target)) return {403, "{}", {}};
     if (request.method == kube::Method::kGet && is_there(request.target))
       return {200, concat(R"({"metadata":{"resourceVersion":"1"},"items":[)", capacity, "]}"), {}};
     if (request.method == kube::Method::kDelete)
@@ -50,6 +58,11 @@ struct StorageServer final : kube::Http {
     co_return kube::HttpResponse{.status = 404, .body = "{}", .retry_after = {}};
   }
 };
+
+// Nobody keeps it.
+const std::string kForgotten =
+    R"({"metadata":{"name":"old","uid":"u","resourceVersion":"1",)"
+    R"("labels":{"flexlocal.io/node":"gone"}},"storageClassName":"gone"})";
 
 struct Fixture : ClusterLab {
   StorageServer server;
@@ -85,14 +98,41 @@ struct Fixture : ClusterLab {
 
 // Each pass over them would remove the one that nobody keeps, and never can.
 TEST_CASE_FIXTURE(Fixture, "what is there is read once, however often it is looked at") {
-  server.capacity = R"({"metadata":{"name":"old","uid":"u","resourceVersion":"1",)"
-                    R"("labels":{"flexlocal.io/node":"gone"}},"storageClassName":"gone"})";
+  server.capacity = kForgotten;
   start();
   REQUIRE(run_until([&] { return asked("DELETE ") == 3; }));
   CHECK(asked("GET ") == 4);  // of which two are for the version
   CHECK(asked("/namespaces/ns/csistoragecapacities?labelSelector=flexlocal.io%2Fnode") == 1);
   CHECK(asked("/csidrivers?fieldSelector=metadata.name%3Dflexlocal.io") == 1);
   CHECK(asked("POST ") == 1);
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "a list that cannot be read is told of, and does not hold up the other") {
+  server.refused = "/csistoragecapacities?";
+  server.refusals = 1000;
+  start();
+  CHECK(run_until([&] { return asked("POST ") == 1; }));
+  CHECK(run_until([&] { return log.has("the list of csistoragecapacities cannot be read"); }));
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a list that failed once does not cost a whole interval") {
+  of_cluster.options.registry_interval = std::chrono::hours(1);
+  server.refused = "/csidrivers?";
+  server.refusals = 1;
+  start();
+  CHECK(run_until([&] { return asked("POST ") == 1; }));
+  CHECK(stop());
+}
+
+TEST_CASE_FIXTURE(Fixture, "left to the administrator, the CSIDriver is not even asked for") {
+  of_cluster.options.register_driver = false;
+  server.capacity = kForgotten;
+  start();
+  CHECK(run_until([&] { return asked("DELETE ") == 2; }));
+  CHECK(asked("csidrivers") == 0);
   CHECK(stop());
 }
 

@@ -44,7 +44,7 @@ struct Fixture : ClusterLab {
       if (concat(to_string(request.method), ' ', request.target) == call) return request.body;
     return {};
   }
-  Status look() { return wait_for(registry.look()); }
+  Status look() { return wait_for(registry.sweep()); }
 };
 
 struct WithoutDriver : Fixture {
@@ -56,30 +56,24 @@ struct WithoutDriver : Fixture {
 
 TEST_CASE_FIXTURE(WithoutDriver, "the CSIDriver is made where there is none, and known from then") {
   answers[kMakeDriver] = {{201, registered()}};
-  CHECK(wait_for(first.look()).ok());
+  CHECK(wait_for(first.reconcile_driver()).ok());
   CHECK(journal == std::vector<std::string>{kMakeDriver});
   CHECK(http.seen.front().body == driver_json());
-  CHECK(wait_for(first.look()).ok());
+  CHECK(wait_for(first.reconcile_driver()).ok());
   CHECK(journal.size() == 1);
 }
 
 TEST_CASE_FIXTURE(WithoutDriver,
                   "a CSIDriver that somebody else made at that moment is no failure") {
   answers[kMakeDriver] = {{409, R"({"kind":"Status","reason":"AlreadyExists"})"}};
-  CHECK(wait_for(first.look()).ok());
-}
-
-TEST_CASE_FIXTURE(WithoutDriver, "left to the administrator, the CSIDriver is not made") {
-  parts.options.register_driver = false;
-  CHECK(wait_for(first.look()).ok());
-  CHECK(journal.empty());
+  CHECK(wait_for(first.reconcile_driver()).ok());
 }
 
 TEST_CASE_FIXTURE(Fixture, "another CSIDriver is never written, and reported once") {
   put(driver, with(with(registered(), R"("storageCapacity":true)", R"("storageCapacity":false)"),
                    R"(":"7")", R"(":"8")"));
-  CHECK(look().ok());
-  CHECK(look().ok());
+  CHECK(wait_for(registry.reconcile_driver()).ok());
+  CHECK(wait_for(registry.reconcile_driver()).ok());
   CHECK(journal.empty());
   const std::string written = events_written();
   CHECK(std::count(written.begin(), written.end(), '\n') == 1);

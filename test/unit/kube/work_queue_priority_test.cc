@@ -15,6 +15,7 @@ using std::chrono::milliseconds;
 
 constexpr BackoffOptions kBackoff{milliseconds(5), milliseconds(40)};
 constexpr auto kAwaited = Priority::kAwaited;
+constexpr auto kNormal = Priority::kNormal;
 constexpr auto kBackground = Priority::kBackground;
 const Clock::Instant kNow{std::chrono::hours(1)};
 
@@ -31,7 +32,7 @@ std::string all_of(WorkQueueCore& queue) {
 // The rules written down a second time, without any thought of speed.
 class Model {
  public:
-  explicit Model(std::size_t most_background) : most_background_(most_background) {}
+  explicit Model(std::size_t most_others) : most_others_(most_others) {}
 
   void add(const std::string& key, Priority priority) {
     auto entry = find(key);
@@ -51,22 +52,32 @@ class Model {
 
   std::string pop(Clock::Instant now) {
     fall_due(now);
-    const std::string awaited = first(kAwaited);
-    const std::string other = first(kBackground);
-    const bool turn_of_others = !other.empty() && background_.size() < most_background_ &&
-                                (awaited.empty() || in_a_row_ >= WorkQueueCore::kMostInARow);
-    in_a_row_ = turn_of_others || other.empty() || awaited.empty() ? 0 : in_a_row_ + 1;
-    const std::string key = turn_of_others ? other : awaited;
+    std::string key;
+    Priority chosen = kAwaited;
+    for (const Priority priority : {kAwaited, kNormal, kBackground}) {
+      const std::string candidate = first(priority);
+      const bool has_place = priority == kAwaited || others_.size() < most_others_;
+      const bool has_turn = key.empty() || passed_over_[priority] >= WorkQueueCore::kMostInARow;
+      if (candidate.empty() || !has_place || !has_turn) continue;
+      key = candidate;
+      chosen = priority;
+    }
     if (key.empty()) return key;
+    for (const Priority priority : {kAwaited, kNormal, kBackground}) {
+      const bool waits = priority < chosen && !first(priority).empty();
+      const bool begins_anew = priority == chosen || first(priority).empty();
+      if (begins_anew) passed_over_[priority] = 0;
+      if (waits) ++passed_over_[priority];
+    }
     dirty_.erase(find(key));
     processing_.push_back(key);
-    if (turn_of_others) background_.insert(key);
+    if (chosen != kAwaited) others_.insert(key);
     return key;
   }
 
   void done(const std::string& key) {
     std::erase(processing_, key);
-    background_.erase(key);
+    others_.erase(key);
     // It takes its place only now.
     if (const auto entry = find(key); entry != dirty_.end()) entry->order = ++order_;
   }
@@ -111,24 +122,24 @@ class Model {
 
   std::vector<Entry> dirty_;
   std::vector<std::string> processing_;
-  std::set<std::string> background_;  // of processing_
-  std::size_t most_background_;
+  std::set<std::string> others_;  // of processing_
+  std::size_t most_others_;
   std::map<std::string, std::pair<Clock::Instant, Priority>> due_;
   unsigned order_ = 0;
-  unsigned in_a_row_ = 0;
+  std::map<Priority, unsigned> passed_over_;
 };
 
 // One random life of a queue beside its model.
 void live(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto below = [&](std::uint64_t end) { return random() % end; };
-  const std::size_t most_background = 1 + below(5);
-  WorkQueueCore queue(kBackoff, most_background);
-  Model model(most_background);
+  const std::size_t most_others = 1 + below(5);
+  WorkQueueCore queue(kBackoff, most_others);
+  Model model(most_others);
   auto now = kNow;
   for (int step = 0; step < 2000; ++step) {
     const std::string key(1, static_cast<char>('a' + below(26)));
-    const Priority priority = below(3) == 0 ? kBackground : kAwaited;
+    const auto priority = static_cast<Priority>(below(kPriorities));
     const auto action = below(10);
     if (action < 4) {
       queue.add(key, now, priority);
@@ -193,6 +204,20 @@ TEST_CASE("a delayed key has the highest of the priorities that it was delayed w
   CHECK(all_of(queue) == "a b");
 }
 
+TEST_CASE("of three priorities none waits for ever") {
+  WorkQueueCore queue(kBackoff);
+  for (int i = 0; i < 100; ++i) queue.add(concat("a", i), kNow, kAwaited);
+  for (int i = 0; i < 100; ++i) queue.add(concat("n", i), kNow, kNormal);
+  queue.add("b", kNow);
+  const std::string order = all_of(queue);
+  const auto keys = split(order, ' ');
+  REQUIRE(keys.size() == 201);
+  CHECK(keys[16] == "b");
+  CHECK(keys[17] == "n0");
+  CHECK(keys[18] == "a16");
+  CHECK(keys[34] == "n1");
+}
+
 TEST_CASE("of seventeen one is for the background while it waits, and none is lost to it else") {
   WorkQueueCore queue(kBackoff);
   const auto add_awaited = [&](int count) {
@@ -211,9 +236,10 @@ TEST_CASE("of seventeen one is for the background while it waits, and none is lo
   CHECK(keys[50] == "b3");
 }
 
-TEST_CASE("background work takes no more places than it may, and the rest is for what is awaited") {
+TEST_CASE("what is not awaited takes no more places than it may") {
   WorkQueueCore queue(kBackoff, 2);
-  for (const char* const key : {"b1", "b2", "b3"}) queue.add(key, kNow);
+  queue.add("b1", kNow, kNormal);
+  for (const char* const key : {"b2", "b3"}) queue.add(key, kNow);
   REQUIRE(queue.pop(kNow)->key == "b1");
   REQUIRE(queue.pop(kNow)->key == "b2");
   CHECK_FALSE(queue.pop(kNow));
@@ -279,7 +305,7 @@ TEST_CASE("what is tried again has the priority that it was handed out with, or 
   CHECK(queue.depth(kBackground) == 1);
   CHECK(queue.stats().retries.value() == 1);
   CHECK(queue.stats().adds[0].value() == 1);
-  CHECK(queue.stats().adds[1].value() == 1);
+  CHECK(queue.stats().adds[2].value() == 1);
   queue.add_rate_limited(*again, kBackground);
   queue.done(*again);
   clock.advance(milliseconds(10));
