@@ -144,6 +144,26 @@ TEST_CASE_FIXTURE(AgentLab, "a new order is answered while all that is worked on
   CHECK(stop());
 }
 
+TEST_CASE_FIXTURE(AgentLab, "what grows comes before what is made ahead") {
+  const std::string grown = give_one(5);
+  start_with({grown});
+  CHECK(stop());
+  const auto made = give(5);
+  storage.make_status = Error(ErrorCode::kFailed, "lvcreate failed");
+  start();
+  REQUIRE(run_until([&] { return are(CopyState::kPromised, made); }));
+  CHECK(stop());
+  CopyOrder order = *server.copies.copy(grown).order;
+  order.volume.size += Bytes(4 * kMiB.count());
+  server.copies.order(order);
+  storage.hold = true;
+  start();
+  CHECK(run_until([&] { return storage.held == 4; }));
+  CHECK(did(concat("grow ", order.volume.name.text(), " to 304")));
+  storage.hold = false;
+  CHECK(stop());
+}
+
 TEST_CASE_FIXTURE(AgentLab, "orders whose answers were lost are answered before anything is made") {
   const auto names = give(6);
   server.fails = [](const kube::HttpRequest& request) {
