@@ -134,12 +134,8 @@ $(OUT)/flexlocal-dynamic: $(call objects,flexvolume/main.cc $(plugin) $(engine) 
 # Boost's library is linked in: its package's name carries its version, the image need not. Of the
 # others that are there as archives only what is used comes along, which takes 1.6 MiB off the
 # memory of each node's daemon.
-ifdef SANITIZE
-daemon_libraries := -l:libboost_program_options.a -lcurl -lyaml-cpp -lsodium
-else
-daemon_libraries := -static-libstdc++ -static-libgcc -Wl,--gc-sections \
-  -l:libboost_program_options.a -l:libyaml-cpp.a -l:libsodium.a -lcurl
-endif
+daemon_libraries := -l:libboost_program_options.a -lcurl $(if $(SANITIZE),-lyaml-cpp -lsodium,\
+  -static-libstdc++ -static-libgcc -Wl,--gc-sections -l:libyaml-cpp.a -l:libsodium.a)
 $(OUT)/flexlocal-provisioner: $(call objects,provisioner/main.cc $(provisioner) $(kube) $(engine) $(base))
 	@echo "  LD   $@"
 	@$(CXX) $(LDFLAGS) $^ -o $@ $(daemon_libraries)

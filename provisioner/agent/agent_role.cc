@@ -14,10 +14,6 @@ namespace {
 // could do nothing must not make a circle.
 constexpr auto kBetweenSlices = std::chrono::milliseconds(100);
 
-// Beside the others: what is made, grown or removed takes its worker for seconds, or for as long as
-// its disk hangs, and new orders are answered meanwhile.
-constexpr unsigned kKeptForOrders = 1;
-
 // A bound volume gets no other place yet, so that its promise is tried for as long as it takes.
 constexpr bool kGivesUp = false;
 
@@ -152,7 +148,7 @@ void AgentRole::report(const std::string& name, const Result<Pass>& pass) {
   if (pass) {
     queue.forget(name);
     if (*pass == Pass::kLater) queue.add(name, kube::Priority::kNormal);
-    if (*pass == Pass::kAgain) queue.add_after(name, kBetweenSlices, kube::Priority::kBackground);
+    if (*pass == Pass::kRequeue) queue.add_after(name, kBetweenSlices, kube::Priority::kBackground);
     return;
   }
   // A conflict is no trouble: somebody was faster, and the watch brings what they wrote.

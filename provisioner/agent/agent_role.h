@@ -15,6 +15,10 @@
 
 namespace flexlocal::provisioner {
 
+// Workers beside the others: what is made, grown or removed takes its worker for seconds, or for as
+// long as its disk hangs, and new orders are answered meanwhile.
+inline constexpr unsigned kKeptForOrders = 1;
+
 struct AgentOptions {
   // How many copies are made, grown or removed at once, new orders answered beside them. More help
   // only while LVM is waited for.

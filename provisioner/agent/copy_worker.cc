@@ -33,9 +33,16 @@ bool takes_long(CopyAction action) {
     case CopyAction::kRelease:
     case CopyAction::kRemove:
       return true;
-    default:
-      return false;
+    case CopyAction::kNone:
+    case CopyAction::kReadAnew:
+    case CopyAction::kPromise:
+    case CopyAction::kRecord:
+    case CopyAction::kClose:
+    case CopyAction::kWithdraw:
+    case CopyAction::kGiveUp:
+      break;
   }
+  return false;
 }
 
 }  // namespace
@@ -133,7 +140,7 @@ Task<CopyWorker::StepEnd> CopyWorker::act(Turn& turn) {
     auto answered = co_await answer(turn, kNoProblem);
     if (!answered) co_return answered.error();
   }
-  co_return std::optional(Pass::kAgain);
+  co_return std::optional(Pass::kRequeue);
 }
 
 Task<CopyWorker::StepEnd> CopyWorker::fail(Turn& turn, const Error& error) {

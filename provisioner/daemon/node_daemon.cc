@@ -21,6 +21,11 @@ namespace {
 // A DaemonSet's update starts the next daemon when the last one has ended, as a rule.
 constexpr auto kEndOfLastDaemon = std::chrono::seconds(5);
 
+// One for each worker of the agent, and one for its looks at the disks.
+std::size_t storage_threads(const DaemonOptions& options) {
+  return options.worker_threads + kKeptForOrders + 1;
+}
+
 // Everything that lives as long as the daemon, in the order in which it is needed.
 class NodeDaemon {
  public:
@@ -33,7 +38,7 @@ class NodeDaemon {
         mounter_(options_.host_proc.empty() ? "/proc/self/mountinfo"
                                             : options_.host_proc + "/mountinfo"),
         engine_(host(), config_),
-        storage_(process.io(), engine_, options_.worker_threads + 2, host_root()),
+        storage_(process.io(), engine_, storage_threads(options_), host_root()),
         put_back_(options_.lock_dir) {}
 
   Task<Status> serve(kube::Http& http) {

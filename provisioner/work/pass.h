@@ -5,8 +5,8 @@ namespace flexlocal::provisioner {
 
 enum class Pass {
   kDone,
-  kAgain,  // begun, with more to do: it comes again soon, behind whatever else waits
-  kLater   // what is left takes long: it comes at once, behind what is awaited
+  kRequeue,  // begun, with more to do: it comes again soon, behind whatever else waits
+  kLater     // what is left takes long: it comes at once, behind what is awaited
 };
 
 }  // namespace flexlocal::provisioner

@@ -62,8 +62,8 @@ void CopyLab::finish() {
 }
 
 Result<Pass> CopyLab::passes_of(const std::string& copy) {
-  Result<Pass> passed = Pass::kAgain;
-  for (int passes = 0; passes < kMostPasses && passed && *passed == Pass::kAgain; ++passes)
+  Result<Pass> passed = Pass::kRequeue;
+  for (int passes = 0; passes < kMostPasses && passed && *passed == Pass::kRequeue; ++passes)
     passed = pass_of(copy);
   return passed;
 }

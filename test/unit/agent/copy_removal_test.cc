@@ -89,11 +89,11 @@ TEST_CASE_FIXTURE(Fixture,
   storage.slices = {{.done = false, .wiped = kMiB, .size = kGiB},
                     {.done = false, .wiped = Bytes(512 * kMiB.count()), .size = kGiB}};
   give(DesiredState::kRemoved);
-  REQUIRE(*pass() == Pass::kAgain);
+  REQUIRE(*pass() == Pass::kRequeue);
   CHECK(done() == "GET, PATCH Removing, remove, PATCH Removing");
   CHECK(status().wiped == kMiB);
   manual.advance(std::chrono::minutes(2));
-  REQUIRE(*pass() == Pass::kAgain);
+  REQUIRE(*pass() == Pass::kRequeue);
   CHECK(done() == "GET, remove, PATCH Removing");
   CHECK(status().wiped == Bytes(512 * kMiB.count()));
   finish();
@@ -106,7 +106,7 @@ TEST_CASE_FIXTURE(Fixture, "a wipe that moves on by little is not told each time
   for (const std::uint64_t wiped : {1, 2, 3})
     storage.slices.push_back({.done = false, .wiped = Bytes(wiped), .size = kGiB});
   give(DesiredState::kRemoved);
-  for (int i = 0; i < 3; ++i) REQUIRE(*pass() == Pass::kAgain);
+  for (int i = 0; i < 3; ++i) REQUIRE(*pass() == Pass::kRequeue);
   CHECK(std::count(journal.begin(), journal.end(), "PATCH Removing") == 2);
 }
 
@@ -114,7 +114,7 @@ TEST_CASE_FIXTURE(Fixture, "a wipe ends between two slices where the order was c
   make_ready();
   storage.slices = {{.done = false, .wiped = kMiB, .size = kGiB}};
   give(DesiredState::kRemoved);
-  REQUIRE(*pass() == Pass::kAgain);
+  REQUIRE(*pass() == Pass::kRequeue);
   record()->state = engine::RecordState::kWiping;
   lv().ownership->wiping = true;
   ledger().forget();
@@ -169,7 +169,7 @@ TEST_CASE_FIXTURE(Fixture, "a removal that the disks refuse is said once, and tr
   CHECK(done() == "GET, remove");
   storage.remove_status = Status();
   storage.slices = {{.done = false, .wiped = kMiB, .size = kGiB}};
-  REQUIRE(*pass() == Pass::kAgain);
+  REQUIRE(*pass() == Pass::kRequeue);
   CHECK(status().state == CopyState::kRemoving);
   CHECK(condition()->holds);
   finish();
