@@ -58,9 +58,10 @@ po::options_description server_flags(RawOptions& raw, DaemonOptions& options) {
       "else flexlocal-system");
   add("lease-namespace", flag(options.lease_namespace, "NAME")->default_value("flexlocal-nodes"),
       "of the node daemons' Leases; the same for all daemons");
-  add("kube-api-qps", number(raw, "kube-api-qps", "20"),
-      "requests a second to the API server, 0: no limit");
-  add("kube-api-burst", number(raw, "kube-api-burst", "30"),
+  add("kube-api-qps", number(raw, "kube-api-qps", "auto"),
+      "most requests a second to the API server, 0: no limit; auto: 100, and no limit where the "
+      "server has API priority and fairness");
+  add("kube-api-burst", number(raw, "kube-api-burst", "200"),
       "requests that may go at once after a pause");
   add("timeout", duration(raw, "timeout", "30s"), "longest wait for one answer");
   return all;

@@ -35,8 +35,8 @@ struct DaemonOptions {
   std::string state_dir;        // the host's /var/lib/flexlocal
   std::string lock_dir;         // the host's /run/flexlocal
   Provisioning provisioning = Provisioning::kCentral;  // of both roles
-  double kube_api_qps = 20;
-  double kube_api_burst = 30;
+  std::optional<double> kube_api_qps;  // none: auto, see kube::ApiOptions
+  double kube_api_burst = 200;
   unsigned worker_threads = 4;
   std::chrono::milliseconds retry_interval_start{1000};
   std::chrono::milliseconds retry_interval_max{300000};

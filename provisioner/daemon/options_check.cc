@@ -74,9 +74,11 @@ Status read_ratios(const RawOptions& raw, DaemonOptions& options) {
 }
 
 Status read_numbers(const RawOptions& raw, DaemonOptions& options) {
-  const auto qps = read_number(raw, "kube-api-qps", 0, 100'000);
-  if (!qps) return qps.error();
-  options.kube_api_qps = *qps;
+  if (raw.numbers.at("kube-api-qps") != "auto") {
+    const auto qps = read_number(raw, "kube-api-qps", 0, 100'000);
+    if (!qps) return wrong_usage("--kube-api-qps: accepted are auto, and 0 to 100000");
+    options.kube_api_qps = *qps;
+  }
   const auto burst = read_number(raw, "kube-api-burst", 1, 100'000);
   if (!burst) return burst.error();
   options.kube_api_burst = *burst;

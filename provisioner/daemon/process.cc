@@ -25,7 +25,9 @@ Result<kube::ClusterConfig> cluster_config(const DaemonOptions& options) {
 
 kube::ApiOptions api_options(const DaemonOptions& options) {
   kube::ApiOptions api;
-  api.limit = {options.kube_api_qps, options.kube_api_burst};
+  api.limit.burst = options.kube_api_burst;
+  api.only_without_flows = !options.kube_api_qps;
+  if (options.kube_api_qps) api.limit.per_second = *options.kube_api_qps;
   api.deadline = options.timeout;
   return api;
 }

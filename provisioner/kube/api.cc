@@ -202,6 +202,7 @@ Task<Status> ApiClient::end_of_pause() {
 }
 
 void ApiClient::heed(const HttpResponse& response) {
+  if (options_.only_without_flows && response.has_flow) bucket_.lift();
   if (!response.retry_after || (response.status != 429 && response.status != 503)) return;
   const std::chrono::nanoseconds asked = *response.retry_after;
   const std::chrono::nanoseconds most = options_.longest_pause;

@@ -49,7 +49,10 @@ struct Preconditions {
 
 struct ApiOptions {
   // Requests a second and at once, as --kube-api-qps and --kube-api-burst. qps 0: no limit.
-  RateLimit limit{20, 30};
+  RateLimit limit{100, 200};
+  // That limit is for servers without API priority and fairness. A server that has it shares itself
+  // out better than its clients could, and says so in its answers: none from the first such on.
+  bool only_without_flows = true;
   std::chrono::milliseconds deadline = std::chrono::seconds(30);
   // A server that asks for a longer pause (Retry-After) is asked again after this all the same.
   std::chrono::milliseconds longest_pause = std::chrono::seconds(30);
@@ -91,6 +94,8 @@ class ApiClient {
 
   // Whether the server asked for a pause that is not over yet; the next call waits for its end.
   bool told_to_wait() const { return clock_.now() < not_before_; }
+  // What holds now: see ApiOptions.
+  RateLimit limit() const { return bucket_.limit(); }
   // However long that is: a call gives up when it would have to wait beyond its deadline.
   Task<Status> end_of_pause();
 

@@ -96,6 +96,16 @@ void show_requests(Metrics& metrics, const std::vector<const ApiClient*>& apis) 
                                  for (const Method method : kAllMethods)
                                    out.with({to_string(method)}) += api->stats().times(method);
                              });
+  metrics.collect<Gauge>({"flexlocal_api_requests_per_second_limit",
+                          "Most requests a second that are sent; 0: as many as there are, and the "
+                          "API server says who is served.",
+                          {}},
+                         [apis](Family<Gauge>& out) {
+                           double most = 0;
+                           for (const ApiClient* const api : apis)
+                             most = std::max(most, api->limit().per_second);
+                           out.with({}).set(most);
+                         });
 }
 
 void show_queues(Metrics& metrics, const std::vector<NamedQueue>& queues) {

@@ -9,6 +9,8 @@ namespace flexlocal::kube {
 namespace {
 
 constexpr std::size_t kMostIdleHandles = 16;
+// Source: k8s.io/api/flowcontrol/v1/types.go (ResponseHeaderMatchedFlowSchemaUID)
+constexpr const char* kFlowHeader = "X-Kubernetes-PF-FlowSchema-UID";
 
 // The one translator of curl's codes.
 ErrorCode code_of(CURLcode code) {
@@ -30,6 +32,11 @@ ErrorCode code_of(CURLcode code) {
     default:
       return ErrorCode::kUnavailable;
   }
+}
+
+bool has_header(CURL* easy, const char* name) {
+  curl_header* found = nullptr;
+  return curl_easy_header(easy, name, 0, CURLH_HEADER, -1, &found) == CURLHE_OK;
 }
 
 }  // namespace
@@ -145,6 +152,7 @@ void CurlMulti::collect_finished() {
     curl_easy_getinfo(transfer->handle->easy, CURLINFO_RESPONSE_CODE, &status);
     curl_easy_getinfo(transfer->handle->easy, CURLINFO_RETRY_AFTER, &retry_after);
     transfer->response.status = static_cast<int>(status);
+    transfer->response.has_flow = has_header(transfer->handle->easy, kFlowHeader);
     if (retry_after > 0) transfer->response.retry_after = std::chrono::seconds(retry_after);
     transfer->finish(std::move(failure));
   }

@@ -38,6 +38,8 @@ struct HttpResponse {
   std::string body;
   // The server's Retry-After, when it was sent as a number of seconds.
   std::optional<std::chrono::seconds> retry_after;
+  // The server has API priority and fairness, and put this request into one of its flows.
+  bool has_flow = false;
 
   bool success() const { return status >= 200 && status < 300; }
 };

@@ -33,6 +33,10 @@ class TokenBucket {
     return wait;
   }
 
+  // Whoever waits goes on waiting for as long as it was told.
+  void lift() { limit_.per_second = 0; }
+  RateLimit limit() const { return limit_; }
+
  private:
   void fill(Clock::Instant now) {
     const std::chrono::duration<double> passed = now - filled_;

@@ -210,6 +210,21 @@ x 1'
   eventually 30 no_volumes
 }
 
+@test "requests are limited only where the API server has no priority and fairness" {
+  start_operated
+  eventually 20 shows 'flexlocal_api_requests_per_second_limit 0'
+  stop_processes "$work" worker
+  "$BATS_TEST_DIRNAME/../lab/control-plane" restart-api "$work/cluster" --enable-priority-and-fairness=false
+  start_operated
+  eventually 20 page /readyz 200 ok
+  shows 'flexlocal_api_requests_per_second_limit 100'
+  stop_processes "$work" worker
+  "$BATS_TEST_DIRNAME/../lab/control-plane" restart-api "$work/cluster"
+  start_operated --kube-api-qps=7
+  eventually 20 page /readyz 200 ok
+  shows 'flexlocal_api_requests_per_second_limit 7'
+}
+
 @test "with --log-format=json each line of the log is one object with time, level and message" {
   touch "$work/worker/broken"
   start_operated --log-format=json --log-level=debug

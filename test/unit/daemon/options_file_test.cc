@@ -54,7 +54,7 @@ TEST_CASE_FIXTURE(Fixture, "a configuration file holds the flags by their names"
   REQUIRE(options.ok());
   CHECK(options->node_name == "a");
   CHECK(options->kube_api_qps == 0.5);
-  CHECK(options->kube_api_burst == 30);
+  CHECK(options->kube_api_burst == 200);
   CHECK(options->worker_threads == 8);
   CHECK(options->timeout == milliseconds(5000));
   CHECK(options->log_format == LogFormat::kJson);

@@ -55,8 +55,8 @@ TEST_CASE("a role and a node's name are enough, and the rest is as the help says
   CHECK(options->host_proc.empty());
   CHECK(options->state_dir == "/var/lib/flexlocal");
   CHECK(options->lock_dir == "/run/flexlocal");
-  CHECK(options->kube_api_qps == 20);
-  CHECK(options->kube_api_burst == 30);
+  CHECK_FALSE(options->kube_api_qps.has_value());
+  CHECK(options->kube_api_burst == 200);
   CHECK(options->worker_threads == 4);
   CHECK(options->retry_interval_start == milliseconds(1000));
   CHECK(options->retry_interval_max == milliseconds(300'000));
@@ -219,8 +219,9 @@ TEST_CASE("unknown, abbreviated, repeated and superfluous arguments are refused"
 }
 
 TEST_CASE("numbers out of range, or no numbers, are refused with the range") {
-  for (const char* value : {"-1", "nan", "inf", "100001", "x", ""})
+  for (const char* value : {"-1", "nan", "inf", "100001", "x", "Auto", ""})
     CHECK(refused(std::string("--kube-api-qps=") + value));
+  CHECK_FALSE(parse({"--kube-api-qps=auto"})->kube_api_qps.has_value());
   for (const char* value : {"0", "0.5", "-1", "nan", "100001"})
     CHECK(refused(std::string("--kube-api-burst=") + value));
   for (const char* value : {"0", "65", "-1", "4294967297", "1.5", "x"})
@@ -229,7 +230,7 @@ TEST_CASE("numbers out of range, or no numbers, are refused with the range") {
     CHECK(words({"node", "--node-name=a", std::string("--worker-threads=") + value}) ==
           "--worker-threads: accepted are 1 to 64; see flexlocal-provisioner --help");
   CHECK(words({"node", "--node-name=a", "--kube-api-qps=1e3"}) ==
-        "--kube-api-qps: accepted are 0 to 100000; see flexlocal-provisioner --help");
+        "--kube-api-qps: accepted are auto, and 0 to 100000; see flexlocal-provisioner --help");
 }
 
 TEST_CASE("a fraction of the memory is above nothing and at most all of it") {

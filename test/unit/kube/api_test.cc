@@ -116,6 +116,40 @@ TEST_CASE_FIXTURE(Fixture, "a pause longer than the deadline is told to the call
   CHECK(http.seen.size() == 1);
 }
 
+TEST_CASE_FIXTURE(Fixture, "a server with API priority and fairness is asked without a limit") {
+  ApiOptions options{.limit = {.per_second = 0.001, .burst = 2}};
+  options.deadline = milliseconds(100);
+  const auto with_flow = [](bool has_flow) {
+    return [has_flow](const HttpRequest&) -> Result<HttpResponse> {
+      HttpResponse answer{.status = 200, .body = "{}", .retry_after = {}};
+      answer.has_flow = has_flow;
+      return answer;
+    };
+  };
+  SUBCASE("it has none, or has not answered yet") {
+    ApiClient limited(http, clock, options);
+    http.answer = with_flow(false);
+    for (int i = 0; i < 2; ++i) CHECK(wait_for(limited.get(kPath)).ok());
+    CHECK_FALSE(wait_for(limited.get(kPath)).ok());
+    CHECK(limited.limit().per_second == 0.001);
+  }
+  SUBCASE("from the first answer on that shows it, whatever later ones show") {
+    ApiClient open(http, clock, options);
+    http.answer = with_flow(true);
+    CHECK(wait_for(open.get(kPath)).ok());
+    CHECK(open.limit().per_second == 0);
+    http.answer = with_flow(false);
+    for (int i = 0; i < 9; ++i) CHECK(wait_for(open.get(kPath)).ok());
+  }
+  SUBCASE("a limit that somebody chose holds there, too") {
+    options.only_without_flows = false;
+    ApiClient chosen(http, clock, options);
+    http.answer = with_flow(true);
+    for (int i = 0; i < 2; ++i) CHECK(wait_for(chosen.get(kPath)).ok());
+    CHECK_FALSE(wait_for(chosen.get(kPath)).ok());
+  }
+}
+
 TEST_CASE("a bucket lets a burst through, then its rate, in the order of the calls") {
   TokenBucket bucket({.per_second = 10, .burst = 3});
   const Clock::Instant now{std::chrono::hours(1)};

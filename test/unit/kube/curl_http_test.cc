@@ -97,6 +97,23 @@ TEST_CASE("an error status is an answer, with Retry-After in seconds") {
   CHECK(answer->retry_after == std::chrono::seconds(7));
 }
 
+TEST_CASE("an answer says whether the server has API priority and fairness") {
+  Lab lab;
+  ScriptedServer server(lab.io, [](const Seen& seen) {
+    Reply reply = body("{}");
+    // HTTP/2 and proxies write it as they like.
+    if (seen.target == "/flows") reply.headers = {"x-kubernetes-pf-flowschema-uid: 5d1a"};
+    return reply;
+  });
+  const auto http = connect(lab, server);
+  for (const bool flows : {false, true, false}) {
+    const HttpRequest request = get(flows ? "/flows" : "/");
+    const auto answer = lab.wait_for(http->send(request));
+    REQUIRE(answer.ok());
+    CHECK(answer->has_flow == flows);
+  }
+}
+
 TEST_CASE("a compressed answer is unpacked") {
   Lab lab;
   const std::string packed = *decode_base64("H4sIAAAAAAAC/6tWKkhMzk5NUbIqKSpNrQUAieC13A8AAAA=");
