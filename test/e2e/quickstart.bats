@@ -157,6 +157,63 @@ says() {
   [ "$(in_pod writer 'cat /data/file')" = works ]
 }
 
+# in_sentence WORDS: the command of operating.md that begins so, where it stands within a sentence.
+in_sentence() { grep -o "\`$1[^\`]*\`" "$root/examples/operating.md" | tr -d '\`' | grep .; }
+
+@test "the commands of operating.md make a thin pool that zeroes its blocks" {
+  make=$(in_sentence 'lvcreate --type thin-pool') mend=$(in_sentence 'lvchange --zero y bulk')
+  make=${make//bulk/data}
+  run_commands "# on each node
+${make/SIZE/200M}"
+  zeroes
+  on_node lvchange -qq --zero n data/pool0
+  [ -z "$(on_node lvs --noheadings -o zero data/pool0 | xargs)" ]
+  run_commands "# on each node
+${mend//bulk/data}"
+  zeroes
+  on_node lvremove -qq -f data/pool0
+}
+zeroes() { [ "$(on_node lvs --noheadings -o zero data/pool0 | xargs)" = zero ]; }
+
+@test "the command of operating.md removes an orphan" {
+  kubectl create -f - <<END
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata:
+  name: left
+  annotations: {volume.kubernetes.io/selected-node: "$node"}
+spec: {storageClassName: flexlocal, accessModes: [ReadWriteOnce], resources: {requests: {storage: 300Mi}}}
+END
+  wait_until claim_offers left 300Mi
+  volume=$(volume_of left)
+  wait_until on_node lvs "data/$volume"
+  kubectl delete pv "$volume" --wait=false
+  kubectl patch pv "$volume" -p '{"metadata":{"finalizers":null}}'
+  kubectl delete pvc left
+  wait_until is_gone pv "$volume"
+  wait_until is_gone pvc left
+  copy=$(kubectl get volumecopies -o json | jq -er --arg volume "$volume" '.items[] | select(.spec.volume == $volume).metadata.name')
+  on_node lvs "data/$volume"
+  command=$(block operating.md Orphans)
+  run_commands "${command/NAME/$copy}"
+  wait_until is_gone volumecopy "$copy"
+  run on_node lvs "data/$volume"
+  [ "$status" != 0 ]
+  [[ $output == *"Failed to find logical volume"* ]]
+}
+
+@test "the command of operating.md starts the node daemons anew, and the pod keeps its volume" {
+  before=$(node_pod)
+  run_commands "$(in_sentence 'kubectl -n flexlocal-system rollout restart')"
+  run_commands "$(step 3 | grep 'rollout status')"
+  [ "$(node_pod)" != "$before" ]
+  [ "$(in_pod writer 'cat /data/file')" = works ]
+}
+node_pod() {
+  kubectl -n flexlocal-system get pods -l app.kubernetes.io/component=node -o json |
+    jq -er '.items[] | select(.metadata.deletionTimestamp == null).metadata.uid'
+}
+
 @test "the removal refuses while there is a volume, and after that leaves nothing" {
   volume=$(volume_of data) commands=$(block operating.md Removal)
   of_cluster=${commands%%# on each node*} of_node="# on each node${commands#*# on each node}"
