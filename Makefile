@@ -243,10 +243,9 @@ fuzz: $(fuzz_programs)  ## fuzz every parser for FUZZ_SECONDS=20 each
 check-valgrind: $(OUT)/flexlocal-dynamic $(BUILD)/setup-lab $(BUILD)/setup-fuzz  ## the plugin under valgrind
 	scripts/check $(OUT) valgrind
 .PHONY: soak
-soak: all $(OUT)/engine-call $(OUT)/node-simulator $(killers) $(BUILD)/image.tar $(BUILD)/setup-lab  ## kill at every step and 1,200 times at random, 1,000 nodes, pods on a real kubelet: two and a half hours
+soak: all $(OUT)/engine-call $(OUT)/node-simulator $(killers) $(BUILD)/image.tar $(BUILD)/setup-lab  ## kill at every step and 1,200 times at random, 1,000 nodes, pods on a real kubelet: three hours
 	scripts/check $(OUT) soak
-	test/bench/thousand $(OUT)
-	test/bench/rest $(OUT)
+	test/bench/soak $(OUT)
 	test/bench/kubelet $(OUT)
 	$(MAKE) SANITIZE=address,undefined check-unit
 

@@ -36,6 +36,7 @@ rows=(
   "scale.now|ms|2|ten nodes"
   "scale.now.server|ms|2|ten nodes"
   "scale.single|ms|1|a second"
+  "shipped.bound|ms|1.25|binding as many claims to PersistentVolumes that are there"
   "scale.distributed|ms|-|node daemons that settle who takes which"
   "scale.distributed.server|ms|-|node daemons that settle who takes which"
   "scale.distributed.conflicts|conflicts|1|one for each hundred claims"
@@ -44,8 +45,11 @@ rows=(
   "leader.rss.2000|KiB|1|64 MiB"
   "leader.rss.10000|KiB|1|64 MiB"
   "leader.rss.30000|KiB|1|64 MiB"
+  "leader.rss.100000|KiB|1|250 MiB"
   "leader.start.30000|ms|1.5|curl, the same lists at once"
+  "leader.start.100000|ms|1.5|curl, the same lists at once"
   "leader.rest.30000|ms|-|a hundredth of a processor for a minute"
+  "leader.rest.100000|ms|-|a hundredth of a processor for a minute"
   "daemon.start.10000|ms|-|a second"
   "watch.decode|ms|1.0|RapidJSON's trees of the same lines"
   "watch.decode.ours|ms|-|RapidJSON's trees of the same lines"
@@ -84,15 +88,16 @@ write_json() {
 
 print_row() { printf '%-29s %12s %12s %7s %6s  %s\n' "$@"; }
 
-# report SAMPLES FOLDER [PREFIX]: the table, or those of its lines whose names begin so, a JSON file
-# for each, and what went wrong. Fails when a line has no samples or `problems` has something.
+# report SAMPLES FOLDER [PATTERN]: the table, or those of its lines whose names match, a JSON file for
+# each, and what went wrong. Fails when a line has no samples or `problems` has something.
 report() {
   local row name unit limit against count ours other ratio verdict
   local -a over=() missing=()
   print_row name ours other ratio limit ""
   for row in "${rows[@]}"; do
     IFS='|' read -r name unit limit against <<<"$row"
-    [[ $name == "${3:-}"* ]] || continue
+    # shellcheck disable=SC2053 # a pattern
+    [[ $name == ${3:-*} ]] || continue
     if ! summarise "$1" "$name" "$unit" "$limit"; then
       print_row "$name" - - - "$limit" "not measured"
       missing+=("$name")

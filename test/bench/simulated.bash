@@ -2,6 +2,8 @@
 # Node daemons without disks (node_simulator.cc) and a real leader on a control plane of their own:
 # what runs on one in this folder sources it, with `here`, `simulator`, `provisioner`,
 # `scratch` (a new folder) and `deadline` (s) set.
+# `limits=shipped`: kube-controller-manager and kube-scheduler limit their requests as Kubernetes ships
+# them; hardly at all unless it is set.
 # shellcheck source-path=SCRIPTDIR
 # shellcheck disable=SC2034 # what is set for those that source it
 : "${here:?}" "${simulator:?}" "${provisioner:?}" "${scratch:?}" "${deadline:?}"
@@ -10,7 +12,7 @@
 work=$scratch
 # Of the installation, and of the nodes' Leases.
 readonly name_space=flexlocal-system lease_space=flexlocal-nodes
-processes=() pipes=() others=() watcher='' leaders=0
+processes=() pipes=() others=() watcher='' leaders=0 synced_ms=0
 readonly claims_path=/api/v1/namespaces/default/persistentvolumeclaims
 
 say() { echo "bench: $1" >&2; }
@@ -39,7 +41,8 @@ start_cluster() {
   trap stop EXIT
   trap 'trap : INT TERM HUP; exit 130' INT
   trap 'trap : INT TERM HUP; exit 143' TERM HUP
-  "$here/../lab/control-plane" up "$scratch/cluster" --node-grace 3600s >&2
+  "$here/../lab/control-plane" up "$scratch/cluster" --node-grace 3600s \
+    ${limits:+--client-limits "$limits"} >&2
   # shellcheck source=/dev/null
   . "$scratch/cluster/env"
   api_port "$scratch/cluster" >"$scratch/port"
@@ -58,6 +61,12 @@ end_cluster() { "$here/../lab/control-plane" down "$scratch/cluster" >&2; }
 # claim_json NAME EXTRA [CLASS]: `extra` is more of its metadata.
 claim_json() {
   printf '{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"%s"%s},"spec":{"accessModes":["ReadWriteOnce"],"storageClassName":"%s","resources":{"requests":{"storage":"1Gi"}}}}' "$1" "$2" "${3:-flexlocal}"
+}
+
+# volume_json NAME: a PersistentVolume that waits for the claim of that name, as an administrator makes
+# it beforehand.
+volume_json() {
+  printf '{"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"%s"},"spec":{"capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],"storageClassName":"flexlocal","persistentVolumeReclaimPolicy":"Retain","claimRef":{"namespace":"default","name":"%s"},"flexVolume":{"driver":"flexlocal.io/flexlocal"}}}' "$1" "$1"
 }
 
 # post PATH FILE [COUNT]: each line of FILE as an object, so many requests at once, 50 unless given, on
@@ -130,24 +139,54 @@ start_simulator() {
   local pipe fifo=$scratch/${#pipes[@]}.out
   [ -p "$fifo" ] || mkfifo "$fifo"
   exec {pipe}<>"$fifo"
-  "$simulator" "$1" "$KUBECONFIG" "$2" "$name_space" "$lease_space" "$3" \
+  # The variable is the image's, see scripts/image.
+  GNUTLS_NO_IMPLICIT_INIT=1 "$simulator" "$1" "$KUBECONFIG" "$2" "$name_space" "$lease_space" "$3" \
     1>&"$pipe" 2>>"$scratch/log" &
   processes+=($!)
   pipes+=("$pipe")
 }
 
+# start_simulators NODES ORDERS: `sim-0` and the following, at most twenty to a process, but ten
+# processes at least. `size_of N` says how many GiB each node of the Nth process has.
+start_simulators() {
+  local first last each
+  each=$(nodes_in_process "$1")
+  for ((first = 0; first < $1; first += each)); do
+    last=$((first + each < $1 ? first + each - 1 : $1 - 1))
+    start_simulator "$(seq --separator=, --format=sim-%g "$first" "$last")" \
+      $(($(size_of $((first / each))) << 30)) "$2"
+  done
+  await_synced
+}
+nodes_in_process() { echo $((($1 + 9) / 10 < 20 ? ($1 + 9) / 10 : 20)); }
+
 # What orders are, and where Leases lie.
-prepare_orders() {
   local space
   for space in "$name_space" "$lease_space"; do kubectl create namespace "$space" >&2; done
   kubectl apply -f "$here/../../examples/install/core/volumecopy.yaml" >&2
   eventually 60 kubectl get volumecopies
 }
 
-# start_leader FLAG...: the cluster daemon, with limits of requests that hold nothing up.
+# The class `immediate`, of claims that name no node.
+add_immediate_class() {
+  kubectl apply -f - >&2 <<'END'
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: immediate}
+provisioner: flexlocal.io
+volumeBindingMode: Immediate
+END
+}
+
+# are_told NODES CLASSES: Leases and capacities of all nodes are there, of each class.
+are_told() {
+  [ "$(kubectl -n "$name_space" get csistoragecapacities -o name | wc -l)" = $(($1 * $2)) ] &&
+    [ "$(kubectl -n "$lease_space" get leases -o name | grep -c /node-)" = "$1" ]
+}
+
+# start_leader FLAG...: the cluster daemon, whose requests are limited as they are for everybody.
 start_leader() {
-  env -i "$provisioner" cluster --kubeconfig="$KUBECONFIG" --kube-api-qps=5000 --kube-api-burst=5000 \
-    "$@" 2>"$scratch/log.cluster" &
+  env -i GNUTLS_NO_IMPLICIT_INIT=1 "$provisioner" cluster --kubeconfig="$KUBECONFIG" "$@" 2>"$scratch/log.cluster" &
   others=($!)
   eventually 60 is_leading "${others[0]}"
 }
