@@ -23,6 +23,7 @@ rows=(
   "provision.beside|ms|1|0.06 ms a claim"
   "provision.leader|ms|-|0.6 ms a claim"
   "claim.mountable|ms|8|a POST and its watch event"
+  "claim.mountable.there|ms|-|the same of a claim whose PersistentVolume is there"
   "node.full.server|ms|1.2|as many claims of nodes without volumes"
   "events.of.others|events|0|one for each claim"
   "burst.killed|ms|1|the leader's lease and a heartbeat"
