@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "flexvolume/base/text.h"
-#include "provisioner/kube/backoff.h"
 
 namespace flexlocal::provisioner {
 
@@ -18,12 +17,15 @@ Task<void> Heartbeat::run() {
     // What is to be told soon: that the daemon is ready after all.
     const bool settled = beaten.ok() && report.trouble.empty();
     unsettled = settled ? 0 : unsettled + 1;
-    const auto pause =
-        settled ? options_.interval
-                : kube::backoff_delay({options_.shortest, options_.interval}, unsettled - 1);
-    const Status rested = co_await rest(pause);
+    const Status rested = co_await rest(settled ? options_.interval : retry_after(unsettled - 1));
     if (!rested) co_return;
   }
+}
+
+// All nodes lose an API server at the same instant, and are not to come back at one.
+std::chrono::nanoseconds Heartbeat::retry_after(unsigned failures) {
+  const kube::BackoffOptions backoff{options_.shortest, options_.interval};
+  return random_.jittered(kube::backoff_delay(backoff, failures)) / 2;
 }
 
 void Heartbeat::beat_soon() {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "flexvolume/base/log.h"
+#include "provisioner/kube/backoff.h"
 #include "provisioner/kube/condition.h"
 #include "provisioner/kube/version.h"
 #include "provisioner/objects/heartbeat_record.h"
@@ -59,6 +60,7 @@ class Heartbeat {
 
   Task<Status> beat(const NodeReport& report);
   Task<Status> rest(std::chrono::nanoseconds pause);
+  std::chrono::nanoseconds retry_after(unsigned failures);
   void see(const kube::Lease& lease);
   Status check_rival();
   void tell(const Status& beaten);
@@ -66,6 +68,7 @@ class Heartbeat {
   const Clock& clock_;
   Log& log_;
   HeartbeatOptions options_;
+  kube::Random random_{std::random_device()()};
   Report report_;
   kube::LeaseClient lease_;
   kube::Lease known_;

@@ -206,7 +206,8 @@ void ApiClient::heed(const HttpResponse& response) {
   if (!response.retry_after || (response.status != 429 && response.status != 503)) return;
   const std::chrono::nanoseconds asked = *response.retry_after;
   const std::chrono::nanoseconds most = options_.longest_pause;
-  not_before_ = std::max(not_before_, clock_.now() + std::min(asked, most));
+  // All clients of a server that has just come back are told to wait equally long.
+  not_before_ = std::max(not_before_, clock_.now() + random_.jittered(std::min(asked, most)));
 }
 
 }  // namespace flexlocal::kube

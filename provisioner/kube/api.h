@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "flexvolume/base/json.h"
+#include "provisioner/kube/backoff.h"
 #include "provisioner/kube/http.h"
 #include "provisioner/kube/rate_limit.h"
 #include "provisioner/kube/request_stats.h"
@@ -114,6 +115,7 @@ class ApiClient {
   ApiOptions options_;
   TokenBucket bucket_;
   Clock::Instant not_before_{};
+  Random random_{std::random_device()()};
   RequestStats stats_;
 };
 

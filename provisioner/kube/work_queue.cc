@@ -31,8 +31,7 @@ void WorkQueueCore::add(const std::string& key, Instant now, Priority priority) 
 }
 
 void WorkQueueCore::put_at_end(const std::string& key, Dirty& entry) {
-  Keys& keys = ready_[index(entry.priority)];
-  entry.place = keys.insert(keys.end(), key);
+  entry.place = ready_[index(entry.priority)].add(key);
 }
 
 void WorkQueueCore::add_at(const std::string& key, Instant when, Priority priority) {
@@ -61,9 +60,7 @@ std::optional<WorkQueueCore::Job> WorkQueueCore::pop(Instant now) {
   move_due(now);
   const auto priority = next_priority();
   if (!priority) return std::nullopt;
-  Keys& keys = ready_[index(*priority)];
-  Job job{std::move(keys.front()), *priority, {}};
-  keys.pop_front();
+  Job job{ready_[index(*priority)].take(), *priority, {}};
   const auto entry = dirty_.find(job.key);
   job.waited = now - entry->second.since;
   dirty_.erase(entry);
@@ -95,7 +92,7 @@ std::optional<Priority> WorkQueueCore::next_priority() {
 
 std::size_t WorkQueueCore::ready() const {
   std::size_t all = 0;
-  for (const Keys& keys : ready_) all += keys.size();
+  for (const FlowQueue& keys : ready_) all += keys.size();
   return all;
 }
 
@@ -168,7 +165,7 @@ void WorkQueue::add_rate_limited(const std::string& key) {
 }
 
 void WorkQueue::add_rate_limited(const std::string& key, Priority priority) {
-  add_after(key, core_.next_delay(key), priority);
+  add_after(key, random_.jittered(core_.next_delay(key)), priority);
 }
 
 Task<Result<std::string>> WorkQueue::get() {

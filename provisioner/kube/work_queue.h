@@ -1,14 +1,14 @@
 // The queue between informers and workers, with the guarantees of client-go's workqueue: a key is
 // there once however often it is added (stingy), comes in the order of its first addition (fair),
 // is worked on by one worker at a time, and comes once more when it was added meanwhile. Beyond
-// those, what somebody waits for comes before what is only to be done at some time.
+// those, what somebody waits for comes before what is only to be done at some time, and namespaces
+// take turns: the order of addition holds within one (see FlowQueue).
 // Source: k8s.io/client-go/util/workqueue (queue.go, delaying_queue.go, default_rate_limiters.go)
 #pragma once
 
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <list>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,6 +16,7 @@
 
 #include "provisioner/kube/backoff.h"
 #include "provisioner/kube/condition.h"
+#include "provisioner/kube/flow_queue.h"
 #include "provisioner/kube/metric_values.h"
 
 namespace flexlocal::kube {
@@ -44,8 +45,8 @@ class WorkQueueCore {
   explicit WorkQueueCore(BackoffOptions backoff, std::size_t most_others = SIZE_MAX)
       : backoff_(backoff), most_others_(most_others) {}
 
-  // Nothing is added after shut_down(). Within a priority keys come in the order of their addition;
-  // one that waits and is added with a higher priority goes to the end of those.
+  // Nothing is added after shut_down(). Within a priority and a flow keys come in the order of
+  // their addition; one that waits and is added with a higher priority goes to the end of those.
   void add(const std::string& key, Instant now, Priority priority = Priority::kBackground);
   // A key that already waits keeps the earlier of both times, and the higher of both priorities.
   void add_at(const std::string& key, Instant when, Priority priority = Priority::kBackground);
@@ -84,12 +85,11 @@ class WorkQueueCore {
   bool is_shut_down() const { return shut_down_; }
 
  private:
-  using Keys = std::list<std::string>;
   // A key that is to be worked on.
   struct Dirty {
     Priority priority;
     Instant since;
-    std::optional<Keys::iterator> place;  // in ready_; nothing while it is processed
+    std::optional<FlowQueue::Place> place;  // in ready_; nothing while it is processed
   };
   struct Processing {
     Priority priority;
@@ -108,7 +108,7 @@ class WorkQueueCore {
 
   BackoffOptions backoff_;
   std::size_t most_others_;
-  std::array<Keys, kPriorities> ready_;
+  std::array<FlowQueue, kPriorities> ready_;
   std::unordered_map<std::string, Dirty> dirty_;
   std::unordered_map<std::string, Processing> processing_;  // handed out and not done
   std::unordered_map<std::string, Due> due_;
@@ -140,7 +140,8 @@ class WorkQueue {
   // other is background work.
   void add_after(const std::string& key, std::chrono::nanoseconds delay);
   void add_after(const std::string& key, std::chrono::nanoseconds delay, Priority priority);
-  // Add again after the key's own back-off: base, 2 base, 4 base ... max. Until forget(key).
+  // Add again after the key's own back-off: base, 2 base, 4 base ... max, each with up to as much
+  // again. Until forget(key).
   void add_rate_limited(const std::string& key);
   void add_rate_limited(const std::string& key, Priority priority);
   void forget(const std::string& key) { core_.forget(key); }
@@ -164,6 +165,7 @@ class WorkQueue {
  private:
   const Clock& clock_;
   WorkQueueCore core_;
+  Random random_{std::random_device()()};
   WorkQueueStats stats_;
   Condition changed_;
 };

@@ -1,4 +1,4 @@
-// What is awaited comes first, and nothing is put off for ever.
+// What is awaited comes first, namespaces take turns, and nothing is put off for ever.
 #include <algorithm>
 #include <map>
 #include <random>
@@ -42,6 +42,7 @@ class Model {
       entry->priority = priority;
       entry->order = ++order_;
     }
+    line_up();
   }
 
   void add_at(const std::string& key, Clock::Instant when, Priority priority) {
@@ -72,6 +73,9 @@ class Model {
     dirty_.erase(find(key));
     processing_.push_back(key);
     if (chosen != kAwaited) others_.insert(key);
+    auto& turns = turns_[chosen];
+    std::rotate(turns.begin(), turns.begin() + 1, turns.end());
+    line_up();
     return key;
   }
 
@@ -80,6 +84,7 @@ class Model {
     others_.erase(key);
     // It takes its place only now.
     if (const auto entry = find(key); entry != dirty_.end()) entry->order = ++order_;
+    line_up();
   }
 
   const std::vector<std::string>& processing() const { return processing_; }
@@ -109,15 +114,36 @@ class Model {
     }
   }
 
-  std::string first(Priority priority) const {
+  static std::string flow_of(const std::string& key) { return key.substr(0, key.find('/')); }
+
+  // The first key of a flow; empty: it has none that is ready.
+  std::string first(Priority priority, const std::string& flow) const {
     const Entry* best = nullptr;
     for (const Entry& entry : dirty_) {
       const bool busy =
           std::find(processing_.begin(), processing_.end(), entry.key) != processing_.end();
-      if (!busy && entry.priority == priority && (best == nullptr || entry.order < best->order))
-        best = &entry;
+      const bool is_of = entry.priority == priority && flow_of(entry.key) == flow;
+      if (!busy && is_of && (best == nullptr || entry.order < best->order)) best = &entry;
     }
     return best == nullptr ? std::string() : best->key;
+  }
+
+  std::string first(Priority priority) {
+    const auto& turns = turns_[priority];
+    return turns.empty() ? std::string() : first(priority, turns.front());
+  }
+
+  // A flow is in line as long as it has keys, and comes to the end of it with its first one.
+  void line_up() {
+    for (const Priority priority : {kAwaited, kNormal, kBackground}) {
+      auto& turns = turns_[priority];
+      std::erase_if(turns, [&](const auto& flow) { return first(priority, flow).empty(); });
+      for (const Entry& entry : dirty_) {
+        const std::string flow = flow_of(entry.key);
+        if (!first(priority, flow).empty() && std::ranges::find(turns, flow) == turns.end())
+          turns.push_back(flow);
+      }
+    }
   }
 
   std::vector<Entry> dirty_;
@@ -127,6 +153,7 @@ class Model {
   std::map<std::string, std::pair<Clock::Instant, Priority>> due_;
   unsigned order_ = 0;
   std::map<Priority, unsigned> passed_over_;
+  std::map<Priority, std::vector<std::string>> turns_;
 };
 
 // One random life of a queue beside its model.
@@ -138,7 +165,9 @@ void live(std::uint64_t seed) {
   Model model(most_others);
   auto now = kNow;
   for (int step = 0; step < 2000; ++step) {
-    const std::string key(1, static_cast<char>('a' + below(26)));
+    const auto letter = below(26);
+    const std::string key =
+        concat(letter % 4, '/', std::string(1, static_cast<char>('a' + letter)));
     const auto priority = static_cast<Priority>(below(kPriorities));
     const auto action = below(10);
     if (action < 4) {
@@ -173,6 +202,27 @@ TEST_CASE("what is awaited comes first, each in the order of addition") {
   CHECK(queue.ready(kAwaited) == 2);
   CHECK(queue.ready(kBackground) == 2);
   CHECK(all_of(queue) == "a1 a2 b1 b2");
+}
+
+TEST_CASE("ten thousand keys of one namespace do not hold up another's first") {
+  WorkQueueCore queue(kBackoff);
+  for (int i = 0; i < 10'000; ++i) queue.add(concat("claim:many/", i), kNow);
+  queue.add("claim:other/first", kNow);
+  queue.add("claim:other/second", kNow);
+  CHECK(queue.pop(kNow)->key == "claim:many/0");
+  CHECK(queue.pop(kNow)->key == "claim:other/first");
+  CHECK(queue.pop(kNow)->key == "claim:many/1");
+  CHECK(queue.pop(kNow)->key == "claim:other/second");
+  CHECK(queue.pop(kNow)->key == "claim:many/2");
+  CHECK(queue.ready() == 9'997);
+}
+
+TEST_CASE("keys of no namespace are one flow, and what is lifted leaves its flow") {
+  WorkQueueCore queue(kBackoff);
+  for (const char* const key : {"node:a", "c:x/1", "node:b", "c:x/2", "c:y/1"})
+    queue.add(key, kNow);
+  queue.add("c:y/1", kNow, kAwaited);
+  CHECK(all_of(queue) == "c:y/1 node:a c:x/1 node:b c:x/2");
 }
 
 TEST_CASE("an addition with a higher priority lifts a key that waits, and no addition lowers one") {
@@ -308,7 +358,7 @@ TEST_CASE("what is tried again has the priority that it was handed out with, or 
   CHECK(queue.stats().adds[2].value() == 1);
   queue.add_rate_limited(*again, kBackground);
   queue.done(*again);
-  clock.advance(milliseconds(10));
+  clock.advance(milliseconds(20));
   CHECK(*lab.wait_for(queue.get()) == "other");
   CHECK(*lab.wait_for(queue.get()) == "awaited");
 }
