@@ -15,11 +15,14 @@ std::string_view to_word(EventType type) {
   return type == EventType::kWarning ? "Warning" : "Normal";
 }
 
-std::string key_of(const EventNote& note) {
+// But for the message.
+std::string kind_of(const EventNote& note) {
   const ObjectReference& object = note.object;
   return concat(object.kind, '\n', object.namespace_name, '\n', object.name, '\n', object.uid, '\n',
-                to_word(note.type), '\n', note.reason, '\n', note.message);
+                to_word(note.type), '\n', note.reason);
 }
+
+std::string key_of(const EventNote& note) { return concat(kind_of(note), '\n', note.message); }
 
 std::string namespace_of(const ObjectReference& object) {
   return object.namespace_name.empty() ? "default" : object.namespace_name;
@@ -52,9 +55,11 @@ void write_object(JsonWriter& json, const ObjectReference& object) {
   json.end_object();
 }
 
-std::string patch_body(unsigned count, Clock::Wall now) {
+// `message` empty: it stays.
+std::string patch_body(unsigned count, std::string_view message, Clock::Wall now) {
   JsonWriter json;
   json.begin_object().key("count").integer(count);
+  if (!message.empty()) json.member("message", cut(message));
   json.member("lastTimestamp", format_time(now)).end_object();
   return json.take();
 }
@@ -62,17 +67,28 @@ std::string patch_body(unsigned count, Clock::Wall now) {
 }  // namespace
 
 EventWrite EventCorrelator::plan(const EventNote& note, Clock::Wall now) {
-  const std::string key = key_of(note);
-  const std::string namespace_name = namespace_of(note.object);
+  const std::string kind = kind_of(note);
+  Alike& others = alike(kind, now);
+  others.last = now;
+  EventNote combined = note;
+  const bool combines = others.created >= kMostAlike && !by_key_.contains(key_of(note));
+  if (combines) combined.message = concat("(and others of this kind) ", note.message);
+  const std::string key = combines ? kind : key_of(note);
   const auto found = by_key_.find(key);
-  if (found != by_key_.end() && now - found->second->last <= window_) {
-    known_.splice(known_.begin(), known_, found->second);
-    Known& known = known_.front();
-    known.last = now;
-    ++known.count;
-    return {EventWrite::Kind::kPatch, namespace_name, known.name, patch_body(known.count, now)};
+  if (found == by_key_.end() || now - found->second->last > window_) {
+    ++others.created;
+    return create(combined, key, now);
   }
-  forget(note);
+  known_.splice(known_.begin(), known_, found->second);
+  Known& known = known_.front();
+  known.last = now;
+  ++known.count;
+  return {EventWrite::Kind::kPatch, namespace_of(note.object), known.name,
+          patch_body(known.count, combines ? combined.message : "", now)};
+}
+
+EventWrite EventCorrelator::create(const EventNote& note, const std::string& key, Clock::Wall now) {
+  erase(key);
   const std::string name = name_of(note.object, now);
   known_.push_front({key, name, now, 1});
   by_key_[key] = known_.begin();
@@ -80,11 +96,25 @@ EventWrite EventCorrelator::plan(const EventNote& note, Clock::Wall now) {
     by_key_.erase(known_.back().key);
     known_.pop_back();
   }
-  return {EventWrite::Kind::kCreate, namespace_name, name, create_body(note, name, now)};
+  return {EventWrite::Kind::kCreate, namespace_of(note.object), name, create_body(note, name, now)};
+}
+
+EventCorrelator::Alike& EventCorrelator::alike(const std::string& key, Clock::Wall now) {
+  const auto is_over = [&](const auto& entry) { return now - entry.second.last > window_; };
+  if (alike_.size() >= capacity_) std::erase_if(alike_, is_over);
+  if (alike_.size() >= capacity_) alike_.clear();
+  Alike& others = alike_[key];
+  if (now - others.last > window_) others = {};
+  return others;
 }
 
 void EventCorrelator::forget(const EventNote& note) {
-  const auto found = by_key_.find(key_of(note));
+  erase(key_of(note));
+  erase(kind_of(note));
+}
+
+void EventCorrelator::erase(const std::string& key) {
+  const auto found = by_key_.find(key);
   if (found == by_key_.end()) return;
   known_.erase(found->second);
   by_key_.erase(found);

@@ -45,10 +45,13 @@ struct EventWrite {
 };
 
 // Remembers the last `capacity` events. The same object, type, reason and message within
-// `window` raises the count of the event there is.
-// Source: k8s.io/client-go/tools/record/events_cache.go
+// `window` raises the count of the event there is. Once kMostAlike differ in nothing but the
+// message, which may have figures in it, whatever else comes within `window` of the last changes
+// one more. Source: k8s.io/client-go/tools/record/events_cache.go
 class EventCorrelator {
  public:
+  static constexpr unsigned kMostAlike = 25;
+
   explicit EventCorrelator(EventSource source, std::size_t capacity = 1024,
                            std::chrono::seconds window = std::chrono::minutes(10))
       : source_(std::move(source)), capacity_(capacity), window_(window) {}
@@ -65,6 +68,15 @@ class EventCorrelator {
     unsigned count;
   };
 
+  // Of those that differ in nothing but the message.
+  struct Alike {
+    unsigned created = 0;
+    Clock::Wall last{};
+  };
+
+  Alike& alike(const std::string& key, Clock::Wall now);
+  void erase(const std::string& key);
+  EventWrite create(const EventNote& note, const std::string& key, Clock::Wall now);
   std::string create_body(const EventNote& note, const std::string& name, Clock::Wall now) const;
 
   EventSource source_;
@@ -72,6 +84,7 @@ class EventCorrelator {
   std::chrono::seconds window_;
   std::list<Known> known_;  // latest first
   std::unordered_map<std::string, std::list<Known>::iterator> by_key_;
+  std::unordered_map<std::string, Alike> alike_;
 };
 
 }  // namespace flexlocal::kube

@@ -93,6 +93,37 @@ TEST_CASE("only so many events are remembered, the latest") {
   CHECK(correlator.plan(note("b"), kNow).kind == Kind::kCreate);
 }
 
+TEST_CASE("of events that differ in their figures alone only so many become objects") {
+  EventCorrelator correlator({"flexlocal.io", ""});
+  for (unsigned i = 0; i < EventCorrelator::kMostAlike; ++i)
+    CHECK(correlator.plan(note(concat(i, " bytes")), kNow).kind == Kind::kCreate);
+  const EventWrite combined = correlator.plan(note("100 bytes"), kNow);
+  CHECK(combined.kind == Kind::kCreate);
+  CHECK(combined.body.find("(and others of this kind) 100 bytes") != std::string::npos);
+  for (int minute = 1; minute < 60; ++minute) {
+    const EventWrite next = correlator.plan(note(concat(minute, " GB")), kNow + minutes(minute));
+    CHECK(next.kind == Kind::kPatch);
+    CHECK(next.name == combined.name);
+    CHECK(next.body.find(concat("of this kind) ", minute, " GB")) != std::string::npos);
+    CHECK(next.body.find(concat(R"("count":)", minute + 1)) != std::string::npos);
+  }
+  EventNote other = note("for another reason");
+  other.reason = "Other";
+  CHECK(correlator.plan(other, kNow).kind == Kind::kCreate);
+  CHECK(correlator.plan(note("later"), kNow + minutes(70)).kind == Kind::kCreate);
+}
+
+TEST_CASE("one of many events that is repeated raises its own count") {
+  EventCorrelator correlator({"flexlocal.io", ""});
+  const EventWrite first = correlator.plan(note("first"), kNow);
+  for (unsigned i = 0; i < 2 * EventCorrelator::kMostAlike; ++i)
+    correlator.plan(note(concat(i, " bytes")), kNow);
+  const EventWrite again = correlator.plan(note("first"), kNow);
+  CHECK(again.kind == Kind::kPatch);
+  CHECK(again.name == first.name);
+  CHECK(again.body.find("message") == std::string::npos);
+}
+
 TEST_CASE("a long message is cut between two characters") {
   EventCorrelator correlator({"flexlocal.io", ""});
   const EventWrite write = correlator.plan(note(std::string(1023, 'x') + "\u00e4\u00e4"), kNow);
