@@ -114,6 +114,13 @@ class Engine {
   // each file system with quotas.
   Result<Inventory> inventory();
 
+  // Whether `heads`, an inventory's, are the metadata of the pools' groups now: then it would say
+  // the same of groups, volumes and spaces once more. No program is started. False also where that
+  // is not known.
+  bool is_as_seen(const std::map<std::string, MetadataHead>& heads) {
+    return lv_backend_.is_as_seen(heads, config_);
+  }
+
   // Brings records and tags together: `ready` of a record is copied into the LV's tags, and a
   // host that lost its records gets those of ready volumes back. What killed LVM commands left of
   // volumes' devices is finished, see suspension.h, and so is the growth of a mounted volume whose

@@ -9,6 +9,8 @@ namespace {
 
 // Only what others do to the disks makes it grow stale: our own volumes are counted.
 constexpr auto kFresh = std::chrono::seconds(10);
+// Somewhat above the pause between the looks of DiskKeeper, when nothing changes.
+constexpr auto kComparable = std::chrono::minutes(6);
 // Several heartbeats.
 constexpr auto kNewFor = std::chrono::minutes(1);
 
@@ -25,7 +27,8 @@ Error disks_not_seen() {
 // A look that ends after a later one says nothing new, unless something was removed since: then
 // what that one saw is forgotten, and what this one saw is older still.
 Task<Status> Ledger::refresh(bool anew) {
-  if (!anew && is_current() && clock_.now() - taken_ < kFresh) co_return Status();
+  if (!anew && is_fresh()) co_return Status();
+  if (!anew && co_await is_as_seen()) co_return Status();
   for (;;) {
     const auto asked = clock_.now();
     const std::uint64_t look = ++begun_;
@@ -40,6 +43,22 @@ Task<Status> Ledger::refresh(bool anew) {
     take_in(std::move(*inventory), look, asked);
     co_return Status();
   }
+}
+
+bool Ledger::is_fresh() const {
+  return is_current() && clock_.now() - std::max(taken_, compared_) < kFresh;
+}
+
+// What was removed, or seen by another look, while the metadata were read is for a look to say.
+Task<bool> Ledger::is_as_seen() {
+  const auto asked = clock_.now();
+  if (!is_current() || inventory_->heads.empty() || asked - taken_ >= kComparable) co_return false;
+  const std::uint64_t shown = shown_;
+  const MetadataHeads heads = inventory_->heads;
+  const bool same = co_await storage_.is_as_seen(heads);
+  if (!same || !is_current() || shown_ != shown) co_return is_fresh();
+  compared_ = std::max(compared_, asked);
+  co_return true;
 }
 
 void Ledger::take_in(engine::Inventory inventory, std::uint64_t look, Clock::Instant asked) {

@@ -25,7 +25,8 @@ class Ledger {
   Ledger(const Ledger&) = delete;
   Ledger& operator=(const Ledger&) = delete;
 
-  // Makes sure that what the disks say is known, and no older than a few seconds; `anew` asks
+  // Makes sure that what the disks say is known, and was so a few seconds ago: by a look, or, for
+  // some minutes after one, since no metadata have changed, which takes no program. `anew` asks
   // them in any case, which costs what Engine::inventory does.
   Task<Status> refresh(bool anew);
   // Forgets what the disks said: something was removed.
@@ -93,6 +94,8 @@ class Ledger {
     Clock::Instant written;
   };
 
+  bool is_fresh() const;
+  Task<bool> is_as_seen();
   void note_promise(const engine::VolumeSpec& spec);
   void note_new_records(const engine::Inventory& inventory);
   void take_in(engine::Inventory inventory, std::uint64_t look, Clock::Instant asked);
@@ -104,7 +107,8 @@ class Ledger {
   std::optional<engine::Inventory> inventory_;
   std::optional<engine::Inventory> outdated_;
   std::optional<Error> trouble_;
-  Clock::Instant taken_{};
+  Clock::Instant taken_{};     // when the look was begun
+  Clock::Instant compared_{};  // when it was found to be still so
   // Looks at the disks: how many were begun, which of them `inventory_` is of, and how many of the
   // first are outdated.
   std::uint64_t begun_ = 0, shown_ = 0, forgotten_ = 0;

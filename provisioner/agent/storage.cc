@@ -40,6 +40,12 @@ Task<Result<engine::Inventory>> EngineStorage::inventory() {
   co_return answer;
 }
 
+Task<bool> EngineStorage::is_as_seen(const MetadataHeads& heads) {
+  const std::function<bool()> operation = [&] { return engine_.is_as_seen(heads); };
+  const bool answer = co_await ask(operation);
+  co_return answer;
+}
+
 Task<Status> EngineStorage::grow(const engine::VolumeSpec& spec, Bytes size) {
   const std::function<Status()> operation = [&] { return engine_.grow(spec, size); };
   auto answer = co_await ask(operation);

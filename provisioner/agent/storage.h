@@ -10,11 +10,14 @@
 
 namespace flexlocal::provisioner {
 
+using MetadataHeads = std::map<std::string, engine::MetadataHead>;  // by volume group
+
 class Storage {
  public:
   virtual ~Storage() = default;
   // As Engine's operations of the same names. Arguments must live until the task has ended.
   virtual Task<Result<engine::Inventory>> inventory() = 0;
+  virtual Task<bool> is_as_seen(const MetadataHeads& heads) = 0;
   virtual Task<Status> grow(const engine::VolumeSpec& spec, Bytes size) = 0;
   virtual Task<Result<engine::Removal>> remove(const engine::VolumeSpec& spec) = 0;
   virtual Task<Status> set_retained(const engine::VolumeSpec& spec, engine::Retained retained) = 0;
@@ -46,6 +49,7 @@ class EngineStorage final : public Storage {
   }
 
   Task<Result<engine::Inventory>> inventory() override;
+  Task<bool> is_as_seen(const MetadataHeads& heads) override;
   Task<Status> grow(const engine::VolumeSpec& spec, Bytes size) override;
   Task<Result<engine::Removal>> remove(const engine::VolumeSpec& spec) override;
   Task<Status> set_retained(const engine::VolumeSpec& spec, engine::Retained retained) override;

@@ -16,6 +16,7 @@ class NoDisks final : public Storage {
     present_.spaces.push_back({"group:sim", size, size, Bytes(4 * kMiB.count()), {}});
   }
   Task<Result<engine::Inventory>> inventory() override { co_return present_; }
+  Task<bool> is_as_seen(const MetadataHeads&) override { co_return true; }
   // What is grown has not been made: only its promise grows.
   Task<Status> grow(const engine::VolumeSpec&, Bytes) override {
     co_return Error(ErrorCode::kNotFound, "not made yet");

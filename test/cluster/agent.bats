@@ -23,7 +23,7 @@ teardown() {
   stop_processes "$work" worker
   kubectl delete volumecopies --all
   "$work/worker/lvremove" -qq -y worker || true
-  rm -rf "$work/worker/state/volumes" "$work/worker/open"
+  rm -rf "$work/worker/state/volumes" "$work/worker/open" "$work/worker/broken"
 }
 
 @test "an order is judged, recorded and then answered" {
@@ -43,6 +43,29 @@ teardown() {
   [ ! -e "$record" ]
   change '{"desiredState": "Removed"}'
   eventually 30 is_state Removed
+}
+
+# A look is good for ten seconds, whatever happens: more must have gone since the last that succeeded.
+is_old() { [ $(($(date +%s) - $(stat -c %Y "$1"))) -gt 11 ]; }
+
+@test "while nobody has changed LVM's metadata, no program stands between an order and its promise" {
+  order
+  eventually 30 is_state Promised
+  touch "$work/worker/broken"
+  eventually 60 is_old "$work/worker/broken"
+  new_volume
+  order
+  eventually 30 is_state Promised
+  # Where somebody has, there is a look first.
+  grep -v broken "$work/worker/lvcreate" >"$work/lvcreate"
+  bash "$work/lvcreate" -qq -an -Zn -Wn -L 1G -n of-a-person worker
+  eventually 60 is_old "$work/worker/broken"
+  new_volume
+  order '.spec.size = "2500Mi"'
+  eventually 30 grep -q "$copy.*disk on fire" "$work/log/worker.log"
+  [ ! -e "$record" ]
+  rm "$work/worker/broken"
+  eventually 30 is_state Refused
 }
 
 @test "a pool that the node does not have is refused in words" {

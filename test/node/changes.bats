@@ -71,6 +71,63 @@ expect_alone() {
   expect changed after lvchange -qq --addtag one "$group/data"
 }
 
+# look: sets `heads` to what an inventory notes of LVM's metadata. They are known from the first one on.
+look() {
+  engine_call inventory && expect_success
+  engine_call inventory && expect_success
+  heads=$(jq -ce .heads <<<"$answer")
+}
+# is_as_seen true|false: by the metadata alone, with no tool to ask.
+is_as_seen() {
+  local tool
+  cp /etc/flexlocal/node.conf /run/node.conf
+  { echo '[tool]'; for tool in vgs lvs lvchange lvcreate; do echo "$tool = /nowhere/$tool"; done; } >>/etc/flexlocal/node.conf
+  engine_call as-seen "$heads" && expect_success
+  mv /run/node.conf /etc/flexlocal/node.conf
+  [ "$(jq -c .same <<<"$answer")" = "$1" ] || fail "same: $answer, and not $1"
+}
+
+@test "while no metadata change, what was seen is known to be so without a program" {
+  configure "$group"
+  lvcreate -qq -y -L 320M -n data "$group"
+  mkfs.xfs -q "/dev/$group/data"
+  look
+  is_as_seen true
+  mkdir -p /run/mounted
+  mount "/dev/$group/data" /run/mounted
+  touch /run/mounted/file
+  is_as_seen true
+  umount /run/mounted
+  lvchange -qq -an "$group/data"
+  is_as_seen true
+}
+
+@test "whatever anybody changes of a group's metadata shows, active or not" {
+  local disk change
+  configure "$group"
+  lvcreate -qq -y -L 20M -n other "$group"
+  disk=$(pvs --noheadings -o pv_name -S "vg_name=$group && pv_size<500m" | xargs)
+  for change in 'lvcreate -qq -y -an -Zn -Wn -L 20M -n data' 'lvextend -qq -L +20M changes/data' \
+    'lvchange -qq --addtag one changes/data' 'lvrename -qq changes data renamed' \
+    "vgreduce -qq changes $disk" "vgextend -qq changes $disk" 'lvremove -qq -y changes/renamed'; do
+    [[ $change != lvcreate* ]] || change+=" $group"
+    look
+    is_as_seen true
+    $change
+    is_as_seen false
+  done
+}
+
+@test "of a thin pool, which fills without that, and of a group that nobody has looked at, it is not known" {
+  configure "$group"
+  heads='[]'
+  is_as_seen false
+  lvcreate -qq -y --type thin-pool -L 20M -n tp "$group"
+  configure "$group" 'thin-pool = tp'
+  look
+  [ "$heads" = '[]' ]
+}
+
 @test "where there is no device-mapper it says why" {
   mkdir -p /run/nowhere
   run -0 "$change_call" --root=/run/nowhere after true

@@ -16,6 +16,8 @@
 //
 //   engine-call [--host-proc=DIR] inventory
 //
+//   engine-call [--host-proc=DIR] as-seen HEADS
+//
 //   engine-call [--host-proc=DIR] refresh-io-limits
 //
 //   engine-call [--host-proc=DIR] resume-suspended
@@ -26,7 +28,7 @@
 //
 //   engine-call seqno DISK
 //
-// The first three are those of CopyRecords. The last two say what the engine sees: the one disk
+// HEADS: what an inventory printed as such. The first three are those of CopyRecords. The last two say what the engine sees: the one disk
 // that a device stands on, and the number of LVM's metadata on a disk. RECORD: the volume's record,
 // as JSON; of it counts what was ordered, and by which order. It reads /etc/flexlocal/node.conf and
 // works on the real host. --host-proc: as the node daemon's. Prints one JSON object on one line:
@@ -42,6 +44,7 @@
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/engine.h"
 #include "flexvolume/engine/host/kernel_mounter.h"
+#include "flexvolume/engine/lvm/group_memory.h"
 #include "flexvolume/engine/lvm/metadata_head.h"
 
 namespace flexlocal::engine {
@@ -50,7 +53,7 @@ namespace {
 constexpr std::string_view kUsage =
     "usage: engine-call [--host-proc=DIR] promise RECORD | follow RECORD | withdraw RECORD | "
     "remove RECORD | retain RECORD | take-up RECORD | grow RECORD BYTES | inventory |"
-    " refresh-io-limits | resume-suspended | settle | only-disk DEVICE DISK... | seqno DISK";
+    " as-seen HEADS | refresh-io-limits | resume-suspended | settle | only-disk DEVICE DISK... | seqno DISK";
 constexpr std::string_view kHostProc = "--host-proc=";
 
 void add_size(JsonWriter& json, std::string_view key, Bytes size) {
@@ -87,7 +90,26 @@ Status print_inventory(Engine& engine, JsonWriter& json) {
     add_size(json, "size", holding.size);
     json.end_object();
   }
+  json.end_array().key("heads").begin_array();
+  for (const auto& [group, head] : inventory->heads) {
+    json.begin_object().member("group", group);
+    add_head(json, head);
+    json.end_object();
+  }
   json.end_array();
+  return {};
+}
+
+Status print_as_seen(Engine& engine, const std::string& text, JsonWriter& json) {
+  const auto parsed = JsonDocument::parse(text);
+  if (!parsed) return parsed.error();
+  std::map<std::string, MetadataHead> heads;
+  for (std::size_t i = 0; i < parsed->root().size(); ++i) {
+    const JsonView object = parsed->root().at(i);
+    const std::string group(object["group"].text());
+    if (const auto head = head_in(object, group)) heads.emplace(group, *head);
+  }
+  json.key("same").boolean(engine.is_as_seen(heads));
   return {};
 }
 
@@ -119,6 +141,7 @@ Status status_of(const Result<Record>& record) {
 
 Status carry_out(Engine& engine, const std::vector<std::string>& words, JsonWriter& json) {
   if (words[0] == "inventory") return print_inventory(engine, json);
+  if (words[0] == "as-seen") return print_as_seen(engine, words[1], json);
   if (words[0] == "refresh-io-limits") return engine.refresh_io_limits();
   if (words[0] == "resume-suspended") return engine.resume_suspended();
   if (words[0] == "settle") return settle(engine);
@@ -154,6 +177,7 @@ bool is_usage(const std::vector<std::string>& words) {
                              : words[0] == "retain"            ? 2
                              : words[0] == "take-up"           ? 2
                              : words[0] == "seqno"             ? 2
+                             : words[0] == "as-seen"           ? 2
                              : words[0] == "grow"              ? 3
                                                                : 0;
   return words.size() == wanted;

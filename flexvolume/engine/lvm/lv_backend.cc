@@ -33,6 +33,14 @@ bool has_volumes(const Inventory& inventory, const std::string& group) {
                      [&](const LogicalVolume& volume) { return volume.group == group; });
 }
 
+// Whether all spaces are volume groups.
+bool is_thick(const NodeConfig& config) {
+  return std::all_of(config.pools.begin(), config.pools.end(), [](const auto& pool) {
+    return pool.second.thin_pool.empty() && pool.second.quota_path.empty() &&
+           pool.second.quota_size == Bytes();
+  });
+}
+
 void withhold(Inventory& inventory, VolumeGroup& group) {
   group.free = Bytes();
   for (Space& space : inventory.spaces) {
@@ -198,8 +206,10 @@ Result<Inventory> LvBackend::inventory(const NodeConfig& config) {
   const auto without = is_without_lvm(config);
   if (!without) return without.error();
   if (*without) return Inventory{};
+  auto before = heads(config);
   auto inventory = lvm_.inventory(groups_of(config));
   if (!inventory) return inventory;
+  inventory->heads = std::move(before);
   auto spaces = this->spaces(config, inventory->groups);
   if (!spaces) return spaces.error();
   inventory->spaces = std::move(*spaces);
@@ -211,6 +221,23 @@ Result<Inventory> LvBackend::inventory(const NodeConfig& config) {
                                        : concat("thin:", volume.group, '/', volume.thin_pool),
                                    volume.size});
   return inventory;
+}
+
+// One that is not known stands for all.
+std::map<std::string, MetadataHead> LvBackend::heads(const NodeConfig& config) {
+  std::map<std::string, MetadataHead> heads;
+  if (!is_thick(config)) return heads;
+  for (const std::string& group : groups_of(config)) {
+    const auto head = RollbackGuard(lv_parts()).present(group);
+    if (!head) return {};
+    heads.emplace(group, *head);
+  }
+  return heads;
+}
+
+bool LvBackend::is_as_seen(const std::map<std::string, MetadataHead>& heads,
+                           const NodeConfig& config) {
+  return !heads.empty() && this->heads(config) == heads;
 }
 
 // What is made next on such a group may get the extents of a volume that is in use.

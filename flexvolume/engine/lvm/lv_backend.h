@@ -1,6 +1,7 @@
 // Volumes that are logical volumes: backends lvm and thin.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -24,6 +25,8 @@ class LvBackend final : public VolumeBackend {
 
   // See Engine::inventory.
   Result<Inventory> inventory(const NodeConfig& config);
+  // See Engine::is_as_seen.
+  bool is_as_seen(const std::map<std::string, MetadataHead>& heads, const NodeConfig& config);
   // See Resumer::resume: a recorded volume, before its device is used.
   Status resume(const Record& record, const NodeConfig& config);
   // See Engine::resume_suspended.
@@ -33,6 +36,7 @@ class LvBackend final : public VolumeBackend {
 
  private:
   LvParts lv_parts();
+  std::map<std::string, MetadataHead> heads(const NodeConfig& config);
   Result<bool> is_without_lvm(const NodeConfig& config) const;
   void withhold_room(Inventory& inventory, const NodeConfig& config);
   Result<std::vector<Space>> spaces(const NodeConfig& config,

@@ -13,6 +13,7 @@
 #include "flexvolume/base/result.h"
 #include "flexvolume/engine/contract/contract.h"
 #include "flexvolume/engine/host/space.h"
+#include "flexvolume/engine/lvm/metadata_head.h"
 #include "flexvolume/engine/volume/record.h"
 
 namespace flexlocal::engine {
@@ -103,6 +104,9 @@ struct Inventory {
   // Groups whose metadata somebody put back to older ones, and the sentence of it: RollbackGuard.
   std::map<std::string, std::string> outdated{};
   std::set<std::string> behind{};  // volumes whose file system has not grown with them yet
+  // By group: the metadata from just before the groups were looked at, for those of the pools.
+  // Empty where there are spaces that change without them: thin pools, file systems with quotas.
+  std::map<std::string, MetadataHead> heads{};
 };
 
 // What `vgs` and `lvs` printed with --reportformat json. kCorrupt when it is not that.

@@ -139,6 +139,17 @@ Result<bool> RollbackGuard::is_seen(const GroupMemory& seen) const {
                      [&](const MetadataHead& head) { return head == seen.head; });
 }
 
+std::optional<MetadataHead> RollbackGuard::present(const std::string& group) const {
+  const auto memory = recall(group);
+  if (!memory) return std::nullopt;
+  const auto now = heads_of(parts_, group, memory->disks);
+  if (!now.complete || now.in_doubt || now.heads.empty()) return std::nullopt;
+  const bool agree = std::all_of(now.heads.begin(), now.heads.end(), [&](const MetadataHead& head) {
+    return head == now.heads.front();
+  });
+  return agree ? std::optional(now.heads.front()) : std::nullopt;
+}
+
 Result<std::optional<MetadataHead>> RollbackGuard::newest(
     const std::string& group, const std::vector<std::string>& disks) const {
   const auto all = heads_of(parts_, group, disks);

@@ -39,6 +39,7 @@ class FakeStorage : public Storage {
   Status limits_status;
   Status resume_status;
   int looks = 0;
+  int comparisons = 0;     // of metadata, in place of a look
   bool hold_look = false;  // the next one waits for `go` when it has seen the disks
   // With `hold`, what is made, grown or removed waits for `go` before it begins.
   bool hold = false;
@@ -62,6 +63,10 @@ class FakeStorage : public Storage {
       if (!waited) co_return waited.error();
     }
     co_return seen;
+  }
+  Task<bool> is_as_seen(const MetadataHeads& heads) override {
+    ++comparisons;
+    co_return !heads.empty() && heads == present.heads;
   }
   // As LVM has it: the volume becomes larger, and its group has less. A volume that is not among
   // the holdings has not been made yet.

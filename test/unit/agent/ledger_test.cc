@@ -56,6 +56,36 @@ TEST_CASE_FIXTURE(Fixture, "the disks are asked once in ten seconds, or anew whe
   CHECK(storage.looks == 4);
 }
 
+TEST_CASE_FIXTURE(Fixture,
+                  "where no metadata have changed, the disks are not asked for some minutes") {
+  storage.present.heads = {{"vg", {"vg", "uuid", 7, 1}}};
+  refresh(false);
+  for (int comparisons = 1; comparisons < 30; ++comparisons) {
+    manual.advance(std::chrono::seconds(12));
+    refresh(false);
+    refresh(false);
+    CHECK(storage.looks == 1);
+    CHECK(storage.comparisons == comparisons);
+  }
+  manual.advance(std::chrono::seconds(12));
+  refresh(false);
+  CHECK(storage.looks == 2);
+}
+
+TEST_CASE_FIXTURE(Fixture, "metadata that have changed are a reason to look") {
+  storage.present.heads = {{"vg", {"vg", "uuid", 7, 1}}};
+  refresh(false);
+  manual.advance(std::chrono::seconds(10));
+  SUBCASE("by a change") { storage.present.heads["vg"].seqno = 8; }
+  SUBCASE("of the same number") { storage.present.heads["vg"].checksum = 2; }
+  SUBCASE("that nobody can read") { storage.present.heads.clear(); }
+  SUBCASE("but what we removed is one without that") { ledger.forget(); }
+  refresh(false);
+  CHECK(storage.looks == 2);
+  refresh(true);
+  CHECK(storage.looks == 3);
+}
+
 TEST_CASE_FIXTURE(Fixture, "promises are new for a minute, and the latest of them are told") {
   engine::Record record = engine::promised_record(sample_spec(), kUid);
   ledger.see_record(record);
