@@ -36,7 +36,7 @@ Bytes CapacityTeller::room_of(const Node& node, const StorageClass& storage_clas
   const auto parameters = parse_class(storage_class);
   const NodeView view = parts_.view_of(node);
   if (!parameters || !view.carries_out() || index_.has_open_withdrawal(node.name) ||
-      !is_allowed(storage_class, node))
+      !is_allowed(storage_class, node) || chooser_.hides_room(node.name, storage_class.name))
     return {};
   const WantedVolume wanted{
       {.name = {}, .backend = parameters->backend, .pool = parameters->pool, .size = {}},

@@ -11,6 +11,7 @@
 
 #include "provisioner/controller/cluster_parts.h"
 #include "provisioner/controller/copy_index.h"
+#include "provisioner/controller/node_chooser.h"
 #include "provisioner/controller/open_claims.h"
 #include "provisioner/objects/capacity_object.h"
 
@@ -20,8 +21,12 @@ class CapacityTeller {
  public:
   // `daemon_set`: the DaemonSet that owns the objects.
   CapacityTeller(ClusterParts& parts, const OpenClaims& waiting, CopyIndex& index,
-                 std::string daemon_set)
-      : parts_(parts), waiting_(waiting), index_(index), daemon_set_(std::move(daemon_set)) {}
+                 const NodeChooser& chooser, std::string daemon_set)
+      : parts_(parts),
+        waiting_(waiting),
+        index_(index),
+        chooser_(chooser),
+        daemon_set_(std::move(daemon_set)) {}
 
   // One pass over what is told of that node.
   Task<Status> work(const std::string& node);
@@ -50,6 +55,7 @@ class CapacityTeller {
   ClusterParts& parts_;
   const OpenClaims& waiting_;
   CopyIndex& index_;
+  const NodeChooser& chooser_;
   std::string daemon_set_;
   std::optional<CapacityPlace> place_;
   std::map<Key, Bytes> told_;

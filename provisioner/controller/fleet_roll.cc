@@ -8,6 +8,7 @@
 #include "provisioner/controller/unordered_copies.h"
 #include "provisioner/kube/task_group.h"
 #include "provisioner/objects/paths.h"
+#include "provisioner/objects/volume_object.h"
 
 namespace flexlocal::provisioner {
 namespace {
@@ -70,7 +71,7 @@ std::optional<std::string> FleetRoll::Fleet::with(const std::string& own_node,
     return !copy.order || copy.order->origin != Origin::kNew ||
            copy.order->desired == DesiredState::kRetained || roll.shows_put_back();
   };
-  for (const KnownCopy& copy : index.of_volume(concat("pvc-", claim.uid)))
+  for (const KnownCopy& copy : index.of_volume(volume_of_claim(claim.uid)))
     if (copy->agent != own_node && !is_over_with(*copy) && may_have_data(*copy))
       return concat("node ", copy->agent,
                     " was ordered to have the volume of this claim "
@@ -196,7 +197,7 @@ Task<Status> FleetRoll::confirm() {
 }
 
 bool FleetRoll::is_remembered(const Claim& claim) const {
-  return known_.contains(hash_of(concat("pvc-", claim.uid))) ||
+  return known_.contains(hash_of(volume_of_claim(claim.uid))) ||
          known_.contains(hash_of(claim.key()));
 }
 

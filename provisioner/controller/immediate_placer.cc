@@ -4,6 +4,7 @@
 #include "provisioner/controller/claims/selected_node_plan.h"
 #include "provisioner/objects/claim_patch.h"
 #include "provisioner/objects/paths.h"
+#include "provisioner/objects/volume_object.h"
 
 namespace flexlocal::provisioner {
 namespace {
@@ -61,7 +62,7 @@ void ImmediatePlacer::settle() {
 bool ImmediatePlacer::is_settled(const std::string& key, Assignment& assignment) const {
   const auto claim = parts_.claims.get(key);
   if (claim == nullptr) return true;
-  if (parts_.volumes.get(concat("pvc-", claim->uid)) == nullptr) return false;
+  if (parts_.volumes.get(volume_of_claim(claim->uid)) == nullptr) return false;
   const auto now = parts_.clock.now();
   if (!assignment.made) assignment.made = now;
   return now - *assignment.made >= kCountedAfter;

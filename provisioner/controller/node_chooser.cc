@@ -3,13 +3,6 @@
 #include "flexvolume/base/text.h"
 
 namespace flexlocal::provisioner {
-namespace {
-
-// Whatever made a node refuse may be over then.
-constexpr auto kPassedOver = std::chrono::seconds(30);
-
-}  // namespace
-
 std::optional<std::string> NodeChooser::objection_to(const Claim& claim, const Order& order,
                                                      const Node& node) const {
   const StorageClass* const storage_class = parts_.classes.get(claim.storage_class);
@@ -49,13 +42,25 @@ std::string NodeChooser::choose(const Claim& claim, const Order& order) const {
 
 void NodeChooser::refused(const Claim& claim, const std::string& node) {
   refused_[claim.key()][node] = parts_.clock.now();
+  const StorageClass* const storage_class = parts_.classes.get(claim.storage_class);
+  if (storage_class == nullptr || claim.selected_node.empty()) return;
+  const auto parameters = parse_class(*storage_class);
+  if (!parameters || parameters->size_from != SizeFrom::kPodMemory) return;
+  std::erase_if(hidden_, [this](const auto& entry) { return !is_recent(entry.second); });
+  hidden_[{node, storage_class->name}] = parts_.clock.now();
+  if (on_hidden_) on_hidden_(node);
+}
+
+bool NodeChooser::hides_room(const std::string& node, const std::string& storage_class) const {
+  const auto hidden = hidden_.find({node, storage_class});
+  return hidden != hidden_.end() && is_recent(hidden->second);
 }
 
 bool NodeChooser::is_passed_over(const Claim& claim, const std::string& node) const {
   const auto refusals = refused_.find(claim.key());
   if (refusals == refused_.end()) return false;
   const auto refused = refusals->second.find(node);
-  return refused != refusals->second.end() && parts_.clock.now() - refused->second < kPassedOver;
+  return refused != refusals->second.end() && is_recent(refused->second);
 }
 
 // The watch may have brought an order before its answer came.

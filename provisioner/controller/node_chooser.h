@@ -2,6 +2,7 @@
 // scheduler chooses for, which one.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <map>
 #include <optional>
@@ -23,9 +24,19 @@ class NodeChooser {
   // The node with most room; empty: none has any.
   std::string choose(const Claim& claim, const Order& order) const;
 
-  // A node that refused the claim is not chosen for it again at once.
+  // A node that refused the claim is not chosen for it again for so long.
+  static constexpr std::chrono::seconds kPassedOver{30};
   void refused(const Claim& claim, const std::string& node);
   void forget(const std::string& claim) { refused_.erase(claim); }
+
+  // The scheduler knows what a claim asks for, and not what the memory of its pod makes of that
+  // (sizeFrom: podMemory): it would choose a node that refused it again and again. For the same
+  // time that node shows no room of the class.
+  bool hides_room(const std::string& node, const std::string& storage_class) const;
+  // Called when that begins. It must not wait.
+  void on_hidden(std::function<void(const std::string& node)> handler) {
+    on_hidden_ = std::move(handler);
+  }
 
   // What the API server is just being given: other claims are looked at meanwhile, and are not to
   // be given the same room.
@@ -39,11 +50,16 @@ class NodeChooser {
   using Refusals = std::map<std::string, Clock::Instant>;  // by node
 
   bool is_passed_over(const Claim& claim, const std::string& node) const;
+  bool is_recent(Clock::Instant refusal) const {
+    return parts_.clock.now() - refusal < kPassedOver;
+  }
   Bytes uncounted(const NodeView& node, const std::string& pool) const;
 
   ClusterParts& parts_;
   CopyIndex& index_;
-  std::map<std::string, Refusals> refused_;  // by claim
+  std::map<std::string, Refusals> refused_;                               // by claim
+  std::map<std::pair<std::string, std::string>, Clock::Instant> hidden_;  // by node and class
+  std::function<void(const std::string& node)> on_hidden_;
   Orders being_given_;
 };
 

@@ -4,6 +4,7 @@
 #include "provisioner/controller/term.h"
 #include "provisioner/controller/work_keys.h"
 #include "provisioner/objects/paths.h"
+#include "provisioner/objects/volume_object.h"
 #include "provisioner/work/lasting_trouble.h"
 
 namespace flexlocal::provisioner {
@@ -16,11 +17,12 @@ OrderController::OrderController(ClusterParts& parts, kube::Informer<VolumeCopy>
       copies_(copies),
       queue_(queue),
       index_(index),
-      teller_(parts, open_claims, index_, parts.options.daemon_set),
+      chooser_(parts, index_),
+      teller_(parts, open_claims, index_, chooser_, parts.options.daemon_set),
       desk_(parts.api, copies),
       roll_(roll),
       unordered_(parts, index_),
-      order_worker_(parts, desk_, index_, pending, roll_),
+      order_worker_(parts, desk_, index_, chooser_, pending, roll_),
       growth_orderer_(parts, desk_, index_),
       end_worker_(parts, desk_, index_),
       orphans_(parts, desk_, roll_),
@@ -46,6 +48,10 @@ void OrderController::watch() {
 // What changes how much a node can be ordered.
 void OrderController::watch_rooms() {
   teller_.on_changed([this](const std::string& node) { enqueue_room(node); });
+  chooser_.on_hidden([this](const std::string& node) {
+    enqueue_room(node);
+    queue_.add_after(concat(kRoomKey, node), NodeChooser::kPassedOver);
+  });
   parts_.nodes.on_change([this](const std::string& name) { enqueue_room(name); });
   parts_.beats.on_change([this](const std::string& key) {
     if (const auto node = node_of_heartbeat(key.substr(key.find('/') + 1))) enqueue_room(*node);
@@ -123,7 +129,7 @@ bool OrderController::is_concerned(const Claim& claim) const {
   if (parts_.options.scope == Scope::kAllNodes) return true;
   return parts_.options.is_of_one_node() &&
          (claim.selected_node == parts_.options.own_node ||
-          !index_.names_of(concat("pvc-", claim.uid)).empty() ||
+          !index_.names_of(volume_of_claim(claim.uid)).empty() ||
           index_.holding(claim.key()) != nullptr || unordered_.of_claim(claim).has_value());
 }
 

@@ -78,6 +78,7 @@ class OrderController {
   kube::Informer<VolumeCopy>& copies_;
   kube::WorkQueue& queue_;
   CopyIndex& index_;
+  NodeChooser chooser_;
   CapacityTeller teller_;
   OrderDesk desk_;
   Roll& roll_;

@@ -32,7 +32,7 @@ bool is_withdrawn(const KnownCopy& copy) {
 
 // Before the claim is marked, nobody has looked for a volume that would do.
 bool OrderWorker::has_volume(const Claim& claim) const {
-  if (parts_.volumes.get(concat("pvc-", claim.uid)) != nullptr) return true;
+  if (parts_.volumes.get(volume_of_claim(claim.uid)) != nullptr) return true;
   return !claim.marked && unmatched_.have_one_for(claim);
 }
 
@@ -51,7 +51,7 @@ Task<OrderWorker::Again> OrderWorker::work(const std::string& key) {
 }
 
 OrderPlan OrderWorker::plan(const Claim& claim) const {
-  const std::string volume = concat("pvc-", claim.uid);
+  const std::string volume = volume_of_claim(claim.uid);
   ClaimSituation now{.claim = claim,
                      .storage_class = parts_.classes.get(claim.storage_class),
                      .volume_exists = has_volume(claim),
@@ -373,8 +373,8 @@ Task<Status> OrderWorker::adopt(const Claim& claim, const VolumeCopy& copy) {
 }
 
 bool OrderWorker::waits_for_choice(const Claim& claim) const {
-  return claim.selected_node.empty() && index_.of_volume(concat("pvc-", claim.uid)).empty() &&
-         parts_.volumes.get(concat("pvc-", claim.uid)) == nullptr;
+  return claim.selected_node.empty() && index_.of_volume(volume_of_claim(claim.uid)).empty() &&
+         parts_.volumes.get(volume_of_claim(claim.uid)) == nullptr;
 }
 
 bool OrderWorker::is_immediate(const Claim& claim) const {

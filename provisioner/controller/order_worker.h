@@ -21,14 +21,14 @@ namespace flexlocal::provisioner {
 class OrderWorker {
  public:
   // To be made before the volumes are followed.
-  OrderWorker(ClusterParts& parts, OrderDesk& desk, CopyIndex& index, PendingClaimWorker& pending,
-              Roll& roll)
+  OrderWorker(ClusterParts& parts, OrderDesk& desk, CopyIndex& index, NodeChooser& chooser,
+              PendingClaimWorker& pending, Roll& roll)
       : parts_(parts),
         desk_(desk),
         index_(index),
+        chooser_(chooser),
         pending_(pending),
         roll_(roll),
-        chooser_(parts, index),
         unmatched_(parts.volumes) {}
 
   // One pass over the claim "namespace/name". Returns after which time it is to be looked at again
@@ -65,9 +65,9 @@ class OrderWorker {
   ClusterParts& parts_;
   OrderDesk& desk_;
   CopyIndex& index_;
+  NodeChooser& chooser_;
   PendingClaimWorker& pending_;
   Roll& roll_;
-  NodeChooser chooser_;
   UnmatchedVolumes unmatched_;
   NewsFilter news_;  // by claim, of what waits for the roll call
 };

@@ -5,6 +5,7 @@
 #include "provisioner/objects/claim_patch.h"
 #include "provisioner/objects/names.h"
 #include "provisioner/objects/paths.h"
+#include "provisioner/objects/volume_object.h"
 
 namespace flexlocal::provisioner {
 namespace {
@@ -18,7 +19,8 @@ bool is_missing(const Error& error) { return error.code() == ErrorCode::kNotFoun
 
 Task<Status> PendingClaimWorker::work(const std::string& key) {
   const auto known = parts_.claims.get(key);
-  const bool exists = known != nullptr && parts_.volumes.get(concat("pvc-", known->uid)) != nullptr;
+  const bool exists =
+      known != nullptr && parts_.volumes.get(volume_of_claim(known->uid)) != nullptr;
   if (known == nullptr || exists || !is_for_us(*known)) {
     told_.erase(key);
     co_return Status();

@@ -8,6 +8,7 @@
 #include "provisioner/controller/claims/selected_node_plan.h"
 #include "provisioner/objects/claim_patch.h"
 #include "provisioner/objects/paths.h"
+#include "provisioner/objects/volume_object.h"
 
 namespace flexlocal::provisioner {
 namespace {
@@ -126,7 +127,7 @@ Task<Result<RankPlacer::Again>> RankPlacer::work(const std::string& key) {
   if (!notice(key)) co_return Again();
   const Claim claim = *parts_.claims.get(key);  // the stores may change while we wait
   const StorageClass storage_class = *parts_.classes.get(claim.storage_class);
-  const bool exists = parts_.volumes.get(concat("pvc-", claim.uid)) != nullptr;
+  const bool exists = parts_.volumes.get(volume_of_claim(claim.uid)) != nullptr;
   const ClaimPlan plan = plan_claim(claim, &storage_class, exists, claim.selected_node);
   const auto* const order = std::get_if<Order>(&plan);
   if (order == nullptr || seen_.at(key).lost_version == claim.resource_version) {
@@ -275,7 +276,7 @@ bool RankPlacer::is_ordered(const std::string& key, const Taken& taken) const {
   const auto claim = parts_.claims.get(key);
   return claim == nullptr || claim->uid != taken.uid || !claim->volume_name.empty() ||
          claim->selected_node != parts_.options.own_node ||
-         !index_.names_of(concat("pvc-", taken.uid)).empty();
+         !index_.names_of(volume_of_claim(taken.uid)).empty();
 }
 
 // A watch of an API server that is busy is late, and to write by what it said would be in vain.

@@ -9,6 +9,7 @@
 #include "flexvolume/base/text.h"
 #include "provisioner/controller/claims/claim_plan.h"
 #include "provisioner/kube/informer.h"
+#include "provisioner/objects/volume_object.h"
 
 namespace flexlocal::provisioner {
 
@@ -32,7 +33,7 @@ class UnmatchedVolumes {
  private:
   void look(const std::string& name) {
     const auto volume = volumes_.get(name);
-    if (volume != nullptr && name != concat("pvc-", volume->claim_uid))
+    if (volume != nullptr && name != volume_of_claim(volume->claim_uid))
       names_.insert(name);
     else
       names_.erase(name);

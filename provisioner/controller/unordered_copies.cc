@@ -2,6 +2,7 @@
 
 #include "flexvolume/base/text.h"
 #include "provisioner/objects/volume_copy.h"
+#include "provisioner/objects/volume_object.h"
 
 namespace flexlocal::provisioner {
 namespace {
@@ -15,7 +16,7 @@ bool is_of_name(const ToldCopy& copy, const Claim& claim) {
 }  // namespace
 
 std::optional<UnorderedCopies::Found> UnorderedCopies::of_claim(const Claim& claim) const {
-  const std::string volume = concat("pvc-", claim.uid);
+  const std::string volume = volume_of_claim(claim.uid);
   std::optional<Found> found;
   bool alone = true;
   for_each([&](const NodeIdentity& node, const ToldCopy& copy) {

@@ -40,6 +40,8 @@ void write_source(JsonWriter& json, const engine::VolumeSpec& volume) {
 
 }  // namespace
 
+std::string volume_of_claim(const std::string& uid) { return concat("pvc-", uid); }
+
 std::string volume_json(const CopyOrder& order, const std::vector<std::string>& access_modes) {
   JsonWriter json;
   json.begin_object().member("apiVersion", "v1").member("kind", "PersistentVolume");

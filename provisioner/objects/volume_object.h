@@ -10,6 +10,9 @@
 
 namespace flexlocal::provisioner {
 
+// The name of the PersistentVolume that is made for the claim with this uid.
+std::string volume_of_claim(const std::string& uid);
+
 // The PersistentVolume of a copy that is to serve, bound to nothing yet; the claim's uid in
 // claimRef lets the volume controller bind exactly this pair. All that it was ordered with is in
 // its annotation kOrder: an option can never be changed, and a mount goes by the host's record, so

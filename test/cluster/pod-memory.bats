@@ -102,3 +102,45 @@ need() { kubectl explain "pod.spec.$1" || skip "version: this Kubernetes has no 
   need resources
   needs 900 "containers: [$(asks a 400Mi)]" 'resources: {requests: {memory: 800Mi}}' 'runtimeClassName: heavy'
 }
+
+# The scheduler prefers it, and knows nothing but the 300 MiB that the claim asks for.
+@test "a node that has no room for what the pod's memory makes of the claim is not chosen for ever" {
+  make_node small 360M
+  start_node_daemon small
+  has_memory 1000Mi
+  kubectl apply -f - <<END
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec:
+  storageClassName: sized
+  resources: {requests: {storage: 300Mi}}
+  accessModes: [ReadWriteOnce]
+END
+  eventually 60 shows_room small
+  kubectl apply -f - <<END
+apiVersion: v1
+kind: Pod
+metadata: {name: data}
+spec:
+  terminationGracePeriodSeconds: 0
+  affinity:
+    nodeAffinity:
+      preferredDuringSchedulingIgnoredDuringExecution:
+        - {weight: 100, preference: {matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [small]}]}}
+  containers: [$(asks a 400Mi)]
+  volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]
+END
+  eventually 60 event_says pvc/data ProvisioningFailed 'no room on node small'
+  eventually 90 claim_is data Bound
+  capacity_is 400Mi
+  [ "$(kubectl get pv -o 'jsonpath={.items[*].metadata.labels.flexlocal\.io/node}')" = worker ]
+  stop_processes "$work" small
+  kubectl delete node small
+}
+# shows_room NODE: the scheduler is told that the claim would fit.
+shows_room() {
+  kubectl get csistoragecapacities -A -o json | jq -en --arg node "$1" 'input
+    | any(.items[]; .nodeTopology.matchLabels["kubernetes.io/hostname"] == $node and .storageClassName == "sized"
+      and (.capacity | IN("0", "0Ki", "0Mi") | not))'
+}

@@ -57,7 +57,7 @@ struct Fixture : OrderLab {
   ClusterParts own{held_api, events,       claims, volumes, classes, nodes,
                    beats,    observations, manual, log,     work,    options()};
   OpenClaims open{claims};
-  CapacityTeller teller{own, open, index, "flexlocal-node"};
+  CapacityTeller teller{own, open, index, chooser, "flexlocal-node"};
 
   Fixture() { server.put(kGroupPath, R"({"resources":[{"name":"csistoragecapacities"}]})"); }
 
@@ -67,6 +67,10 @@ struct Fixture : OrderLab {
   }
   std::vector<std::string> told() const {
     return server.paths(kGroupPath + "/namespaces/ns/csistoragecapacities");
+  }
+  void size_by_memory() {
+    put(classes, with(class_text(), R"("reclaimPolicy")",
+                      R"("parameters":{"sizeFrom":"podMemory"},"reclaimPolicy")"));
   }
   void wait_until_taken(const HeldHttp::Hold& hold) {
     REQUIRE(run_until([&] { return hold.taken; }));
@@ -98,6 +102,35 @@ TEST_CASE_FIXTURE(Fixture, "what is ordered is no room, until the node's figures
   beat(kNode);
   did();
   CHECK(server.text(told().front()).find(R"("capacity":"10Gi")") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(
+    Fixture, "a node that refused what a pod's memory makes of a claim shows no room for a while") {
+  Claim claim = sample_claim();
+  claim.selected_node = kNode;
+  std::vector<std::string> hidden;
+  chooser.on_hidden([&](const std::string& node) { hidden.push_back(node); });
+  SUBCASE("since the scheduler does not know that size") {
+    size_by_memory();
+    did();
+    chooser.refused(claim, kNode);
+    CHECK(hidden == std::vector{kNode});
+    CHECK(did().starts_with("PATCH "));
+    CHECK(server.text(told().front()).find(R"("capacity":"0")") != std::string::npos);
+    manual.advance(NodeChooser::kPassedOver);
+    beat(kNode);
+    did();
+    CHECK(server.text(told().front()).find(R"("capacity":"10Gi")") != std::string::npos);
+  }
+  SUBCASE("but not for a size that it knows, nor for a claim that it does not send") {
+    did();
+    chooser.refused(claim, kNode);
+    size_by_memory();
+    claim.selected_node.clear();
+    chooser.refused(claim, kNode);
+    CHECK(hidden.empty());
+    CHECK(did() == "");
+  }
 }
 
 TEST_CASE_FIXTURE(Fixture, "an API server that has no such objects is asked again") {

@@ -6,7 +6,6 @@ namespace flexlocal::provisioner::test {
 namespace {
 
 struct Fixture : OrderLab {
-  NodeChooser chooser{parts, index};
   Claim claim = sample_claim();
   Order wanted{*engine::VolumeName::of_claim(kUid), ClassParameters(), kTenGiB - kGiB};
 

@@ -37,7 +37,8 @@ struct OrderLab : ClusterLab {
   bool put_back = false;
   RollCaller roll{parts, copies, index, put_back};
   UnorderedCopies unordered{parts, index};
-  OrderWorker orders{parts, desk, index, pending, roll};
+  NodeChooser chooser{parts, index};
+  OrderWorker orders{parts, desk, index, chooser, pending, roll};
   VolumeEndWorker ends{parts, desk, index};
   GrowthOrderer growths{parts, desk, index};
   NodeAbsence absence{parts};
