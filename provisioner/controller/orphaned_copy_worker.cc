@@ -13,7 +13,6 @@ namespace {
 constexpr auto kTellAgain = std::chrono::hours(1);
 // What may pass by itself.
 constexpr auto kInTheWay = std::chrono::minutes(10);
-constexpr auto kCountedAgain = std::chrono::seconds(2);
 constexpr std::string_view kOrphaned = "OrphanedVolume";
 
 std::string place_text(const CopyOrder& order) {
@@ -108,7 +107,6 @@ OrphanedCopy OrphanedCopyWorker::view_of(const Orphan& orphan) {
         order.reclaim_policy != "Delete" || orphan.object->status.state == CopyState::kRetained;
   view.node_is_gone = parts_.nodes.get(order.node) == nullptr;
   view.in_doubt = is_in_doubt();
-  view.node_has_volumes = nodes_with_volumes().contains(order.node);
   const auto now = parts_.clock.now();
   const auto known = known_.find(copy_name(order));
   if (known == known_.end()) return view;
@@ -116,17 +114,6 @@ OrphanedCopy OrphanedCopyWorker::view_of(const Orphan& orphan) {
   view.age = now - known->second.since;
   view.removable_for = now - known->second.removable_since;
   return view;
-}
-
-// Many may ask at once, and there are tens of thousands of volumes.
-const std::set<std::string>& OrphanedCopyWorker::nodes_with_volumes() {
-  const auto now = parts_.clock.now();
-  if (counted_ && now - *counted_ < kCountedAgain) return with_volumes_;
-  counted_ = now;
-  with_volumes_.clear();
-  parts_.volumes.for_each(
-      [&](const std::string&, const Volume& volume) { with_volumes_.insert(volume.node); });
-  return with_volumes_;
 }
 
 bool OrphanedCopyWorker::is_in_doubt() const {

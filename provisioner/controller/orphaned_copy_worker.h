@@ -62,7 +62,6 @@ class OrphanedCopyWorker {
   OrphanedCopy view_of(const Orphan& orphan);
   bool is_in_doubt() const;
   kube::Found<Claim> claim_of(const CopyOrder& order) const;
-  const std::set<std::string>& nodes_with_volumes();
   bool is_new(const std::string& name, const std::string& text);
   void report_to_claim(const Orphan& orphan);
   void tell(const Orphan& orphan, const std::string& what);
@@ -74,8 +73,6 @@ class OrphanedCopyWorker {
 
   ClusterParts& parts_;
   OrderDesk& desk_;
-  std::set<std::string> with_volumes_;  // nodes, when they were looked at
-  std::optional<Clock::Instant> counted_;
   Roll& roll_;
   std::map<std::string, Known> known_;  // by VolumeCopy's name
   std::set<std::string> removing_;      // orders that were given here

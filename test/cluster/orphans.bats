@@ -110,15 +110,15 @@ lose_volume() {
   eventually 30 lv_is_gone worker "$orphan"
 }
 
-@test "a node whose list of PersistentVolumes is empty has nothing removed" {
+# Whether there is a PersistentVolume or a claim the API server is asked by name.
+@test "an orphan is removed from a node without any PersistentVolume, too" {
   make_data worker "$volume"
   delete_claim data
   eventually 30 is_gone pvc data
   lose_volume
   start_daemon worker --orphan-grace=2s --orphan-policy=delete
-  eventually 30 event_says node/worker OrphanedVolume \
-    "it is not deleted, since the API server lists no PersistentVolume of this node at all"
-  lv_exists worker "$volume"
+  eventually 30 lv_is_gone worker "$volume"
+  eventually 30 event_says node/worker OrphanedVolumeDeleted "$volume"
 }
 
 @test "a node that was created anew tells the claims of volumes that it has not got" {

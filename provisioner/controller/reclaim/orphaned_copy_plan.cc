@@ -20,12 +20,6 @@ OrphanedCopyPlan plan_orphaned_copy(const OrphanedCopy& copy, OrphanPolicy polic
     return {Action::kTell,
             "it is not deleted, since the API server may have been put back to an earlier state, "
             "and have forgotten whose it is"};
-  // A node without any PersistentVolume is more often one that is asked about wrongly than one that
-  // was left.
-  if (!copy.node_has_volumes)
-    return {
-        Action::kTell,
-        "it is not deleted, since the API server lists no PersistentVolume of this node at all"};
   if (copy.removable_for < grace)
     return {Action::kAnnounce, "--orphan-policy=delete removes it when --orphan-grace is over"};
   return {Action::kRemove};

@@ -17,7 +17,6 @@ struct OrphanedCopy {
   bool retained = false;           // by its policy, or because a person said so
   bool node_is_gone = false;       // nobody could answer
   bool in_doubt = false;           // the API server may have forgotten whose it is
-  bool node_has_volumes = false;   // the API server lists PersistentVolumes of its node
   std::chrono::nanoseconds age{};  // for so long it has had neither PersistentVolume nor claim
   // For so long nothing of all that was in the way.
   std::chrono::nanoseconds removable_for{};
@@ -28,7 +27,7 @@ enum class OrphanedCopyAction { kWait, kTellClaim, kTell, kAnnounce, kRemove };
 // Whether anything but time is in the way of its removal.
 inline bool is_removable(const OrphanedCopy& copy) {
   return !copy.claim_lives && copy.is_ordered && !copy.retained && !copy.node_is_gone &&
-         !copy.in_doubt && copy.node_has_volumes;
+         !copy.in_doubt;
 }
 
 struct OrphanedCopyPlan {

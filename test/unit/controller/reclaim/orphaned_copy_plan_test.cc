@@ -15,7 +15,6 @@ struct Fixture {
   OrphanPolicy policy = OrphanPolicy::kDelete;
 
   Fixture() {
-    copy.node_has_volumes = true;
     copy.age = copy.removable_for = kGrace;
   }
   OrphanedCopyPlan plan(std::chrono::nanoseconds grace = kGrace) const {
@@ -56,10 +55,6 @@ TEST_CASE_FIXTURE(Fixture, "one thing that is in the way keeps it, and is said a
   SUBCASE("a restore of etcd") {
     copy.in_doubt = true;
     why = "the API server may have been put back to an earlier state";
-  }
-  SUBCASE("a node that has nothing at all") {
-    copy.node_has_volumes = false;
-    why = "the API server lists no PersistentVolume of this node at all";
   }
   CHECK(is_removable(copy) == (policy == OrphanPolicy::kReport));
   CHECK(plan().action == Action::kTell);
