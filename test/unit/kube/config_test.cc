@@ -158,12 +158,13 @@ TEST_CASE_FIXTURE(Fixture,
 }
 
 TEST_CASE("base64 is decoded as it is encoded, and nothing else is taken for it") {
-  for (const char* const text : {"", "a", "ab", "abc", "abcd", "\xff\xfe"})
+  for (const char* const text : {"", "a", "ab", "abc", "abcd", "\xff\xfe", "\xfb\xef\xbe"})
     CHECK(*decode_base64(encode_base64(text)) == text);
   CHECK(encode_base64("any carnal pleas") == "YW55IGNhcm5hbCBwbGVhcw==");
   CHECK(*decode_base64("Q0\nE=\n") == "CA");
   for (const char* const text : {"Q", "Q0E", "Q0*=", "Q=E=", "Q===", "===="})
     CHECK_FALSE(decode_base64(text).ok());
+  CHECK_FALSE(decode_base64(std::string_view("Q0E=\0", 5)).ok());
 }
 
 }  // namespace flexlocal::kube::test
