@@ -2,28 +2,6 @@
 #include "provisioner/kube/api.h"
 
 namespace flexlocal::kube {
-namespace {
-
-bool is_unreserved(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-         c == '.' || c == '_' || c == '~';
-}
-
-}  // namespace
-
-std::string escape(std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : text) {
-    if (is_unreserved(c)) {
-      out += c;
-      continue;
-    }
-    const auto byte = static_cast<unsigned char>(c);
-    out += {'%', kDigits[byte >> 4U], kDigits[byte & 15U]};
-  }
-  return out;
-}
 
 std::string object_path(std::string_view group_version, std::string_view resource,
                         std::string_view namespace_name, std::string_view name) {

@@ -36,6 +36,9 @@ TEST_CASE("paths are built from group, namespace and name, and everything is esc
         "/apis/storage.k8s.io/v1/csidrivers/flexlocal.io");
   CHECK(object_path("v1", "pods", "../x", "a/b?c") == "/api/v1/namespaces/..%2Fx/pods/a%2Fb%3Fc");
   CHECK(Query().add("a", "x=y&z").add("b", "").add("c", "1").text() == "a=x%3Dy%26z&c=1");
+  CHECK(escape("Az09-._~") == "Az09-._~");
+  CHECK(escape(std::string_view("\0\xff +", 4)) == "%00%FF%20%2B");
+  CHECK(escape(std::string_view("ab").substr(1, 0)).empty());
 }
 
 TEST_CASE("HTTP codes and reasons become codes to branch on") {
