@@ -4,7 +4,16 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/write.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/http/write.hpp>
 #include <list>
+#include <sstream>
 
 #include "flexvolume/base/text.h"
 #include "provisioner/kube/metrics.h"
@@ -14,6 +23,8 @@ namespace flexlocal::provisioner {
 namespace {
 
 namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
 using asio::ip::tcp;
 using Failure = boost::system::error_code;
 
@@ -24,118 +35,82 @@ constexpr auto kAfterFailure = std::chrono::milliseconds(100);
 // reset connection.
 constexpr std::size_t kMostDropped = 65536;
 
+using Request = http::request<http::empty_body>;
+using Answer = http::response<http::string_body>;
+
 struct Page {
-  int status;
-  std::string_view words;
+  http::status status = http::status::ok;
   std::string body;
   std::string_view type = kPlain;
 };
 
-std::string format(const Page& page, bool with_body) {
-  std::string out =
-      concat("HTTP/1.1 ", page.status, ' ', page.words, "\r\nContent-Type: ", page.type,
-             "\r\nContent-Length: ", page.body.size(),
-             "\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n");
-  if (page.status == 405) out += "Allow: GET, HEAD\r\n";
-  out += "\r\n";
-  if (with_body) out += page.body;
-  return out;
+Answer make_answer(Page page, bool with_body) {
+  Answer answer(page.status, 11);
+  answer.set(http::field::content_type, page.type);
+  answer.body() = std::move(page.body);
+  answer.prepare_payload();
+  answer.set("X-Content-Type-Options", "nosniff");
+  if (page.status == http::status::method_not_allowed) answer.set(http::field::allow, "GET, HEAD");
+  answer.keep_alive(false);
+  if (!with_body) answer.body().clear();
+  return answer;
 }
 
 Page readiness(const StatusPages* pages) {
-  if (pages == nullptr) return {503, "Service Unavailable", "not ready: starting or stopping\n"};
+  if (pages == nullptr)
+    return {http::status::service_unavailable, "not ready: starting or stopping\n"};
   const Status ready = pages->ready();
-  if (ready) return {200, "OK", "ok\n"};
-  return {503, "Service Unavailable",
+  if (ready) return {.body = "ok\n"};
+  return {http::status::service_unavailable,
           concat("not ready: ", printable(ready.error().message(), 1024), '\n')};
 }
 
 Page page_at(std::string_view path, const StatusPages* pages, const StatusServerOptions& options) {
-  if (path == "/healthz") return {200, "OK", "ok\n"};
+  if (path == "/healthz") return {.body = "ok\n"};
   if (path == "/readyz") return readiness(pages);
   if (path != options.metrics_path)
-    return {404, "Not Found",
+    return {http::status::not_found,
             concat("there are /healthz, /readyz and ", options.metrics_path, '\n')};
-  return {200, "OK", pages == nullptr ? std::string() : pages->metrics(),
+  return {http::status::ok, pages == nullptr ? std::string() : pages->metrics(),
           kube::kMetricsContentType};
 }
 
-// Where the head ends, the empty line included; npos: not yet. A bare \n ends a line, too (RFC 9112
-// 2.2).
-std::size_t head_end(std::string_view text) {
-  for (std::size_t at = text.find('\n'); at != std::string_view::npos;
-       at = text.find('\n', at + 1)) {
-    const std::string_view rest = text.substr(at + 1);
-    if (rest.starts_with('\n')) return at + 2;
-    if (rest.starts_with("\r\n")) return at + 3;
-  }
-  return std::string_view::npos;
+// `failure`: of reading the request, which then may be any part of one.
+Answer answer_to(const Request& request, const Failure& failure, const StatusPages* pages,
+                 const StatusServerOptions& options) {
+  if (failure == http::error::header_limit || failure == http::error::buffer_overflow)
+    return make_answer(
+        {http::status::request_header_fields_too_large, "a shorter request, please\n"}, true);
+  const std::string_view target = request.target();
+  if (failure || !target.starts_with('/'))
+    return make_answer({http::status::bad_request, "this is no request of HTTP/1.1\n"}, true);
+  if (request.method() != http::verb::get && request.method() != http::verb::head)
+    return make_answer({http::status::method_not_allowed, "only GET and HEAD\n"}, true);
+  return make_answer(page_at(target.substr(0, target.find('?')), pages, options),
+                     request.method() == http::verb::get);
 }
 
-struct Connection {
-  explicit Connection(asio::io_context& io) : socket(io), deadline(io) {}
-
-  void close() {
-    Failure ignored;
-    socket.close(ignored);
-    deadline.cancel();
-  }
-
-  tcp::socket socket;
-  asio::steady_timer deadline;
-  std::string received;
-};
-using Shared = std::shared_ptr<Connection>;
-
-// Whatever the connection waits for then ends with an error.
-void limit(const Shared& connection, std::chrono::milliseconds time) {
-  connection->deadline.expires_after(time);
-  connection->deadline.async_wait([connection](const Failure& failure) {
-    if (!failure) connection->close();
-  });
+// Whether there was no request at all, for which there is no answer.
+bool has_ended(const Failure& failure) {
+  static const auto& of_http = Failure(http::error::end_of_stream).category();
+  return failure && (failure.category() != of_http || failure == http::error::end_of_stream ||
+                     failure == http::error::partial_message);
 }
 
-// False when there is no more, or the server is going.
-Task<bool> receive(Connection& connection) {
-  const bool stopping = co_await kube::is_cancelled();
-  if (stopping) co_return false;
-  std::array<char, 2048> bytes;
-  Failure failure;
-  const auto room = asio::buffer(bytes);
-  const std::size_t got = co_await connection.socket.async_read_some(
-      room, asio::redirect_error(asio::use_awaitable, failure));
-  if (failure) co_return false;
-  connection.received.append(bytes.data(), got);
-  co_return true;
-}
+using Shared = std::shared_ptr<beast::tcp_stream>;
 
 // The client has what it asked for when it closes.
-Task<void> linger(Connection& connection) {
-  Failure ignored;
-  connection.socket.shutdown(tcp::socket::shutdown_send, ignored);
-  std::size_t dropped = 0;
-  while (dropped <= kMostDropped) {
-    connection.received.clear();
-    const bool more = co_await receive(connection);
-    if (!more) co_return;
-    dropped += connection.received.size();
-  }
+Task<void> linger(beast::tcp_stream& stream) {
+  Failure failure;
+  stream.socket().shutdown(tcp::socket::shutdown_send, failure);
+  std::array<char, 2048> bytes;
+  const auto room = asio::buffer(bytes);
+  for (std::size_t dropped = 0; !failure && dropped <= kMostDropped;)
+    dropped +=
+        co_await stream.async_read_some(room, asio::redirect_error(asio::use_awaitable, failure));
 }
 
 }  // namespace
-
-std::string status_answer(std::string_view head, const StatusPages* pages,
-                          const StatusServerOptions& options) {
-  std::string_view line = head.substr(0, head.find('\n'));
-  if (line.ends_with('\r')) line.remove_suffix(1);
-  const auto words = split(line, ' ');
-  if (words.size() != 3 || !words[1].starts_with('/') || !words[2].starts_with("HTTP/1."))
-    return format({400, "Bad Request", "this is no request of HTTP/1.1\n"}, true);
-  if (words[0] != "GET" && words[0] != "HEAD")
-    return format({405, "Method Not Allowed", "only GET and HEAD\n"}, true);
-  const std::string_view path = words[1].substr(0, words[1].find('?'));
-  return format(page_at(path, pages, options), words[0] == "GET");
-}
 
 // Shared with the tasks, which end after their server.
 struct StatusServer::State {
@@ -145,7 +120,7 @@ struct StatusServer::State {
   Status listen(const Endpoint& endpoint);
   static Task<void> accept(std::shared_ptr<State> self);
   static Task<void> serve(std::shared_ptr<State> self, Shared connection);
-  Task<void> answer(Connection& connection);
+  Task<void> answer(beast::tcp_stream& stream);
   static void take(const std::shared_ptr<State>& self, const Shared& connection);
   void close();
 
@@ -187,9 +162,9 @@ Status StatusServer::State::listen(const Endpoint& wanted) {
 Task<void> StatusServer::State::accept(std::shared_ptr<State> self) {
   bool told = false;
   while (self->acceptor.is_open()) {
-    const auto connection = std::make_shared<Connection>(self->io);
+    const auto connection = std::make_shared<beast::tcp_stream>(self->io);
     Failure failure;
-    co_await self->acceptor.async_accept(connection->socket,
+    co_await self->acceptor.async_accept(connection->socket(),
                                          asio::redirect_error(asio::use_awaitable, failure));
     if (!self->acceptor.is_open()) co_return;
     if (!failure) {
@@ -210,7 +185,7 @@ void StatusServer::State::take(const std::shared_ptr<State>& self, const Shared&
     self->open.pop_front();
   }
   self->open.push_back(connection);
-  limit(connection, self->options.deadline);
+  connection->expires_after(self->options.deadline);
   self->tasks->spawn(serve(self, connection));
 }
 
@@ -220,25 +195,24 @@ Task<void> StatusServer::State::serve(std::shared_ptr<State> self, Shared connec
   self->open.remove(connection);
 }
 
-Task<void> StatusServer::State::answer(Connection& connection) {
-  std::size_t end = std::string::npos;
-  while (end == std::string::npos) {
-    if (connection.received.size() > options.most_head) break;
-    const bool more = co_await receive(connection);
-    if (!more) co_return;
-    end = head_end(connection.received);
-  }
-  const StatusPages* const shown = pages ? &*pages : nullptr;
-  const std::string text =
-      end > options.most_head
-          ? format({431, "Request Header Fields Too Large", "a shorter request, please\n"}, true)
-          : status_answer(std::string_view(connection.received).substr(0, end), shown, options);
+Task<void> StatusServer::State::answer(beast::tcp_stream& stream) {
+  beast::flat_buffer received(options.most_head);
+  http::request_parser<http::empty_body> parser;
+  parser.header_limit(static_cast<std::uint32_t>(options.most_head));
+  parser.skip(true);  // of a body: linger() drops it
   Failure failure;
-  const auto bytes = asio::buffer(text);
-  co_await asio::async_write(connection.socket, bytes,
-                             asio::redirect_error(asio::use_awaitable, failure));
-  if (failure) co_return;
-  co_await linger(connection);
+  co_await http::async_read_header(stream, received, parser,
+                                   asio::redirect_error(asio::use_awaitable, failure));
+  if (has_ended(failure)) co_return;
+  const StatusPages* const shown = pages ? &*pages : nullptr;
+  Answer text = answer_to(parser.get(), failure, shown, options);
+  failure = {};
+  std::ostringstream out;
+  out << text.base();
+  const std::string head = out.str();
+  const std::array<asio::const_buffer, 2> bytes = {asio::buffer(head), asio::buffer(text.body())};
+  co_await asio::async_write(stream, bytes, asio::redirect_error(asio::use_awaitable, failure));
+  if (!failure) co_await linger(stream);
 }
 
 void StatusServer::State::close() {

@@ -28,20 +28,15 @@ struct StatusServerOptions {
   // Those that are over it make the oldest one give way: whoever holds connections open and says
   // nothing cannot keep a probe out, which is answered at once.
   std::size_t most_connections = 32;
-  // Of a request's first line and headers.
+  // Of a request's first line, and of its headers. Parsed, each takes up to 20 times its length.
   std::size_t most_head = 8192;
 };
 
-// What is answered to the head of a request: status line, headers and body. `pages`: nullptr while
-// the daemon starts or stops.
+// One request a connection. Who connects is not asked: the pages hold no secrets.
 //   GET /healthz    200 when there is anything that answers: the event loop is alive
 //   GET /readyz     200, or 503 with the reason
 //   GET <metrics>   200
-// Of the head only the first line counts; a body is not read. Others are 404, 405 or 400.
-std::string status_answer(std::string_view head, const StatusPages* pages,
-                          const StatusServerOptions& options);
-
-// One request a connection. Who connects is not asked: the pages hold no secrets.
+// Others are 404, 405, 400 or, with too long a head, 431. A body is not read.
 class StatusServer {
  public:
   // An Error says why nothing can listen there.
