@@ -10,7 +10,6 @@
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
 #include <list>
 #include <sstream>
@@ -35,25 +34,25 @@ constexpr auto kAfterFailure = std::chrono::milliseconds(100);
 // reset connection.
 constexpr std::size_t kMostDropped = 65536;
 
-using Request = http::request<http::empty_body>;
-using Answer = http::response<http::string_body>;
-
 struct Page {
   http::status status = http::status::ok;
   std::string body;
   std::string_view type = kPlain;
 };
 
-Answer make_answer(Page page, bool with_body) {
-  Answer answer(page.status, 11);
-  answer.set(http::field::content_type, page.type);
-  answer.body() = std::move(page.body);
-  answer.prepare_payload();
-  answer.set("X-Content-Type-Options", "nosniff");
-  if (page.status == http::status::method_not_allowed) answer.set(http::field::allow, "GET, HEAD");
-  answer.keep_alive(false);
-  if (!with_body) answer.body().clear();
-  return answer;
+// As text: Beast's own way to write a message takes 300 KiB more of the program.
+std::string format(const Page& page, bool with_body) {
+  http::response<http::empty_body> head(page.status, 11);
+  head.set(http::field::content_type, page.type);
+  head.content_length(page.body.size());
+  head.set("X-Content-Type-Options", "nosniff");
+  if (page.status == http::status::method_not_allowed) head.set(http::field::allow, "GET, HEAD");
+  head.keep_alive(false);
+  std::ostringstream out;
+  out << head.base();
+  std::string text = std::move(out).str();
+  if (with_body) text += page.body;
+  return text;
 }
 
 Page readiness(const StatusPages* pages) {
@@ -76,18 +75,18 @@ Page page_at(std::string_view path, const StatusPages* pages, const StatusServer
 }
 
 // `failure`: of reading the request, which then may be any part of one.
-Answer answer_to(const Request& request, const Failure& failure, const StatusPages* pages,
-                 const StatusServerOptions& options) {
+std::string answer_to(const http::request<http::empty_body>& request, const Failure& failure,
+                      const StatusPages* pages, const StatusServerOptions& options) {
   if (failure == http::error::header_limit || failure == http::error::buffer_overflow)
-    return make_answer(
-        {http::status::request_header_fields_too_large, "a shorter request, please\n"}, true);
+    return format({http::status::request_header_fields_too_large, "a shorter request, please\n"},
+                  true);
   const std::string_view target = request.target();
   if (failure || !target.starts_with('/'))
-    return make_answer({http::status::bad_request, "this is no request of HTTP/1.1\n"}, true);
+    return format({http::status::bad_request, "this is no request of HTTP/1.1\n"}, true);
   if (request.method() != http::verb::get && request.method() != http::verb::head)
-    return make_answer({http::status::method_not_allowed, "only GET and HEAD\n"}, true);
-  return make_answer(page_at(target.substr(0, target.find('?')), pages, options),
-                     request.method() == http::verb::get);
+    return format({http::status::method_not_allowed, "only GET and HEAD\n"}, true);
+  return format(page_at(target.substr(0, target.find('?')), pages, options),
+                request.method() == http::verb::get);
 }
 
 // Whether there was no request at all, for which there is no answer.
@@ -205,12 +204,9 @@ Task<void> StatusServer::State::answer(beast::tcp_stream& stream) {
                                    asio::redirect_error(asio::use_awaitable, failure));
   if (has_ended(failure)) co_return;
   const StatusPages* const shown = pages ? &*pages : nullptr;
-  Answer text = answer_to(parser.get(), failure, shown, options);
+  const std::string text = answer_to(parser.get(), failure, shown, options);
   failure = {};
-  std::ostringstream out;
-  out << text.base();
-  const std::string head = out.str();
-  const std::array<asio::const_buffer, 2> bytes = {asio::buffer(head), asio::buffer(text.body())};
+  const auto bytes = asio::buffer(text);
   co_await asio::async_write(stream, bytes, asio::redirect_error(asio::use_awaitable, failure));
   if (!failure) co_await linger(stream);
 }
