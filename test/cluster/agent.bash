@@ -45,7 +45,7 @@ reasons() {
 }
 record_is() { jq -en "input | $1" "$record"; }
 
-# make_ready [NODE]: what a pod's mount, or the agent, would have made: the logical volume, and the
+# make_ready [NODE [NAMESPACE]]: what a pod's mount, or the agent, would have made: the logical volume, and the
 # record of it.
 make_ready() {
   local node=${1:-worker} cluster size=536870912
@@ -54,7 +54,7 @@ make_ready() {
   "$work/$node/lvcreate" -qq -an -Zn -Wn -n "$volume" -L "${size}b" \
     --addtag "flexlocal.io/size=$size" --addtag flexlocal.io/owner=flexlocal \
     --addtag "flexlocal.io/claim-uid=$uid" --addtag "flexlocal.io/copy=$id" \
-    --addtag "flexlocal.io/cluster=$cluster" --addtag flexlocal.io/claim-namespace=default \
+    --addtag "flexlocal.io/cluster=$cluster" --addtag "flexlocal.io/claim-namespace=${2:-default}" \
     --addtag flexlocal.io/pool=default --addtag flexlocal.io/on-delete=none --addtag flexlocal.io/fs=xfs \
     --addtag flexlocal.io/state=ready "$node"
   record_ready "$node" "$volume"
