@@ -47,12 +47,33 @@ teardown() {
   eventually 60 event_says pvc/c ProvisioningFailed '0 of 1 nodes have 3Gi in pool "default" for backend lvm: 1 pool full'
 }
 
+choice_of() { kubectl get pvc "$1" -o 'jsonpath={.metadata.annotations.volume\.kubernetes\.io/selected-node}'; }
+
 @test "switched off, such claims stay pending and are told so" {
   stop_processes "$work" first
   start_cluster_daemon first --immediate=off
   make_claims immediate 512Mi a
   eventually 60 event_says pvc/a ProvisioningFailed '(--immediate=off); use a class with WaitForFirstConsumer'
   claim_is a Pending
+  no_volumes
+  [ -z "$(choice_of a)" ]
+}
+
+# It has less room than the other: nobody here would choose it.
+@test "switched off, such a claim has a volume on the node that somebody else's controller chooses" {
+  make_claims immediate 512Mi a b
+  for claim in a b; do
+    eventually 60 event_says "pvc/$claim" ProvisioningFailed '(--immediate=off)'
+    claim_is "$claim" Pending
+  done
+  no_volumes
+  kubectl annotate pvc a volume.kubernetes.io/selected-node=small
+  eventually 60 claim_is a Bound
+  [ "$(volumes_on small)" = 1 ]
+  claim_is b Pending
+  kubectl annotate pvc b volume.kubernetes.io/selected-node=large
+  eventually 60 claim_is b Bound
+  [ "$(volumes_on large)" = 1 ]
 }
 
 @test "nothing that the daemons asked for was forbidden" {
