@@ -189,6 +189,33 @@ hold_making() {
   lv_is_gone worker "$volume"
 }
 
+# Who decides is away, and the node's daemon goes on, where these are two.
+@test "a volume that is released, and then retained, while nobody decides keeps its data" {
+  make_data worker "$volume"
+  decider=leader
+  is_central || decider=worker
+  stop_processes "$work" "$decider"
+  delete_claim data
+  eventually 30 volume_is "$volume" Released
+  kubectl patch pv "$volume" -p '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'
+  start_daemon worker
+  eventually 60 copy_has 'input | .spec.desiredState == "Retained" and .spec.reclaimPolicy == "Retain"
+    and .status.state == "Retained" and .status.observedGeneration == .metadata.generation'
+  # What comes after it has been decided, too.
+  make_claim other
+  eventually 30 claim_is other Bound
+  delete_claim other
+  eventually 30 is_gone pvc other
+  volume_is "$volume" Released
+  lv_exists worker "$volume"
+  kubectl delete pv "$volume" --timeout=30s
+  lv_exists worker "$volume"
+  is_retained "$volume"
+}
+
+# copy_has CONDITION: jq, of the volume's one copy.
+copy_has() { kubectl get volumecopies -o json | jq --arg volume "$volume" '.items[] | select(.spec.volume == $volume)' | jq -en "$1"; }
+
 # has_failed TIMES: as often has the daemon failed to remove the volume.
 has_failed() { (($(grep -c "will be tried again.*$volume" "$work/log/worker.log") >= $1)); }
 
