@@ -164,6 +164,38 @@ has_its_volume_again() {
   eventually 30 no_records
 }
 
+has_no_definition() { is_gone crd volumecopies.flexlocal.io; }
+# ordered_again UID: the copy's object is another one than that, for what is there.
+ordered_again() {
+  says ".metadata.uid != \"$1\" and .spec.origin == \"Existing\" and .spec.desiredState == \"Serving\"
+    and .status.state == \"Ready\" and .status.observedGeneration == .metadata.generation"
+}
+
+@test "all copies and their definition are deleted, and made again: what was there serves on" {
+  make_claim data
+  eventually 60 claim_is data Bound
+  find_volume data
+  make_ready "$node"
+  eventually 30 is_state Ready
+  was=$(says .metadata.uid | tr -d '"')
+  # Which of them the leader has ordered again by then goes with the definition.
+  kubectl delete volumecopies --all --wait=false
+  kubectl delete crd volumecopies.flexlocal.io
+  eventually 60 has_no_definition
+  for daemon in one two leader; do process_id "$work" "$daemon"; done
+  lv_exists "$node" "$volume"
+  apply_definition
+  eventually 120 ordered_again "$was"
+  lv_exists "$node" "$volume"
+  [ "$(records | jq -rs '.[] | "\(.copy) \(.state)"')" = "$id ready" ]
+  claim_is data Bound
+  make_claim other
+  eventually 90 claim_is other Bound
+  copies_of other 'length == 1 and .[0].spec.origin == "New"'
+  copies_of data 'length == 1'
+  lv_exists "$node" "$volume"
+}
+
 @test "leader and agents need no other rights than they have" {
   nothing_forbidden none
 }
