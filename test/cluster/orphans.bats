@@ -251,3 +251,59 @@ END
   kubectl delete pv "$volume" --timeout=30s
   is_retained "$volume"
 }
+
+# await_orphan: by the time that one has gone, so would have gone whatever the daemons take for one. What is
+# made beside a daemon that runs it would see a minute later.
+await_orphan() {
+  stop_daemons worker
+  make_orphan "$cluster"
+  start_daemon worker --orphan-grace=1s --orphan-policy=delete
+  eventually 60 lv_is_gone worker "$orphan"
+}
+
+# relabel LABEL: the PersistentVolume's, by a person: `flexlocal.io/node=other`, or `flexlocal.io/node-`.
+# Its claim then goes under policy Retain, on a cluster that removes orphans as soon as it may.
+relabel() {
+  make_data worker "$volume"
+  start_daemon worker
+  make_claim other 512Mi # so that the node has a PersistentVolume
+  eventually 30 claim_is other Bound
+  kubectl label --overwrite pv "$volume" "$1"
+  await_orphan
+  lv_exists worker "$volume"
+  kubectl patch pv "$volume" -p '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'
+  delete_claim data
+  eventually 30 volume_is "$volume" Released
+  await_orphan
+  lv_exists worker "$volume"
+  volume_is "$volume" Released
+}
+
+# put_right: with its label again all is as it was.
+put_right() {
+  kubectl label --overwrite pv "$volume" flexlocal.io/node=worker
+  kubectl delete pv "$volume" --timeout=60s
+  lv_exists worker "$volume"
+  is_retained "$volume"
+  delete_claim other
+  eventually 30 is_gone pvc other
+}
+
+@test "a PersistentVolume whose label of the node a person removes keeps its data" {
+  relabel flexlocal.io/node-
+  put_right
+}
+
+@test "a PersistentVolume whose label a person makes that of no node keeps its data" {
+  relabel flexlocal.io/node=nowhere
+  put_right
+}
+
+# The last, since a node that is there and silent is waited for before anything new is ordered.
+@test "a PersistentVolume whose label a person makes another node's keeps its data" {
+  make_node second 1G
+  kubectl cordon second
+  start_daemon second --orphan-grace=1s --orphan-policy=delete
+  relabel flexlocal.io/node=second
+  put_right
+}
