@@ -106,7 +106,7 @@ need() { kubectl explain "pod.spec.$1" || skip "version: this Kubernetes has no 
 # The scheduler prefers it, and knows nothing but the 300 MiB that the claim asks for.
 @test "a node that has no room for what the pod's memory makes of the claim is not chosen for ever" {
   make_node small 360M
-  start_node_daemon small
+  start_agent small
   has_memory 1000Mi
   kubectl apply -f - <<END
 apiVersion: v1
