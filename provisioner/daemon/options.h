@@ -35,7 +35,7 @@ struct DaemonOptions {
   std::string state_dir;        // the host's /var/lib/flexlocal
   std::string lock_dir;         // the host's /run/flexlocal
   Provisioning provisioning = Provisioning::kCentral;  // of both roles
-  std::optional<double> kube_api_qps;  // none: auto, see kube::ApiOptions
+  std::optional<double> kube_api_qps;                  // none: auto, see kube::ApiOptions
   double kube_api_burst = 200;
   unsigned worker_threads = 4;
   std::chrono::milliseconds retry_interval_start{1000};

@@ -161,6 +161,7 @@ start_simulators() {
 nodes_in_process() { echo $((($1 + 9) / 10 < 20 ? ($1 + 9) / 10 : 20)); }
 
 # What orders are, and where Leases lie.
+prepare_orders() {
   local space
   for space in "$name_space" "$lease_space"; do kubectl create namespace "$space" >&2; done
   kubectl apply -f "$here/../../examples/install/core/volumecopy.yaml" >&2

@@ -105,6 +105,7 @@ need() { kubectl explain "pod.spec.$1" || skip "version: this Kubernetes has no 
 
 # The scheduler prefers it, and knows nothing but the 300 MiB that the claim asks for.
 @test "a node that has no room for what the pod's memory makes of the claim is not chosen for ever" {
+  kubectl apply -f "$examples/install/csidriver.yaml" # else the scheduler asks nobody for room
   make_node small 360M
   start_agent small
   has_memory 1000Mi
@@ -137,6 +138,7 @@ END
   [ "$(kubectl get pv -o 'jsonpath={.items[*].metadata.labels.flexlocal\.io/node}')" = worker ]
   stop_processes "$work" small
   kubectl delete node small
+  kubectl delete -f "$examples/install/csidriver.yaml"
 }
 # shows_room NODE: the scheduler is told that the claim would fit.
 shows_room() {
