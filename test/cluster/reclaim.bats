@@ -198,7 +198,7 @@ hold_making() {
   delete_claim data
   eventually 30 volume_is "$volume" Released
   kubectl patch pv "$volume" -p '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'
-  start_daemon worker
+  if is_central; then start_leader_as; else start_daemon worker; fi
   eventually 60 copy_has 'input | .spec.desiredState == "Retained" and .spec.reclaimPolicy == "Retain"
     and .status.state == "Retained" and .status.observedGeneration == .metadata.generation'
   # What comes after it has been decided, too.
