@@ -11,11 +11,15 @@ constexpr int kMostSteps = 16;
 const std::optional<CopyProblem> kNoProblem;
 
 // Until a look at the disks that is younger than the records a mount may have made the volume since
-// the last one; and its pod may have ended since.
-bool needs_look(const CopyPlan& plan, const Ledger& ledger, std::uint64_t looks) {
+// the last one; and its pod may have ended since. That nothing is left of what was promised is said
+// by a look of the same pass alone.
+bool needs_look(const CopyPlan& plan, const VolumeCopy& copy, const Ledger& ledger,
+                std::uint64_t looks) {
   const bool grave = plan.state == CopyState::kLost || plan.trouble == CopyTrouble::kDamaged;
+  const bool vanished =
+      plan.state == CopyState::kRemoved && plan.action == CopyAction::kNone && copy.status.promised;
   return (grave && !ledger.is_of_one_look()) ||
-         (plan.trouble == CopyTrouble::kBusy && !ledger.has_looked_since(looks));
+         ((vanished || plan.trouble == CopyTrouble::kBusy) && !ledger.has_looked_since(looks));
 }
 
 // Nothing tells of its end.
@@ -65,7 +69,7 @@ Task<Result<Pass>> CopyWorker::work(const std::string& name, Pace pace) {
 }
 
 Task<CopyWorker::StepEnd> CopyWorker::step(Turn& turn) {
-  const bool anew = !turn.looked && needs_look(turn.plan, ledger_, turn.looks);
+  const bool anew = !turn.looked && needs_look(turn.plan, turn.copy, ledger_, turn.looks);
   auto refreshed = co_await ledger_.refresh(anew);
   if (!refreshed) co_return refreshed.error().context("looking at this node's disks");
   if (anew) {
@@ -76,7 +80,8 @@ Task<CopyWorker::StepEnd> CopyWorker::step(Turn& turn) {
   if (turn.copy.order && turn.copy.order->node != self_.identity.node)
     co_return std::optional(Pass::kDone);
   decide(turn);
-  if (!turn.looked && needs_look(turn.plan, ledger_, turn.looks)) co_return std::optional<Pass>();
+  if (!turn.looked && needs_look(turn.plan, turn.copy, ledger_, turn.looks))
+    co_return std::optional<Pass>();
   if (turn.plan.action == CopyAction::kReadAnew) {
     auto read = co_await read_anew(turn);
     co_return read;

@@ -36,10 +36,12 @@ kube::ResourceKind claims_kind(const ClusterRoleOptions& options) {
   return kind;
 }
 
+// A leader goes by no label: where a person took that away, nobody would hear that the volume is to
+// be retained.
 kube::ResourceKind volumes_kind(const ClusterRoleOptions& options) {
-  std::string selector(kNodeLabel);
-  if (options.is_of_one_node()) selector += concat('=', options.own_node);
-  return {"persistentvolumes", volumes_path(), std::move(selector), {}, {}};
+  kube::ResourceKind kind{"persistentvolumes", volumes_path(), {}, {}, {our_mark()}};
+  if (options.is_of_one_node()) kind.label_selector = concat(kNodeLabel, '=', options.own_node);
+  return kind;
 }
 
 kube::ResourceKind nodes_kind(const ClusterRoleOptions& options) {

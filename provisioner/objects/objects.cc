@@ -21,6 +21,20 @@ constexpr std::string_view kMigratedTo = "pv.kubernetes.io/migrated-to";
 
 std::string text(JsonView value) { return std::string(value.text()); }
 
+// A name of another object's as a tenant wrote it, perhaps by the hundred kilobytes: of one that is
+// too long to be a name no more is kept than shows that. Source:
+// k8s.io/apimachinery/pkg/util/validation (DNS1123SubdomainMaxLength)
+std::string name_in(JsonView value) {
+  constexpr std::size_t kLongest = 253;
+  return std::string(value.text().substr(0, kLongest + 1));
+}
+
+// A quantity as somebody wrote it; one that is too long to be one is none.
+std::string quantity_in(JsonView value) {
+  constexpr std::size_t kLongest = 64;
+  return value.text().size() <= kLongest ? text(value) : std::string("(too long)");
+}
+
 std::vector<std::string> texts(JsonView array) {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < array.size(); ++i) out.emplace_back(array.at(i).text());
@@ -71,16 +85,16 @@ Claim read_claim(JsonView object) {
   claim.name = text(meta["name"]);
   claim.uid = text(meta["uid"]);
   claim.resource_version = text(meta["resourceVersion"]);
-  claim.storage_class = text(spec["storageClassName"]);
-  if (claim.storage_class.empty()) claim.storage_class = text(annotations[kBetaClass]);
-  claim.selected_node = text(annotations[kSelectedNode]);
-  claim.volume_name = text(spec["volumeName"]);
+  claim.storage_class = name_in(spec["storageClassName"]);
+  if (claim.storage_class.empty()) claim.storage_class = name_in(annotations[kBetaClass]);
+  claim.selected_node = name_in(annotations[kSelectedNode]);
+  claim.volume_name = name_in(spec["volumeName"]);
   claim.volume_mode = text(spec["volumeMode"]);
-  claim.requested = text(spec["resources"]["requests"]["storage"]);
+  claim.requested = quantity_in(spec["resources"]["requests"]["storage"]);
   claim.access_modes = texts(spec["accessModes"]);
   claim.has_data_source = spec["dataSource"].is_object() || spec["dataSourceRef"].is_object();
   claim.has_selector = spec["selector"].is_object();
-  claim.attributes_class = text(spec["volumeAttributesClassName"]);
+  claim.attributes_class = name_in(spec["volumeAttributesClassName"]);
   claim.deleting = meta["deletionTimestamp"].exists();
   const JsonView status = object["status"];
   claim.phase = text(status["phase"]);
@@ -135,6 +149,8 @@ std::optional<Volume> decode_volume(JsonView object) {
   volume.claim_uid = text(spec["claimRef"]["uid"]);
   volume.capacity = text(spec["capacity"]["storage"]);
   volume.order = order_of_annotation(annotations[kOrder].text());
+  // A person may change a label, and take it away.
+  if (volume.order) volume.node = volume.order->node;
   volume.copy = text(spec["flexVolume"]["options"][engine::kCopyOption]);
   volume.finalizers = texts(meta["finalizers"]);
   volume.access_modes = texts(spec["accessModes"]);

@@ -61,6 +61,23 @@ teardown() {
   eventually 90 is_gone volumecopy "$copy"
 }
 
+@test "a PersistentVolume whose label of the node somebody took away is still followed" {
+  make_claim_for one data
+  eventually 60 claim_is data Bound
+  find_volume data
+  make_ready one default
+  eventually 30 is_state Ready
+  kubectl label pv "$volume" flexlocal.io/node-
+  kubectl patch pv "$volume" -p '{"spec": {"persistentVolumeReclaimPolicy": "Retain"}}'
+  delete_claim data
+  eventually 30 says '.spec.reclaimPolicy == "Retain"'
+  kubectl delete pv "$volume" --timeout=60s
+  eventually 30 is_state Retained
+  lv_exists one "$volume"
+  kubectl patch volumecopy "$copy" --type merge -p '{"spec": {"desiredState": "Removed"}}'
+  eventually 60 is_gone volumecopy "$copy"
+}
+
 @test "what no node has room for is said, and leaves nothing" {
   make_claim data 100Gi
   eventually 60 event_says pvc/data ProvisioningFailed 'no room on node'

@@ -10,6 +10,13 @@ make_many() {
     "https://127.0.0.1:$API_PORT/api/v1/namespaces/$1/persistentvolumeclaims?fieldManager=[1-$2]"
 }
 
+# make_each NAMESPACE COUNT: the same, but each has another number in the place of the word `number`.
+make_each() {
+  local claim number
+  claim=$(cat)
+  for ((number = 0; number < $2; number++)); do make_many "$1" 1 <<<"${claim/number/$number}" || return; done
+}
+
 # text_of BYTE COUNT
 text_of() { head -c "$2" /dev/zero | tr '\0' "$1"; }
 

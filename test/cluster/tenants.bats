@@ -61,14 +61,14 @@ has_no_choice() {
   copies_of data 'length == 0'
 }
 
-# flood COUNT: claims of namespace `flood`, each of which names a node by as many bytes as the API server
-# takes, with room for what kube-controller-manager adds. It is the same node: what many have is kept once.
+# flood COUNT: claims of namespace `flood`, each of which names a node of its own by as many bytes as the API
+# server takes, with room for what kube-controller-manager adds. Texts that are the same are kept once.
 flood() {
-  text_of x 250000 | jq -R '{
+  text_of x 250000 | jq -Rc '{
     apiVersion: "v1", kind: "PersistentVolumeClaim",
-    metadata: {generateName: "large-", annotations: {"volume.kubernetes.io/selected-node": .}},
+    metadata: {generateName: "large-", annotations: {"volume.kubernetes.io/selected-node": "number\(.)"}},
     spec: {storageClassName: "flexlocal", accessModes: ["ReadWriteOnce"], resources: {requests: {storage: "1Gi"}}}
-  }' | make_many flood "$1"
+  }' | make_each flood "$1"
 }
 
 marks='{{range .items}}{{index .metadata.annotations "volume.beta.kubernetes.io/storage-provisioner"}}{{"\n"}}{{end}}'

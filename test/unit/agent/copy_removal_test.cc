@@ -83,6 +83,21 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(record() == nullptr);
 }
 
+TEST_CASE_FIXTURE(Fixture, "that nothing is left is said by a look of the same pass alone") {
+  make_ready();
+  const engine::Inventory there = storage.present;
+  storage.present.volumes.clear();
+  storage.present.holdings.clear();
+  storage.present.records.clear();
+  REQUIRE(wait_for(ledger().refresh(true)).ok());
+  storage.present = there;
+  give(DesiredState::kRemoved);
+  finish();
+  CHECK(did("remove " + volume));
+  CHECK(storage.present.volumes.empty());
+  CHECK(status().state == CopyState::kRemoved);
+}
+
 TEST_CASE_FIXTURE(Fixture,
                   "before each slice of a wipe the order is read anew, and progress is told") {
   make_ready();

@@ -45,6 +45,23 @@ TEST_CASE("a claim is read with all that a decision needs") {
   CHECK_FALSE(claim->deleting);
 }
 
+TEST_CASE("of texts that are too long no more is kept than shows it") {
+  const std::string many(250'000, 'x');
+  const auto named = decode(decode_claim, with(kClaim, R"("node-a")", concat('"', many, '"')));
+  CHECK(named->selected_node == std::string(254, 'x'));  // which is no name
+  const auto of_class = decode(decode_claim, with(kClaim, R"("local")", concat('"', many, '"')));
+  CHECK(of_class->storage_class.size() == 254);
+  const auto bound = decode(
+      decode_claim,
+      with(kClaim, R"("volumeMode")", concat(R"("volumeName":")", many, R"(","volumeMode")")));
+  CHECK(bound->volume_name.size() == 254);
+  const auto large = decode(decode_claim, with(kClaim, "1Gi", std::string(65, '9')));
+  CHECK_FALSE(parse_quantity(large->requested).ok());
+  const auto longest =
+      decode(decode_claim, with(kClaim, R"("node-a")", concat('"', std::string(253, 'x'), '"')));
+  CHECK(longest->selected_node.size() == 253);
+}
+
 TEST_CASE("a claim is ours by the annotation's old name and by its new one, and by nothing else") {
   CHECK(decode(decode_claim, with(kClaim, "volume.beta.kubernetes.io/storage-provisioner",
                                   "volume.kubernetes.io/storage-provisioner")));
@@ -151,6 +168,16 @@ TEST_CASE("a volume is ours by who provisioned it") {
       decode(decode_volume, with(text, R"("pv.kubernetes.io/provisioned-by":"flexlocal.io")",
                                  R"("pv.kubernetes.io/provisioned-by":"other.io")")));
   CHECK_FALSE(decode(decode_volume, R"({"metadata":{"name":"by-hand"}})"));
+}
+
+TEST_CASE("a volume's node is its order's, whatever its label says") {
+  const std::string text = volume_text(sample_spec(), "Bound");
+  const std::string label = concat(R"("flexlocal.io/node":")", kNode, '"');
+  CHECK(decode(decode_volume, with(text, label, R"("flexlocal.io/node":"other")"))->node == kNode);
+  CHECK(decode(decode_volume, with(text, label, R"("other":"label")"))->node == kNode);
+  const std::string orderless = with(text, "flexlocal.io/order", "flexlocal.io/disorder");
+  CHECK(decode(decode_volume, with(orderless, label, R"("flexlocal.io/node":"other")"))->node ==
+        "other");
 }
 
 TEST_CASE("a volume that was handed to another driver is noticed") {
