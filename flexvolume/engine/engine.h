@@ -115,8 +115,8 @@ class Engine {
   Result<Inventory> inventory();
 
   // Whether `heads`, an inventory's, are the metadata of the pools' groups now: then it would say
-  // the same of groups, volumes and spaces once more. No program is started. False also where that
-  // is not known.
+  // the same once more of groups, spaces, and of which volumes there are; not of what is open. No
+  // program is started. False also where that is not known.
   bool is_as_seen(const std::map<std::string, MetadataHead>& heads) {
     return lv_backend_.is_as_seen(heads, config_);
   }

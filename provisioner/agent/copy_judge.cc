@@ -41,7 +41,8 @@ Task<Status> CopyJudge::judge(const CopyOrder& order) {
   Status judged = engine::check_size(spec.backend, spec.fs_type, spec.size);
   if (!judged) co_return judged;
   for (const bool anew : {false, true}) {
-    auto refreshed = co_await ledger_.refresh(anew);
+    auto known = anew ? ledger_.refresh(true) : ledger_.refresh_for_new();
+    auto refreshed = co_await std::move(known);
     // What was removed or grown during the look may not be seen by it.
     if (refreshed && !ledger_.is_current()) refreshed = co_await ledger_.refresh(true);
     if (!refreshed) co_return refreshed.error().context("looking at this node's disks");

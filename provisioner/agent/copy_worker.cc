@@ -22,6 +22,14 @@ bool needs_look(const CopyPlan& plan, const VolumeCopy& copy, const Ledger& ledg
          ((vanished || plan.trouble == CopyTrouble::kBusy) && !ledger.has_looked_since(looks));
 }
 
+// Nothing was promised yet, and the host knows nothing of it.
+bool is_new(const VolumeCopy& copy, const Ledger& ledger) {
+  return copy.order && copy.order->origin == Origin::kNew &&
+         copy.order->desired == DesiredState::kServing && !copy.status.promised &&
+         ledger.inventory() &&
+         !ledger.inventory()->records.contains(copy.order->volume.name.text());
+}
+
 // Nothing tells of its end.
 bool passes_by_itself(CopyTrouble trouble) {
   return trouble == CopyTrouble::kBusy || trouble == CopyTrouble::kAnotherCopy;
@@ -70,7 +78,9 @@ Task<Result<Pass>> CopyWorker::work(const std::string& name, Pace pace) {
 
 Task<CopyWorker::StepEnd> CopyWorker::step(Turn& turn) {
   const bool anew = !turn.looked && needs_look(turn.plan, turn.copy, ledger_, turn.looks);
-  auto refreshed = co_await ledger_.refresh(anew);
+  const bool for_new = !anew && is_new(turn.copy, ledger_);
+  auto known = for_new ? ledger_.refresh_for_new() : ledger_.refresh(anew);
+  auto refreshed = co_await std::move(known);
   if (!refreshed) co_return refreshed.error().context("looking at this node's disks");
   if (anew) {
     turn.looked = true;

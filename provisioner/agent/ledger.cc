@@ -27,8 +27,7 @@ Error disks_not_seen() {
 // A look that ends after a later one says nothing new, unless something was removed since: then
 // what that one saw is forgotten, and what this one saw is older still.
 Task<Status> Ledger::refresh(bool anew) {
-  if (!anew && is_fresh()) co_return Status();
-  if (!anew && co_await is_as_seen()) co_return Status();
+  if (!anew && is_current() && clock_.now() - taken_ < kFresh) co_return Status();
   for (;;) {
     const auto asked = clock_.now();
     const std::uint64_t look = ++begun_;
@@ -49,10 +48,20 @@ bool Ledger::is_fresh() const {
   return is_current() && clock_.now() - std::max(taken_, compared_) < kFresh;
 }
 
+Task<Status> Ledger::refresh_for_new() {
+  if (is_fresh()) co_return Status();
+  const bool same = co_await is_as_seen();
+  if (same) co_return Status();
+  auto looked = co_await refresh(true);
+  co_return looked;
+}
+
 // What was removed, or seen by another look, while the metadata were read is for a look to say.
+// Where the last look failed, what would be promised could not be made.
 Task<bool> Ledger::is_as_seen() {
   const auto asked = clock_.now();
-  if (!is_current() || inventory_->heads.empty() || asked - taken_ >= kComparable) co_return false;
+  if (trouble_ || !is_current() || inventory_->heads.empty() || asked - taken_ >= kComparable)
+    co_return false;
   const std::uint64_t shown = shown_;
   const MetadataHeads heads = inventory_->heads;
   const bool same = co_await storage_.is_as_seen(heads);

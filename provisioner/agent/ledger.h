@@ -25,10 +25,13 @@ class Ledger {
   Ledger(const Ledger&) = delete;
   Ledger& operator=(const Ledger&) = delete;
 
-  // Makes sure that what the disks say is known, and was so a few seconds ago: by a look, or, for
-  // some minutes after one, since no metadata have changed, which takes no program. `anew` asks
+  // Makes sure that what the disks say is known, and no older than a few seconds; `anew` asks
   // them in any case, which costs what Engine::inventory does.
   Task<Status> refresh(bool anew);
+  // The same for a promise of what is new. Room, and that nothing of the volume is there, is in
+  // LVM's metadata: where they are as the last look saw them, it is good for some minutes, and no
+  // program is started. Whether a volume is open or mounted is not in them.
+  Task<Status> refresh_for_new();
   // Forgets what the disks said: something was removed.
   void forget() {
     if (inventory_) outdated_ = std::move(inventory_);

@@ -42,13 +42,22 @@ std::string NodeChooser::choose(const Claim& claim, const Order& order) const {
 
 void NodeChooser::refused(const Claim& claim, const std::string& node) {
   refused_[claim.key()][node] = parts_.clock.now();
-  const StorageClass* const storage_class = parts_.classes.get(claim.storage_class);
-  if (storage_class == nullptr || claim.selected_node.empty()) return;
-  const auto parameters = parse_class(*storage_class);
-  if (!parameters || parameters->size_from != SizeFrom::kPodMemory) return;
+}
+
+void NodeChooser::forget(const std::string& claim) {
+  refused_.erase(claim);
+  std::erase_if(hidden_for_, [&](const auto& entry) { return entry.first.first == claim; });
+}
+
+void NodeChooser::hide_room(const Claim& claim, const Order& asked, const Node& node) {
+  if (claim.selected_node.empty() || objection_to(claim, asked, node)) return;
+  const auto now = parts_.clock.now();
+  const auto [last, is_first] = hidden_for_.try_emplace({claim.key(), node.name}, now);
+  if (!is_first && now - last->second < kHiddenAgain) return;
+  last->second = now;
   std::erase_if(hidden_, [this](const auto& entry) { return !is_recent(entry.second); });
-  hidden_[{node, storage_class->name}] = parts_.clock.now();
-  if (on_hidden_) on_hidden_(node);
+  const bool begins = hidden_.try_emplace({node.name, claim.storage_class}, now).second;
+  if (begins && on_hidden_) on_hidden_(node.name);
 }
 
 bool NodeChooser::hides_room(const std::string& node, const std::string& storage_class) const {

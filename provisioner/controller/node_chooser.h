@@ -27,11 +27,14 @@ class NodeChooser {
   // A node that refused the claim is not chosen for it again for so long.
   static constexpr std::chrono::seconds kPassedOver{30};
   void refused(const Claim& claim, const std::string& node);
-  void forget(const std::string& claim) { refused_.erase(claim); }
+  void forget(const std::string& claim);
 
   // The scheduler knows what a claim asks for, and not what the memory of its pod makes of that
-  // (sizeFrom: podMemory): it would choose a node that refused it again and again. For the same
-  // time that node shows no room of the class.
+  // (sizeFrom: podMemory): it would choose a node that has room for the one alone again and again.
+  // Where that is so, the node shows no room of the class for the same time, and for one claim no
+  // more often than each kHiddenAgain: other tenants are to see it.
+  static constexpr std::chrono::minutes kHiddenAgain{5};
+  void hide_room(const Claim& claim, const Order& asked, const Node& node);
   bool hides_room(const std::string& node, const std::string& storage_class) const;
   // Called when that begins. It must not wait.
   void on_hidden(std::function<void(const std::string& node)> handler) {
@@ -57,8 +60,9 @@ class NodeChooser {
 
   ClusterParts& parts_;
   CopyIndex& index_;
-  std::map<std::string, Refusals> refused_;                               // by claim
-  std::map<std::pair<std::string, std::string>, Clock::Instant> hidden_;  // by node and class
+  std::map<std::string, Refusals> refused_;                                   // by claim
+  std::map<std::pair<std::string, std::string>, Clock::Instant> hidden_;      // by node and class
+  std::map<std::pair<std::string, std::string>, Clock::Instant> hidden_for_;  // by claim and node
   std::function<void(const std::string& node)> on_hidden_;
   Orders being_given_;
 };

@@ -51,11 +51,10 @@ Task<OrderWorker::Again> OrderWorker::work(const std::string& key) {
 }
 
 OrderPlan OrderWorker::plan(const Claim& claim) const {
-  const std::string volume = volume_of_claim(claim.uid);
   ClaimSituation now{.claim = claim,
                      .storage_class = parts_.classes.get(claim.storage_class),
                      .volume_exists = has_volume(claim),
-                     .copies = index_.of_volume(volume),
+                     .copies = index_.of_volume(volume_of_claim(claim.uid)),
                      .holding = index_.holding(claim.key()),
                      .in_doubt = roll_.leaves_doubt(),
                      .term = desk_.term(),
@@ -160,6 +159,7 @@ Task<OrderWorker::Again> OrderWorker::give(const Claim& claim, const Order& deci
     co_return kSoon;
   }
   if (const auto why = chooser_.objection_to(claim, order, *node)) {
+    chooser_.hide_room(claim, decided, *node);
     auto refused = co_await refuse_node(claim, name, *why);
     if (!refused) co_return refused.error();
     co_return std::nullopt;

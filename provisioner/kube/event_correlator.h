@@ -47,7 +47,8 @@ struct EventWrite {
 // Remembers the last `capacity` events. The same object, type, reason and message within
 // `window` raises the count of the event there is. Once kMostAlike differ in nothing but the
 // message, which may have figures in it, whatever else comes within `window` of the last changes
-// one more. Source: k8s.io/client-go/tools/record/events_cache.go
+// one more. Not so of Nodes: their events name volumes, and a person has something to do about
+// each. Source: k8s.io/client-go/tools/record/events_cache.go
 class EventCorrelator {
  public:
   static constexpr unsigned kMostAlike = 25;

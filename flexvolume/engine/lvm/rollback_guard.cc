@@ -13,8 +13,16 @@
 namespace flexlocal::engine {
 namespace {
 
+// How long the metadata of a group's disks are waited for.
+struct Patience {
+  std::chrono::seconds lock;
+  ChildDeadlines reading;
+};
 // More than a disk takes that answers at all, and than many that are busy take together.
-constexpr ChildDeadlines kReadDeadlines{std::chrono::seconds(10), std::chrono::seconds(20)};
+constexpr Patience kPatient{kDisksDeadline, {std::chrono::seconds(10), std::chrono::seconds(20)}};
+// For who can do without, and is waited for.
+constexpr Patience kBrief{std::chrono::seconds(1),
+                          {std::chrono::seconds(1), std::chrono::seconds(2)}};
 
 // What the disks of a group say. In doubt: one cannot be read, or is another group's.
 struct DiskHeads {
@@ -56,13 +64,13 @@ DiskHeads parse_heads(std::string_view text, const std::string& group) {
 
 // By a child: a disk that does not answer holds nobody up for ever.
 DiskHeads heads_of(const BackendParts& parts, const std::string& group,
-                   const std::vector<std::string>& disks) {
-  const auto lock = lock_disks(parts.locks, group, disks);
+                   const std::vector<std::string>& disks, const Patience& patience = kPatient) {
+  const auto lock = lock_disks(parts.locks, group, disks, patience.lock);
   ChildOutput output{{}, lock ? Status() : lock.error()};
   if (lock)
     output = in_child(
         *lock, [&](const Write& write) { write_heads(parts, group, disks, write); },
-        kReadDeadlines);
+        patience.reading);
   DiskHeads all = parse_heads(output.text, group);
   if (!output.ended)
     all.complete = output.ended.error().context(
@@ -142,7 +150,7 @@ Result<bool> RollbackGuard::is_seen(const GroupMemory& seen) const {
 std::optional<MetadataHead> RollbackGuard::present(const std::string& group) const {
   const auto memory = recall(group);
   if (!memory) return std::nullopt;
-  const auto now = heads_of(parts_, group, memory->disks);
+  const auto now = heads_of(parts_, group, memory->disks, kBrief);
   if (!now.complete || now.in_doubt || now.heads.empty()) return std::nullopt;
   const bool agree = std::all_of(now.heads.begin(), now.heads.end(), [&](const MetadataHead& head) {
     return head == now.heads.front();

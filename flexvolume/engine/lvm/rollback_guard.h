@@ -49,8 +49,8 @@ class RollbackGuard {
   Status look(const std::string& group);
 
   // The group's metadata as the disks that it was last seen on have it now, all the same; nothing
-  // where one does not answer, is another group's, or none is known. No program is started, and no
-  // lock of the group is needed.
+  // where one does not answer within a second, is another group's, or none is known. No program is
+  // started, and no lock of the group is needed.
   std::optional<MetadataHead> present(const std::string& group) const;
 
   // After a change of ours that came after a check; `made` is how it ended. kOutdated where

@@ -12,7 +12,6 @@ namespace {
 constexpr auto kVolumeDeadline = std::chrono::seconds(90);
 constexpr auto kGroupDeadline = std::chrono::seconds(90);
 // Somewhat longer than whoever has it may take: see rollback_guard.cc.
-constexpr auto kDisksDeadline = std::chrono::seconds(21);
 
 // The folder is there from the second call on, so it is made only when it is missed.
 Result<FileLock> acquire(const std::string& folder, const std::string& name,
@@ -39,11 +38,10 @@ Result<FileLock> lock_volume_group(const std::string& folder, const std::string&
 }
 
 Result<FileLock> lock_disks(const std::string& folder, const std::string& group,
-                            const std::vector<std::string>& disks) {
+                            const std::vector<std::string>& disks, std::chrono::seconds deadline) {
   std::string all;
   for (const std::string& disk : disks) all += disk + '\n';
-  return acquire(folder, concat("disks-", group, '-', std::hash<std::string>()(all)),
-                 kDisksDeadline);
+  return acquire(folder, concat("disks-", group, '-', std::hash<std::string>()(all)), deadline);
 }
 
 Result<FileLock> try_lock_volume_group(const std::string& folder, const std::string& group) {

@@ -25,8 +25,10 @@ Result<FileLock> lock_volume_group(const std::string& folder, const std::string&
 Result<FileLock> try_lock_volume_group(const std::string& folder, const std::string& group);
 
 // Held while the headers of these disks of a group are read, also by a child that waits for one of
-// them for ever: there is no second. kDeadline after 21 s.
+// them for ever: there is no second. kDeadline after `deadline`.
+inline constexpr std::chrono::seconds kDisksDeadline{21};
 Result<FileLock> lock_disks(const std::string& folder, const std::string& group,
-                            const std::vector<std::string>& disks);
+                            const std::vector<std::string>& disks,
+                            std::chrono::seconds deadline = kDisksDeadline);
 
 }  // namespace flexlocal::engine

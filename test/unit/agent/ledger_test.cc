@@ -8,6 +8,7 @@ namespace {
 
 struct Fixture : NodeLab {
   void refresh(bool anew) { REQUIRE(wait_for(ledger.refresh(anew)).ok()); }
+  void refresh_for_new() { REQUIRE(wait_for(ledger.refresh_for_new()).ok()); }
   // A look that has seen the disks as they are now, and has not said so yet.
   void hold_look() {
     storage.hold_look = true;
@@ -56,23 +57,26 @@ TEST_CASE_FIXTURE(Fixture, "the disks are asked once in ten seconds, or anew whe
   CHECK(storage.looks == 4);
 }
 
-TEST_CASE_FIXTURE(Fixture,
-                  "where no metadata have changed, the disks are not asked for some minutes") {
+TEST_CASE_FIXTURE(Fixture, "for what is new the disks are not asked while no metadata change") {
   storage.present.heads = {{"vg", {"vg", "uuid", 7, 1}}};
   refresh(false);
   for (int comparisons = 1; comparisons < 30; ++comparisons) {
     manual.advance(std::chrono::seconds(12));
-    refresh(false);
-    refresh(false);
+    refresh_for_new();
+    refresh_for_new();
     CHECK(storage.looks == 1);
     CHECK(storage.comparisons == comparisons);
   }
-  manual.advance(std::chrono::seconds(12));
+  // What is open may have changed since, which is not in them.
   refresh(false);
   CHECK(storage.looks == 2);
+  manual.advance(std::chrono::minutes(6));
+  refresh_for_new();
+  CHECK(storage.looks == 3);
 }
 
-TEST_CASE_FIXTURE(Fixture, "metadata that have changed are a reason to look") {
+TEST_CASE_FIXTURE(Fixture,
+                  "metadata that have changed are a reason to look, for what is new as well") {
   storage.present.heads = {{"vg", {"vg", "uuid", 7, 1}}};
   refresh(false);
   manual.advance(std::chrono::seconds(10));
@@ -80,10 +84,20 @@ TEST_CASE_FIXTURE(Fixture, "metadata that have changed are a reason to look") {
   SUBCASE("of the same number") { storage.present.heads["vg"].checksum = 2; }
   SUBCASE("that nobody can read") { storage.present.heads.clear(); }
   SUBCASE("but what we removed is one without that") { ledger.forget(); }
-  refresh(false);
+  refresh_for_new();
   CHECK(storage.looks == 2);
-  refresh(true);
-  CHECK(storage.looks == 3);
+}
+
+TEST_CASE_FIXTURE(Fixture, "after a look that failed nothing new is promised without one") {
+  storage.present.heads = {{"vg", {"vg", "uuid", 7, 1}}};
+  refresh(false);
+  storage.inventory_status = Error(ErrorCode::kDeadline, "vgs did not end");
+  CHECK_FALSE(wait_for(ledger.refresh(true)).ok());
+  manual.advance(std::chrono::seconds(10));
+  CHECK_FALSE(wait_for(ledger.refresh_for_new()).ok());
+  storage.inventory_status = Status();
+  refresh_for_new();
+  CHECK(storage.looks == 4);
 }
 
 TEST_CASE_FIXTURE(Fixture, "promises are new for a minute, and the latest of them are told") {

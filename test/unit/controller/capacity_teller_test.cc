@@ -68,10 +68,6 @@ struct Fixture : OrderLab {
   std::vector<std::string> told() const {
     return server.paths(kGroupPath + "/namespaces/ns/csistoragecapacities");
   }
-  void size_by_memory() {
-    put(classes, with(class_text(), R"("reclaimPolicy")",
-                      R"("parameters":{"sizeFrom":"podMemory"},"reclaimPolicy")"));
-  }
   void wait_until_taken(const HeldHttp::Hold& hold) {
     REQUIRE(run_until([&] { return hold.taken; }));
   }
@@ -105,32 +101,42 @@ TEST_CASE_FIXTURE(Fixture, "what is ordered is no room, until the node's figures
 }
 
 TEST_CASE_FIXTURE(
-    Fixture, "a node that refused what a pod's memory makes of a claim shows no room for a while") {
+    Fixture, "a node without room for what a pod's memory makes of a claim hides it for a while") {
   Claim claim = sample_claim();
   claim.selected_node = kNode;
   std::vector<std::string> hidden;
   chooser.on_hidden([&](const std::string& node) { hidden.push_back(node); });
-  SUBCASE("since the scheduler does not know that size") {
-    size_by_memory();
-    did();
-    chooser.refused(claim, kNode);
+  const auto hide = [&](Bytes asked) {
+    const Order order{*engine::VolumeName::of_claim(kUid), ClassParameters(), asked};
+    chooser.hide_room(claim, order, *nodes.get(kNode));
+  };
+  did();
+  SUBCASE("since the scheduler sees what it asks for alone") {
+    hide(kGiB);
     CHECK(hidden == std::vector{kNode});
     CHECK(did().starts_with("PATCH "));
     CHECK(server.text(told().front()).find(R"("capacity":"0")") != std::string::npos);
-    manual.advance(NodeChooser::kPassedOver);
+    // Not for longer, whoever is refused meanwhile.
+    manual.advance(NodeChooser::kPassedOver / 2);
+    claim.name = "another";
+    hide(kGiB);
+    manual.advance(NodeChooser::kPassedOver / 2);
     beat(kNode);
     did();
     CHECK(server.text(told().front()).find(R"("capacity":"10Gi")") != std::string::npos);
+    hide(kGiB);
+    CHECK(hidden.size() == 1);
+    manual.advance(NodeChooser::kHiddenAgain);
+    beat(kNode);
+    hide(kGiB);
+    CHECK(hidden.size() == 2);
   }
-  SUBCASE("but not for a size that it knows, nor for a claim that it does not send") {
-    did();
-    chooser.refused(claim, kNode);
-    size_by_memory();
+  SUBCASE("but not where there is no room for that, either") { hide(kTenGiB + kGiB); }
+  SUBCASE("nor for a claim that it does not send") {
     claim.selected_node.clear();
-    chooser.refused(claim, kNode);
-    CHECK(hidden.empty());
-    CHECK(did() == "");
+    hide(kGiB);
   }
+  if (hidden.empty()) CHECK(did() == "");
 }
 
 TEST_CASE_FIXTURE(Fixture, "an API server that has no such objects is asked again") {

@@ -113,6 +113,17 @@ TEST_CASE("of events that differ in their figures alone only so many become obje
   CHECK(correlator.plan(note("later"), kNow + minutes(70)).kind == Kind::kCreate);
 }
 
+TEST_CASE("each volume that is told of on a Node has an event of its own") {
+  EventCorrelator correlator({"flexlocal.io", ""});
+  for (unsigned i = 0; i < 4 * EventCorrelator::kMostAlike; ++i) {
+    EventNote orphan = note(concat("volume ", i, " is an orphan"));
+    orphan.object.kind = "Node";
+    const EventWrite write = correlator.plan(orphan, kNow);
+    CHECK(write.kind == Kind::kCreate);
+    CHECK(write.body.find(orphan.message) != std::string::npos);
+  }
+}
+
 TEST_CASE("one of many events that is repeated raises its own count") {
   EventCorrelator correlator({"flexlocal.io", ""});
   const EventWrite first = correlator.plan(note("first"), kNow);

@@ -73,8 +73,10 @@ class Model {
     dirty_.erase(find(key));
     processing_.push_back(key);
     if (chosen != kAwaited) others_.insert(key);
-    auto& turns = turns_[chosen];
-    std::rotate(turns.begin(), turns.begin() + 1, turns.end());
+    Turns& turns = turns_[chosen];
+    auto& flows = turns.flows[turns.kinds.front()];
+    std::rotate(flows.begin(), flows.begin() + 1, flows.end());
+    std::rotate(turns.kinds.begin(), turns.kinds.begin() + 1, turns.kinds.end());
     line_up();
     return key;
   }
@@ -114,7 +116,14 @@ class Model {
     }
   }
 
+  // Kinds in line, and each one's flows.
+  struct Turns {
+    std::vector<std::string> kinds;
+    std::map<std::string, std::vector<std::string>> flows;
+  };
+
   static std::string flow_of(const std::string& key) { return key.substr(0, key.find('/')); }
+  static std::string kind_of(const std::string& key) { return key.substr(0, key.find(':')); }
 
   // The first key of a flow; empty: it has none that is ready.
   std::string first(Priority priority, const std::string& flow) const {
@@ -129,19 +138,25 @@ class Model {
   }
 
   std::string first(Priority priority) {
-    const auto& turns = turns_[priority];
-    return turns.empty() ? std::string() : first(priority, turns.front());
+    Turns& turns = turns_[priority];
+    return turns.kinds.empty() ? std::string()
+                               : first(priority, turns.flows[turns.kinds.front()].front());
   }
 
-  // A flow is in line as long as it has keys, and comes to the end of it with its first one.
+  // Kinds and flows are in line as long as they have keys, and come to the end of it with their
+  // first.
   void line_up() {
     for (const Priority priority : {kAwaited, kNormal, kBackground}) {
-      auto& turns = turns_[priority];
-      std::erase_if(turns, [&](const auto& flow) { return first(priority, flow).empty(); });
+      Turns& turns = turns_[priority];
+      for (auto& [kind, flows] : turns.flows)
+        std::erase_if(flows, [&](const auto& flow) { return first(priority, flow).empty(); });
+      std::erase_if(turns.kinds, [&](const auto& kind) { return turns.flows[kind].empty(); });
       for (const Entry& entry : dirty_) {
-        const std::string flow = flow_of(entry.key);
-        if (!first(priority, flow).empty() && std::ranges::find(turns, flow) == turns.end())
-          turns.push_back(flow);
+        const std::string flow = flow_of(entry.key), kind = kind_of(entry.key);
+        auto& flows = turns.flows[kind];
+        if (first(priority, flow).empty()) continue;
+        if (std::ranges::find(flows, flow) == flows.end()) flows.push_back(flow);
+        if (std::ranges::find(turns.kinds, kind) == turns.kinds.end()) turns.kinds.push_back(kind);
       }
     }
   }
@@ -153,7 +168,7 @@ class Model {
   std::map<std::string, std::pair<Clock::Instant, Priority>> due_;
   unsigned order_ = 0;
   std::map<Priority, unsigned> passed_over_;
-  std::map<Priority, std::vector<std::string>> turns_;
+  std::map<Priority, Turns> turns_;
 };
 
 // One random life of a queue beside its model.
@@ -166,8 +181,8 @@ void live(std::uint64_t seed) {
   auto now = kNow;
   for (int step = 0; step < 2000; ++step) {
     const auto letter = below(26);
-    const std::string key =
-        concat(letter % 4, '/', std::string(1, static_cast<char>('a' + letter)));
+    const std::string key = concat(letter % 2 == 0 ? "even:" : "odd:", letter % 6, '/',
+                                   std::string(1, static_cast<char>('a' + letter)));
     const auto priority = static_cast<Priority>(below(kPriorities));
     const auto action = below(10);
     if (action < 4) {
@@ -217,12 +232,16 @@ TEST_CASE("ten thousand keys of one namespace do not hold up another's first") {
   CHECK(queue.ready() == 9'997);
 }
 
-TEST_CASE("keys of no namespace are one flow, and what is lifted leaves its flow") {
+TEST_CASE(
+    "kinds take turns however many namespaces there are, and what is lifted leaves its flow") {
   WorkQueueCore queue(kBackoff);
-  for (const char* const key : {"node:a", "c:x/1", "node:b", "c:x/2", "c:y/1"})
+  for (int i = 0; i < 1000; ++i) queue.add(concat("claim:", i, "/data"), kNow);
+  for (const char* const key : {"room:a", "copy:b", "room:c", "claim:0/lifted"})
     queue.add(key, kNow);
-  queue.add("c:y/1", kNow, kAwaited);
-  CHECK(all_of(queue) == "c:y/1 node:a c:x/1 node:b c:x/2");
+  queue.add("claim:0/lifted", kNow, kAwaited);
+  std::string first;
+  for (int i = 0; i < 7; ++i) first += concat(queue.pop(kNow)->key, ' ');
+  CHECK(first == "claim:0/lifted claim:0/data room:a copy:b claim:1/data room:c claim:2/data ");
 }
 
 TEST_CASE("an addition with a higher priority lifts a key that waits, and no addition lowers one") {
