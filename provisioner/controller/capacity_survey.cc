@@ -60,7 +60,8 @@ Task<void> CapacitySurvey::run() {
     Status waited;
     while (waited && !wanted_) waited = co_await asked_.wait();
     if (!waited) co_return;
-    const auto pause = failures == 0 ? spread() : random_.jittered(kube::backoff_delay(kRetry, failures - 1));
+    const auto pause =
+        failures == 0 ? spread() : random_.jittered(kube::backoff_delay(kRetry, failures - 1));
     waited = co_await kube::sleep_for(pause);
     if (!waited) co_return;
     const Status looked = co_await look();

@@ -71,8 +71,8 @@ EventWrite EventCorrelator::plan(const EventNote& note, Clock::Wall now) {
   Alike& others = alike(kind, now);
   others.last = now;
   EventNote combined = note;
-  const bool combines = others.created >= kMostAlike && note.object.kind != "Node" &&
-                        !by_key_.contains(key_of(note));
+  const bool combines =
+      others.created >= kMostAlike && note.object.kind != "Node" && !by_key_.contains(key_of(note));
   if (combines) combined.message = concat("(and others of this kind) ", note.message);
   const std::string key = combines ? kind : key_of(note);
   const auto found = by_key_.find(key);

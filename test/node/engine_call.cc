@@ -28,10 +28,11 @@
 //
 //   engine-call seqno DISK
 //
-// HEADS: what an inventory printed as such. The first three are those of CopyRecords. The last two say what the engine sees: the one disk
-// that a device stands on, and the number of LVM's metadata on a disk. RECORD: the volume's record,
-// as JSON; of it counts what was ordered, and by which order. It reads /etc/flexlocal/node.conf and
-// works on the real host. --host-proc: as the node daemon's. Prints one JSON object on one line:
+// HEADS: what an inventory printed as such. The first three are those of CopyRecords. The last two
+// say what the engine sees: the one disk that a device stands on, and the number of LVM's metadata
+// on a disk. RECORD: the volume's record, as JSON; of it counts what was ordered, and by which
+// order. It reads /etc/flexlocal/node.conf and works on the real host. --host-proc: as the node
+// daemon's. Prints one JSON object on one line:
 // {"status":"Success",...} or {"status":"Failure","code":..., "message":...}. Exit status: 0 on
 // success, 1 on failure, 2 on wrong usage.
 
@@ -53,7 +54,8 @@ namespace {
 constexpr std::string_view kUsage =
     "usage: engine-call [--host-proc=DIR] promise RECORD | follow RECORD | withdraw RECORD | "
     "remove RECORD | retain RECORD | take-up RECORD | grow RECORD BYTES | inventory |"
-    " as-seen HEADS | refresh-io-limits | resume-suspended | settle | only-disk DEVICE DISK... | seqno DISK";
+    " as-seen HEADS | refresh-io-limits | resume-suspended | settle | only-disk DEVICE DISK... | "
+    "seqno DISK";
 constexpr std::string_view kHostProc = "--host-proc=";
 
 void add_size(JsonWriter& json, std::string_view key, Bytes size) {

@@ -14,9 +14,7 @@ struct Fixture {
   OrphanedCopy copy;
   OrphanPolicy policy = OrphanPolicy::kDelete;
 
-  Fixture() {
-    copy.age = copy.removable_for = kGrace;
-  }
+  Fixture() { copy.age = copy.removable_for = kGrace; }
   OrphanedCopyPlan plan(std::chrono::nanoseconds grace = kGrace) const {
     return plan_orphaned_copy(copy, policy, grace);
   }
