@@ -178,6 +178,7 @@ ordered_again() {
   make_ready "$node"
   eventually 30 is_state Ready
   was=$(says .metadata.uid | tr -d '"')
+  from=$(date -u +%FT%T.%6NZ)
   # Which of them the leader has ordered again by then goes with the definition.
   kubectl delete volumecopies --all --wait=false
   kubectl delete crd volumecopies.flexlocal.io
@@ -186,6 +187,8 @@ ordered_again() {
   lv_exists "$node" "$volume"
   apply_definition
   eventually 120 ordered_again "$was"
+  # Until then the API server forbids what its policies cannot look up.
+  echo "$from $(date -u +%FT%T.%6NZ)" >>"$work/cluster/unready"
   lv_exists "$node" "$volume"
   [ "$(records | jq -rs '.[] | "\(.copy) \(.state)"')" = "$id ready" ]
   claim_is data Bound
