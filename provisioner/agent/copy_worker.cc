@@ -78,7 +78,9 @@ Task<Result<Pass>> CopyWorker::work(const std::string& name, Pace pace) {
 
 Task<CopyWorker::StepEnd> CopyWorker::step(Turn& turn) {
   const bool anew = !turn.looked && needs_look(turn.plan, turn.copy, ledger_, turn.looks);
-  const bool for_new = !anew && is_new(turn.copy, ledger_);
+  // What was just promised is answered by the record.
+  const bool was_new = turn.plan.action == CopyAction::kPromise;
+  const bool for_new = !anew && (was_new || is_new(turn.copy, ledger_));
   auto known = for_new ? ledger_.refresh_for_new() : ledger_.refresh(anew);
   auto refreshed = co_await std::move(known);
   if (!refreshed) co_return refreshed.error().context("looking at this node's disks");

@@ -54,9 +54,15 @@ is_old() { [ $(($(date +%s) - $(stat -c %Y "$1"))) -gt 11 ]; }
 begin_held() {
   eventually 30 [ -e "$work/worker/state/groups/worker.json" ]
   stop_processes "$work" worker
-  start_agent
-  eventually 30 lease_says '$roll.told == []'
+  rm "$work/log/worker.log"
+  start_agent worker --http-endpoint=127.0.0.1:0
+  eventually 30 is_ready
   touch "$work/worker/hold-vgs"
+}
+is_ready() {
+  local address
+  address=$(grep 'status pages are served' "$work/log/worker.log" | grep -o '127\.0\.0\.1:[1-9][0-9]*') || return
+  [ "$(curl -s "http://$address/readyz")" = ok ]
 }
 
 @test "while nobody has changed LVM's metadata, no program stands between an order and its promise" {

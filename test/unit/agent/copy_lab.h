@@ -43,6 +43,7 @@ struct CopyLab : kube::test::Lab {
   void restart();
   Ledger& ledger() { return process_->ledger; }
   kube::Informer<VolumeCopy>& copies() { return process_->copies; }
+  CopyWorker& worker() { return process_->worker; }
 
   // Gives the order as it is now, and shows it as the watch does.
   void give();

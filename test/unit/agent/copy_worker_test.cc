@@ -27,6 +27,24 @@ TEST_CASE_FIXTURE(CopyLab, "a new claim's copy costs one GET and two PATCHes") {
   CHECK_FALSE(ledger().has_reservations());
 }
 
+TEST_CASE_FIXTURE(CopyLab,
+                  "while no metadata change, no look stands between an order and its promise") {
+  storage.present.heads = {{"vg", {"vg", "uuid", 7, 1}}};
+  REQUIRE(wait_for(ledger().refresh(true)).ok());
+  manual.advance(std::chrono::seconds(12));
+  storage.hold_look = true;
+  give();
+  std::optional<Result<Pass>> passed;
+  tasks.spawn(kube::test::store(worker().work(name), passed));
+  REQUIRE(run_until([&] { return status().state == CopyState::kPromised; }));
+  CHECK_FALSE(passed.has_value());
+  CHECK(done() == "GET, promise, PATCH Promised");
+  storage.go.notify_all();
+  REQUIRE(run_until([&] { return passed.has_value(); }));
+  finish();
+  CHECK(status().state == CopyState::kReady);
+}
+
 TEST_CASE_FIXTURE(CopyLab, "what is as it is ordered costs nothing") {
   make_ready();
   finish();
