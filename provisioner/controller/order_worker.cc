@@ -159,7 +159,7 @@ Task<OrderWorker::Again> OrderWorker::give(const Claim& claim, const Order& deci
     co_return kSoon;
   }
   if (const auto why = chooser_.objection_to(claim, order, *node)) {
-    chooser_.hide_room(claim, decided, *node);
+    if (order.requested > decided.requested) chooser_.hide_room(claim, decided, *node);
     auto refused = co_await refuse_node(claim, name, *why);
     if (!refused) co_return refused.error();
     co_return std::nullopt;

@@ -47,13 +47,7 @@ start_cluster() {
   . "$scratch/cluster/env"
   api_port "$scratch/cluster" >"$scratch/port"
   for node; do "$here/../lab/control-plane" node "$scratch/cluster" "$node" 64Gi; done
-  kubectl apply -f - >&2 <<'END'
-apiVersion: storage.k8s.io/v1
-kind: StorageClass
-metadata: {name: flexlocal}
-provisioner: flexlocal.io
-volumeBindingMode: WaitForFirstConsumer
-END
+  make_class flexlocal WaitForFirstConsumer
 }
 
 end_cluster() { "$here/../lab/control-plane" down "$scratch/cluster" >&2; }
@@ -168,14 +162,14 @@ prepare_orders() {
   eventually 60 kubectl get volumecopies
 }
 
-# The class `immediate`, of claims that name no node.
-add_immediate_class() {
-  kubectl apply -f - >&2 <<'END'
+# make_class NAME MODE: when its claims are bound.
+make_class() {
+  kubectl apply -f - >&2 <<END
 apiVersion: storage.k8s.io/v1
 kind: StorageClass
-metadata: {name: immediate}
+metadata: {name: $1}
 provisioner: flexlocal.io
-volumeBindingMode: Immediate
+volumeBindingMode: $2
 END
 }
 

@@ -79,3 +79,15 @@ spec:
   volumes: [{name: v, persistentVolumeClaim: {claimName: $1}}]
 END
 }
+
+# start_two_nodes: `one` and `two`, with 4 GiB each and an agent, and a leader.
+start_two_nodes() {
+  for node in one two; do
+    make_node "$node" 4G
+    start_agent "$node"
+  done
+  start_leader
+  eventually 60 leads
+  eventually 60 agent_is_ready one
+  eventually 60 agent_is_ready two
+}

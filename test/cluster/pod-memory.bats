@@ -39,10 +39,8 @@ asks() { printf '{name: %s, image: none, resources: {requests: {memory: %s}}%s}'
 sidecar() { asks "$1" "$2" ', restartPolicy: Always'; }
 capacity_is() { [ "$(kubectl get pvc data -o 'jsonpath={.status.capacity.storage}')" = "$1" ]; }
 
-# needs MIB LINE...: a pod with these fields needs so much memory, by the scheduler and by us.
-needs() {
-  local mib=$1
-  has_memory "$(($1 * 1024 * 1024 - 1))"
+# make_sized_claim: `data`, which asks for less than its pod's memory makes of it.
+make_sized_claim() {
   kubectl apply -f - <<END
 apiVersion: v1
 kind: PersistentVolumeClaim
@@ -51,7 +49,15 @@ spec:
   storageClassName: sized
   resources: {requests: {storage: 300Mi}}
   accessModes: [ReadWriteOnce]
----
+END
+}
+
+# needs MIB LINE...: a pod with these fields needs so much memory, by the scheduler and by us.
+needs() {
+  local mib=$1
+  has_memory "$(($1 * 1024 * 1024 - 1))"
+  make_sized_claim
+  kubectl apply -f - <<END
 apiVersion: v1
 kind: Pod
 metadata: {name: data}
@@ -109,15 +115,7 @@ need() { kubectl explain "pod.spec.$1" || skip "version: this Kubernetes has no 
   make_node small 360M
   start_agent small
   has_memory 1000Mi
-  kubectl apply -f - <<END
-apiVersion: v1
-kind: PersistentVolumeClaim
-metadata: {name: data}
-spec:
-  storageClassName: sized
-  resources: {requests: {storage: 300Mi}}
-  accessModes: [ReadWriteOnce]
-END
+  make_sized_claim
   eventually 60 shows_room small
   kubectl apply -f - <<END
 apiVersion: v1

@@ -5,14 +5,7 @@
 setup_file() {
   . "$BATS_TEST_DIRNAME/put-back.bash"
   start_cluster
-  for node in one two; do
-    make_node "$node" 4G
-    start_agent "$node"
-  done
-  start_leader
-  eventually 60 leads
-  eventually 60 agent_is_ready one
-  eventually 60 agent_is_ready two
+  start_two_nodes
 }
 
 teardown_file() {

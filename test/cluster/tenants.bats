@@ -7,14 +7,7 @@ setup_file() {
   start_cluster
   make_class pinned 'onDelete: none' -- \
     'allowedTopologies: [{matchLabelExpressions: [{key: kubernetes.io/hostname, values: [two]}]}]'
-  for node in one two; do
-    make_node "$node" 4G
-    start_agent "$node"
-  done
-  start_leader
-  eventually 60 leads
-  eventually 60 agent_is_ready one
-  eventually 60 agent_is_ready two
+  start_two_nodes
 }
 
 teardown_file() {
