@@ -55,6 +55,8 @@ teardown() {
 }
 
 @test "two daemons for one node by mistake make each volume once, and remove each" {
+  # The log of the tests before says the same of a daemon that has ended.
+  rm -f "$work/log/worker.log"
   start_daemon worker
   eventually 30 grep -q 'msg="node daemon started"' "$work/log/worker.log"
   start_twin "${way[@]}"
