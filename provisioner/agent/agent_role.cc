@@ -14,9 +14,6 @@ namespace {
 // could do nothing must not make a circle.
 constexpr auto kBetweenSlices = std::chrono::milliseconds(100);
 
-// A bound volume gets no other place yet, so that its promise is tried for as long as it takes.
-constexpr bool kGivesUp = false;
-
 bool lacks_room(const VolumeCopy& copy) {
   const CopyCondition* const as_ordered = find_condition(copy.status, kAsOrdered);
   return as_ordered != nullptr && as_ordered->reason == kNotGrown;
@@ -71,7 +68,8 @@ AgentRole::AgentRole(boost::asio::io_context& io, kube::ApiClient& api, Storage&
       ledger_(storage, config, clock),
       kubelet_init_(storage, loop_.events(), clock, log, membership.node),
       worker_(CopyClient(api, copies_),
-              CopyHand(storage, ledger_, CopyJudge(ledger_, budget_), kGivesUp, clock, log),
+              CopyHand(storage, ledger_, CopyJudge(ledger_, budget_), !options.orders_itself, clock,
+                       log),
               ledger_, config, self_, clock),
       memory_(api, log, membership.node.name, budget_, [this] { room_changed(); }),
       disks_(

@@ -22,8 +22,8 @@ struct CopyProgress {
 
 class CopyHand {
  public:
-  // `gives_up`: whether a promise that cannot be kept is given up. The controller must give a
-  // volume another place then, also one whose PersistentVolume is bound.
+  // `gives_up`: whether a promise that cannot be kept is given up. It needs a controller of all
+  // nodes, which gives the volume another place: claims/replacement_plan.h.
   CopyHand(Storage& storage, Ledger& ledger, CopyJudge judge, bool gives_up, const Clock& clock,
            Log& log)
       : storage_(storage),

@@ -8,6 +8,7 @@ void ClusterWork::show_in(kube::Metrics& metrics) const {
   metrics.show(no_room_told);
   metrics.show(lost_volumes_told);
   metrics.show(lost_volumes_removed);
+  metrics.show(promises_given_up);
 }
 
 }  // namespace flexlocal::provisioner

@@ -25,6 +25,10 @@ struct ClusterWork {
   Family<Counter> lost_volumes_removed{{"flexlocal_lost_volumes_removed_total",
                                         "PersistentVolumes of deleted nodes that were let go."}};
 
+  Family<Counter> promises_given_up{
+      {"flexlocal_promises_given_up_total",
+       "Volumes that their node had promised and could not make: each gets another node."}};
+
   // Of a controller of one node, with --immediate=rank.
   Family<Counter> claims_taken{{"flexlocal_immediate_claims_taken_total",
                                 "Claims with volumeBindingMode Immediate that this node took."}};

@@ -1,5 +1,7 @@
 #include "provisioner/controller/copy_collector.h"
 
+#include <algorithm>
+
 #include "flexvolume/base/text.h"
 #include "provisioner/objects/paths.h"
 
@@ -7,6 +9,7 @@ namespace flexlocal::provisioner {
 namespace {
 
 constexpr auto kRollWait = std::chrono::seconds(1);
+constexpr auto kReplacementWait = std::chrono::seconds(10);
 
 // Whether its node has answered this very order by that nothing of the copy is there. One to retain
 // it may have come when its removal was over.
@@ -31,6 +34,11 @@ Task<CopyCollector::Again> CopyCollector::work(const VolumeCopy& copy) {
   const bool is_to_go = order.desired == DesiredState::kRemoved;
   if ((is_removed(copy) && (is_to_go || !has_volume(order))) ||
       (is_to_go && node_is_gone && was_never_more(copy))) {
+    if (copy.given_up) {
+      const auto stays = co_await is_being_replaced(copy);
+      if (!stays) co_return stays.error();
+      if (*stays) co_return kReplacementWait;
+    }
     auto buried = co_await bury(copy);
     co_return buried;
   }
@@ -79,6 +87,8 @@ bool CopyCollector::has_volume(const CopyOrder& order) const {
 Task<Result<bool>> CopyCollector::is_needed(const VolumeCopy& copy) {
   const CopyOrder& order = *copy.order;
   if (order.claim_name.empty()) co_return true;  // it was found on the node: a person chooses
+  auto replaced = co_await is_being_replaced(copy);
+  if (!replaced || *replaced) co_return replaced;
   // One that there is names another copy.
   const bool had_volume = parts_.volumes.get(order.volume.name.text()) != nullptr;
   bool has_open_claim = false;
@@ -96,6 +106,21 @@ Task<Result<bool>> CopyCollector::is_needed(const VolumeCopy& copy) {
   if (!found) co_return had_volume || has_open_claim;  // the watch brings that it is gone
   const auto volume = decode_volume(found->root());
   co_return !volume || volume->copy == order.volume.copy;
+}
+
+// Whether a living claim is between a copy that was given up and the one that has its place: the
+// mark of the first is all that says so. See claims/replacement_plan.h.
+Task<Result<bool>> CopyCollector::is_being_replaced(const VolumeCopy& copy) {
+  const std::string& volume = copy.order->volume.name.text();
+  const auto copies = index_.of_volume(volume);
+  const auto known = parts_.volumes.get(volume);
+  const bool is_between = std::ranges::any_of(copies, [&](const KnownCopy& other) {
+    return other->given_up && (known == nullptr || copy_name(volume, known->copy) == other->name);
+  });
+  if (!is_between) co_return false;
+  const CopyOrder order = *copy.order;
+  auto claimed = co_await has_claim(order);
+  co_return claimed;
 }
 
 // Whether its claim is bound to a PersistentVolume that is not there.

@@ -24,9 +24,14 @@ class CopyCollector {
  public:
   using Again = Result<std::optional<std::chrono::nanoseconds>>;
 
-  CopyCollector(ClusterParts& parts, OrderDesk& desk, Roll& roll, NodeAbsence& absence,
-                OrphanedCopyWorker& orphans)
-      : parts_(parts), desk_(desk), roll_(roll), absence_(absence), orphans_(orphans) {}
+  CopyCollector(ClusterParts& parts, OrderDesk& desk, const CopyIndex& index, Roll& roll,
+                NodeAbsence& absence, OrphanedCopyWorker& orphans)
+      : parts_(parts),
+        desk_(desk),
+        index_(index),
+        roll_(roll),
+        absence_(absence),
+        orphans_(orphans) {}
 
   // One pass over the VolumeCopy. Returns after which time it is to be looked at again.
   Task<Again> work(const VolumeCopy& copy);
@@ -40,6 +45,7 @@ class CopyCollector {
  private:
   bool has_volume(const CopyOrder& order) const;
   Task<Result<bool>> is_needed(const VolumeCopy& copy);
+  Task<Result<bool>> is_being_replaced(const VolumeCopy& copy);
   Task<Result<bool>> has_claim(const CopyOrder& order);
   bool has_lost_volume(const VolumeCopy& copy) const;
   Task<Again> end(const VolumeCopy& copy);
@@ -48,6 +54,7 @@ class CopyCollector {
 
   ClusterParts& parts_;
   OrderDesk& desk_;
+  const CopyIndex& index_;
   Roll& roll_;
   NodeAbsence& absence_;
   OrphanedCopyWorker& orphans_;

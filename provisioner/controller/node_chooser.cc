@@ -24,17 +24,17 @@ std::optional<std::string> NodeChooser::objection_to(const Claim& claim, const O
   return concat("no room on node ", node.name, ": ", *why);
 }
 
-std::string NodeChooser::choose(const Claim& claim, const Order& order) const {
+std::string NodeChooser::choose(const Claim& claim, const std::string& volume,
+                                const WantedVolume& wanted) const {
   const StorageClass* const storage_class = parts_.classes.get(claim.storage_class);
   if (storage_class == nullptr) return {};
-  const WantedVolume wanted{promise_of(order), order.parameters.disk_per_ram};
   std::vector<NodeChoice> nodes;
   parts_.nodes.for_each([&](const std::string& name, const Node& node) {
     const NodeView view = parts_.view_of(node);
     if (!view.carries_out() || !parts_.orders_for(name) || is_passed_over(claim, name) ||
         index_.has_open_withdrawal(name))
       return;
-    if (index_.has_left_of(order.name.text(), name)) return;
+    if (index_.has_left_of(volume, name)) return;
     nodes.push_back({view, uncounted(view, wanted.promise.pool)});
   });
   return choose_node(nodes, *storage_class, wanted);

@@ -22,7 +22,11 @@ class NodeChooser {
   std::optional<std::string> objection_to(const Claim& claim, const Order& order,
                                           const Node& node) const;
   // The node with most room; empty: none has any.
-  std::string choose(const Claim& claim, const Order& order) const;
+  std::string choose(const Claim& claim, const Order& order) const {
+    return choose(claim, order.name.text(), {promise_of(order), order.parameters.disk_per_ram});
+  }
+  std::string choose(const Claim& claim, const std::string& volume,
+                     const WantedVolume& wanted) const;
 
   // A node that refused the claim is not chosen for it again for so long.
   static constexpr std::chrono::seconds kPassedOver{30};

@@ -24,9 +24,10 @@ OrderController::OrderController(ClusterParts& parts, kube::Informer<VolumeCopy>
       unordered_(parts, index_),
       order_worker_(parts, desk_, index_, chooser_, pending, roll_),
       growth_orderer_(parts, desk_, index_),
+      replacements_(parts, desk_, index_, chooser_, roll_),
       end_worker_(parts, desk_, index_),
       orphans_(parts, desk_, roll_),
-      copy_collector_(parts, desk_, roll_, absence, orphans_) {
+      copy_collector_(parts, desk_, index_, roll_, absence, orphans_) {
   const ClusterRoleOptions& options = parts.options;
   if (options.is_of_one_node() && options.immediate == ImmediateBinding::kRank)
     ranks_.emplace(parts, index_, queue,
@@ -112,15 +113,30 @@ Task<Status> OrderController::work_on_claim(const std::string& claim) {
     auto ranked = co_await ranks_->work(claim);
     co_return ranked;
   }
-  if (known == nullptr) growth_orderer_.forget(claim);
+  if (known == nullptr) {
+    growth_orderer_.forget(claim);
+    replacements_.forget(claim);
+  }
   Result<std::optional<std::chrono::nanoseconds>> again{std::optional<std::chrono::nanoseconds>()};
   if (has_volume)
-    again = co_await growth_orderer_.work(claim);
+    again = co_await work_on_bound(*known);
   else
     again = co_await order_worker_.work(claim);
   if (!again) co_return again.error();
   if (*again) queue_.add_after(concat(kClaimKey, claim), **again);
   co_return Status();
+}
+
+Task<ReplacementWorker::Again> OrderController::work_on_bound(const Claim& known) {
+  const Claim claim = known;  // the store may change while we wait
+  ReplacementWorker::Again again{std::optional<std::chrono::nanoseconds>()};
+  if (replacements_.concerns(claim)) {
+    again = co_await replacements_.work(claim);
+  } else {
+    const std::string key = claim.key();
+    again = co_await growth_orderer_.work(key);
+  }
+  co_return again;
 }
 
 // A controller of one node looks after claims that were sent there, and after those that something
@@ -231,6 +247,9 @@ bool OrderController::is_to_grow(const Claim& claim) const {
 void OrderController::gather_restless() {
   copies_.for_each([&](const std::string& name, const VolumeCopy& copy) {
     if (orders_copy(copy) && !copy_collector_.rests(copy)) restless_.insert(name);
+    const bool is_broken = copy.given_up || copy.status.state == CopyState::kRefused;
+    if (is_broken && copy.order)
+      look_at_claim(copy.order->volume.claim_namespace, copy.order->claim_name);
   });
 }
 

@@ -13,6 +13,7 @@
 #include "provisioner/controller/open_claims.h"
 #include "provisioner/controller/order_worker.h"
 #include "provisioner/controller/orphaned_copy_worker.h"
+#include "provisioner/controller/replacement_worker.h"
 #include "provisioner/controller/restless.h"
 #include "provisioner/controller/volume_end_worker.h"
 #include "provisioner/kube/work_queue.h"
@@ -70,6 +71,7 @@ class OrderController {
   void look_at_claim(const std::string& namespace_name, const std::string& name);
   Bytes own_room(const std::string& storage_class);
   bool orders_copy(const VolumeCopy& copy) const;
+  Task<ReplacementWorker::Again> work_on_bound(const Claim& claim);
   void begin_term();
   Task<Status> learn_cluster();
   std::int64_t highest_known_term() const;
@@ -85,6 +87,7 @@ class OrderController {
   UnorderedCopies unordered_;
   OrderWorker order_worker_;
   GrowthOrderer growth_orderer_;
+  ReplacementWorker replacements_;
   VolumeEndWorker end_worker_;
   OrphanedCopyWorker orphans_;
   CopyCollector copy_collector_;

@@ -39,8 +39,22 @@ Task<Status> OrderDesk::give(const CopyOrder& ordered, const std::string& holds)
 Task<Status> OrderDesk::change(const VolumeCopy& copy, const CopyOrder& ordered) {
   CopyOrder order = ordered;
   order.term = term_;
-  const std::string path = copy_path(copy.name);
   const std::string body = order_patch(copy, order);
+  auto sent = co_await send(copy, body);
+  co_return sent;
+}
+
+Task<Status> OrderDesk::give_up(const VolumeCopy& copy) {
+  CopyOrder order = *copy.order;
+  order.desired = DesiredState::kRemoved;
+  order.term = term_;
+  const std::string body = given_up_patch(copy, order);
+  auto sent = co_await send(copy, body);
+  co_return sent;
+}
+
+Task<Status> OrderDesk::send(const VolumeCopy& copy, const std::string& body) {
+  const std::string path = copy_path(copy.name);
   auto answer = co_await api_.merge_patch(path, body);
   if (!answer) co_return answer.error().context("changing the order of a copy");
   co_return take_in(body, answer->root());

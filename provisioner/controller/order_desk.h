@@ -27,10 +27,13 @@ class OrderDesk {
   // What is desired of it from now on, or how large it is to be; its term as well. kConflict when
   // it has changed since.
   Task<Status> change(const VolumeCopy& copy, const CopyOrder& ordered);
+  // That it be removed, and is never to serve again: see kGivenUpAnnotation. kConflict as above.
+  Task<Status> give_up(const VolumeCopy& copy);
   // The object, of which nothing is left on its node. What is gone is done.
   Task<Status> remove(const VolumeCopy& copy);
 
  private:
+  Task<Status> send(const VolumeCopy& copy, const std::string& body);
   Status take_in(const std::string& sent, JsonView kept);
 
   kube::ApiClient& api_;

@@ -103,7 +103,7 @@ Task<OrderWorker::Again> OrderWorker::carry_out(const Claim& claim, const OrderP
       if (copy.order->term < desk_.term() && copy.order->origin == Origin::kNew) {
         if (const auto again = check_other_copies(claim, copy)) co_return again;
       }
-      done = co_await bind(claim, copy);
+      done = co_await binder_.bind(claim, copy);
       break;
     }
     case OrderAction::kTell:
@@ -326,52 +326,6 @@ Task<Status> OrderWorker::refuse_node(const Claim& claim, const std::string& nod
   co_return Status();
 }
 
-Task<Status> OrderWorker::bind(const Claim& claim, const VolumeCopy& copy) {
-  const CopyOrder& order = *copy.order;
-  const std::string path = volumes_path();
-  const std::string body = volume_json(order, claim.access_modes);
-  auto answer = co_await parts_.api.create(path, body);
-  if (!answer && answer.error().code() == ErrorCode::kExists) {
-    auto adopted = co_await adopt(claim, copy);
-    co_return adopted;
-  }
-  if (!answer) {
-    const Error error = answer.error().context("creating the PersistentVolume");
-    fail(claim, error.message());
-    co_return error;
-  }
-  parts_.volumes.put(answer->root());
-  count_bound(claim, copy);
-  parts_.log.info("volume provisioned", {{"namespace", claim.namespace_name},
-                                         {"claim", claim.name},
-                                         {"volume", order.volume.name.text()},
-                                         {"node", order.node},
-                                         {"size", to_string(order.volume.size)}});
-  say(claim, kube::EventType::kNormal, "ProvisioningSucceeded",
-      concat("volume ", order.volume.name.text(), " of ", to_string(order.volume.size),
-             " in pool \"", order.volume.pool, "\" on node ", order.node));
-  co_return Status();
-}
-
-// There already: most often an earlier try of ours whose answer was lost.
-Task<Status> OrderWorker::adopt(const Claim& claim, const VolumeCopy& copy) {
-  const CopyOrder& order = *copy.order;
-  const std::string path = volume_path(order.volume.name.text());
-  auto answer = co_await parts_.api.get(path);
-  if (!answer) co_return answer.error().context("reading the PersistentVolume that exists already");
-  const auto volume = decode_volume(answer->root());
-  if (volume && volume->claim_uid == claim.uid && volume->copy == order.volume.copy) {
-    parts_.volumes.put(answer->root());
-    count_bound(claim, copy);
-    co_return Status();
-  }
-  const Error error(ErrorCode::kExists,
-                    concat("PersistentVolume ", order.volume.name.text(),
-                           " exists already and is not of this claim's copy on node ", order.node));
-  fail(claim, error.message());
-  co_return error;
-}
-
 bool OrderWorker::waits_for_choice(const Claim& claim) const {
   return claim.selected_node.empty() && index_.of_volume(volume_of_claim(claim.uid)).empty() &&
          parts_.volumes.get(volume_of_claim(claim.uid)) == nullptr;
@@ -381,10 +335,6 @@ bool OrderWorker::is_immediate(const Claim& claim) const {
   const StorageClass* const known = parts_.classes.get(claim.storage_class);
   return known != nullptr && known->immediate && claim.marked &&
          parts_.options.immediate == ImmediateBinding::kCentral;
-}
-
-void OrderWorker::count_bound(const Claim& claim, const VolumeCopy& copy) {
-  parts_.work.volumes.provision.succeeded({claim.storage_class, ""}, index_.ordered_for(copy));
 }
 
 void OrderWorker::fail(const Claim& claim, const std::string& why) {

@@ -14,6 +14,7 @@
 #include "provisioner/controller/roll.h"
 #include "provisioner/controller/unmatched_volumes.h"
 #include "provisioner/controller/unordered_copies.h"
+#include "provisioner/controller/volume_binder.h"
 #include "provisioner/work/news_filter.h"
 
 namespace flexlocal::provisioner {
@@ -29,6 +30,7 @@ class OrderWorker {
         chooser_(chooser),
         pending_(pending),
         roll_(roll),
+        binder_(parts, index),
         unmatched_(parts.volumes) {}
 
   // One pass over the claim "namespace/name". Returns after which time it is to be looked at again
@@ -48,15 +50,12 @@ class OrderWorker {
                                                              const VolumeCopy& copy);
   Result<CopyOrder> order_for(const Claim& claim, const Order& order, const Node& node) const;
   Task<Status> withdraw(const Claim& claim, const VolumeCopy& copy, const std::string& why);
-  Task<Status> bind(const Claim& claim, const VolumeCopy& copy);
-  Task<Status> adopt(const Claim& claim, const VolumeCopy& copy);
   Task<Status> refuse_node(const Claim& claim, const std::string& node, const std::string& why);
   bool waits_for_choice(const Claim& claim) const;
   bool has_volume(const Claim& claim) const;
   bool is_others_to_order(const Claim& claim) const;
   std::optional<std::chrono::nanoseconds> hold_for_another(const Claim& claim);
   bool is_immediate(const Claim& claim) const;
-  void count_bound(const Claim& claim, const VolumeCopy& copy);
   // A try that came to nothing, in words.
   void fail(const Claim& claim, const std::string& why);
   void say(const Claim& claim, kube::EventType type, std::string_view reason,
@@ -68,6 +67,7 @@ class OrderWorker {
   NodeChooser& chooser_;
   PendingClaimWorker& pending_;
   Roll& roll_;
+  VolumeBinder binder_;
   UnmatchedVolumes unmatched_;
   NewsFilter news_;  // by claim, of what waits for the roll call
 };

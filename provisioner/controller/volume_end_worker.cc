@@ -33,9 +33,11 @@ void fill_in(const Volume& volume, CopyOrder& order) {
   fill(order.claim_name, volume.order->claim_name);
 }
 
-// By what its node said, which a person is told.
+// By what its node said, which a person is told. What was refused before a pod had it is
+// replaced, and that is told.
 bool is_out_of_service(const VolumeCopy& copy) {
-  return copy.status.state == CopyState::kLost || copy.status.state == CopyState::kRefused;
+  return copy.status.state == CopyState::kLost ||
+         (copy.status.state == CopyState::kRefused && (!copy.order || was_made_or_found(copy)));
 }
 
 }  // namespace

@@ -23,6 +23,8 @@ inline constexpr std::string_view kNodeLabel = "flexlocal.io/node";
 inline constexpr std::string_view kImmediateLabel = "flexlocal.io/immediate";
 inline constexpr std::string_view kHostnameLabel = "kubernetes.io/hostname";
 inline constexpr std::string_view kFinalizer = "flexlocal.io/reclaim";
+// kube-controller-manager's, on a PersistentVolume whose claim is bound.
+inline constexpr std::string_view kVolumeProtection = "kubernetes.io/pv-protection";
 // Uid of the Node that a volume was made on: a Node made anew under its name is another node.
 inline constexpr std::string_view kNodeUid = "flexlocal.io/node-uid";
 // On a PersistentVolume: all that it was ordered with, see copy_order.h. Annotations may be edited,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "flexvolume/base/text.h"
+#include "provisioner/objects/claim_pods.h"
 #include "provisioner/objects/paths.h"
 
 namespace flexlocal::provisioner {
@@ -46,18 +47,6 @@ Bytes memory_requested(JsonView pod) {
   const JsonView whole = spec["resources"]["requests"]["memory"];
   return (whole.exists() ? quantity(whole) : of_containers(spec)) +
          quantity(spec["overhead"]["memory"]);
-}
-
-bool uses_claim(JsonView pod, std::string_view claim) {
-  const JsonView volumes = pod["spec"]["volumes"];
-  const std::string_view name = pod["metadata"]["name"].text();
-  for (std::size_t i = 0; i < volumes.size(); ++i) {
-    const JsonView volume = volumes.at(i);
-    if (volume["persistentVolumeClaim"]["claimName"].text() == claim && !claim.empty()) return true;
-    if (volume["ephemeral"].exists() && concat(name, '-', volume["name"].text()) == claim)
-      return true;
-  }
-  return false;
 }
 
 // One that has begun has its volumes, and Pending ones are few.

@@ -18,9 +18,6 @@ namespace flexlocal::provisioner {
 // as a whole drops these fields, and so does its scheduler.
 Bytes memory_requested(JsonView pod);
 
-// Whether one of its volumes is the claim, also one that was made for the pod (ephemeral).
-bool uses_claim(JsonView pod, std::string_view claim);
-
 // Of the oldest pod that uses the claim and has not begun. kNotFound: there is none; kDenied: the
 // daemon may not read pods.
 Task<Result<Bytes>> memory_of_first_pod(kube::ApiClient& api, const std::string& namespace_name,

@@ -22,9 +22,14 @@ Result<CopyOrder> order_of(const VolumeCopy& copy, JsonView object) {
 
 // The version alone guards: the API server compares no uid in a patch of a custom resource's
 // status.
-void begin_patch(JsonWriter& json, const VolumeCopy& known) {
+void begin_metadata(JsonWriter& json, const VolumeCopy& known) {
   json.begin_object().key("metadata").begin_object().member("uid", known.uid);
-  json.member("resourceVersion", known.resource_version).end_object();
+  json.member("resourceVersion", known.resource_version);
+}
+
+void begin_patch(JsonWriter& json, const VolumeCopy& known) {
+  begin_metadata(json, known);
+  json.end_object();
 }
 
 }  // namespace
@@ -49,6 +54,7 @@ std::optional<VolumeCopy> decode_copy(JsonView object) {
                   .deleting = meta["deletionTimestamp"].exists(),
                   .agent = std::string(meta["labels"][kNodeLabel].text()),
                   .holds = std::string(meta["annotations"][kHoldsAnnotation].text()),
+                  .given_up = meta["annotations"][kGivenUpAnnotation].exists(),
                   .order = Error(ErrorCode::kInvalid, "not read yet"),
                   .status = parse_status(object["status"])};
   copy.order = order_of(copy, object);
@@ -73,6 +79,16 @@ std::string order_patch(const VolumeCopy& known, const CopyOrder& order) {
   JsonWriter json;
   begin_patch(json, known);
   json.key("spec");
+  write_order(json, order);
+  json.end_object();
+  return json.take();
+}
+
+std::string given_up_patch(const VolumeCopy& known, const CopyOrder& order) {
+  JsonWriter json;
+  begin_metadata(json, known);
+  json.key("annotations").begin_object().member(kGivenUpAnnotation, "true").end_object();
+  json.end_object().key("spec");
   write_order(json, order);
   json.end_object();
   return json.take();

@@ -21,14 +21,19 @@ inline constexpr std::string_view kCopyResource = "volumecopies";
 // gets no new volume while the annotation is there, for an earlier claim of that name had this one.
 inline constexpr std::string_view kHoldsAnnotation = "flexlocal.io/holds";
 
+// Of a copy that its node promised and could not make: another has its place, with its
+// PersistentVolume. Together with desiredState Removed, for good.
+inline constexpr std::string_view kGivenUpAnnotation = "flexlocal.io/given-up";
+
 struct VolumeCopy {
   std::string name;
   std::string uid;
   std::string resource_version;
   std::int64_t generation = 0;
   bool deleting = false;
-  std::string agent{};  // the node whose agent finds it by its label; empty: it has none
-  std::string holds{};  // see kHoldsAnnotation
+  std::string agent{};    // the node whose agent finds it by its label; empty: it has none
+  std::string holds{};    // see kHoldsAnnotation
+  bool given_up = false;  // see kGivenUpAnnotation
   // kInvalid, in words, when this version does not understand all of it: nothing of it is then to
   // be carried out.
   Result<CopyOrder> order;
@@ -63,6 +68,8 @@ std::string copy_json(const CopyOrder& order, const std::string& holds = {});
 // The merge patch that makes `order` the order of `known`, if that still has its version. What a
 // copy is never changes: the API server refuses that, since 1.25.
 std::string order_patch(const VolumeCopy& known, const CopyOrder& order);
+// The same for one that is given up with that: see kGivenUpAnnotation.
+std::string given_up_patch(const VolumeCopy& known, const CopyOrder& order);
 // The merge patch of the status, for the subresource, if `known` still has its version: an answer
 // to an object that was made anew under its name, or to an order that has changed, is refused
 // (kConflict).

@@ -1,5 +1,9 @@
 #include "provisioner/objects/volume_object.h"
 
+#include <algorithm>
+#include <initializer_list>
+#include <string_view>
+
 #include "flexvolume/base/json.h"
 #include "flexvolume/base/text.h"
 
@@ -38,6 +42,17 @@ void write_source(JsonWriter& json, const engine::VolumeSpec& volume) {
   json.member(engine::kCopyOption, volume.copy).end_object().end_object();
 }
 
+// Takes these away, and leaves others'.
+std::string finalizers_patch(const Volume& volume, std::initializer_list<std::string_view> ours) {
+  JsonWriter json;
+  json.begin_object().key("metadata").begin_object();
+  json.member("resourceVersion", volume.resource_version).key("finalizers").begin_array();
+  for (const std::string& finalizer : volume.finalizers)
+    if (std::ranges::find(ours, finalizer) == ours.end()) json.string(finalizer);
+  json.end_array().end_object().end_object();
+  return json.take();
+}
+
 }  // namespace
 
 std::string volume_of_claim(const std::string& uid) { return concat("pvc-", uid); }
@@ -70,13 +85,11 @@ std::string volume_growth_patch(const Volume& volume, Bytes size) {
 }
 
 std::string patch_without_finalizer(const Volume& volume) {
-  JsonWriter json;
-  json.begin_object().key("metadata").begin_object();
-  json.member("resourceVersion", volume.resource_version).key("finalizers").begin_array();
-  for (const std::string& finalizer : volume.finalizers)
-    if (finalizer != kFinalizer) json.string(finalizer);
-  json.end_array().end_object().end_object();
-  return json.take();
+  return finalizers_patch(volume, {kFinalizer});
+}
+
+std::string patch_without_protection(const Volume& volume) {
+  return finalizers_patch(volume, {kFinalizer, kVolumeProtection});
 }
 
 }  // namespace flexlocal::provisioner

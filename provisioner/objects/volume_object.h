@@ -24,5 +24,8 @@ std::string volume_growth_patch(const Volume& volume, Bytes size);
 
 // The merge patch that lets the volume go, if it still has the version that was decided on.
 std::string patch_without_finalizer(const Volume& volume);
+// The same, of one that is being deleted while its claim is bound: kube-controller-manager would
+// hold it for as long as that is so.
+std::string patch_without_protection(const Volume& volume);
 
 }  // namespace flexlocal::provisioner

@@ -3,44 +3,10 @@
 #include <algorithm>
 
 #include "flexvolume/base/text.h"
+#include "provisioner/controller/claims/serving_copy.h"
 
 namespace flexlocal::provisioner {
 namespace {
-
-bool is_to_serve(const VolumeCopy& copy) {
-  return copy.order && copy.order->desired == DesiredState::kServing && !copy.deleting;
-}
-
-// It was on a node's disks before it was ordered: it may hold data, and no other has its place.
-bool is_found(const VolumeCopy& copy) { return copy.order->origin != Origin::kNew; }
-
-// Of several, what a leader before this one left half done: the one that was found, else the one
-// that a node promised, and of these the first by name, so that every leader takes the same.
-KnownCopy serving_of(const std::vector<KnownCopy>& copies) {
-  const auto rank = [](const VolumeCopy& copy) {
-    return (is_found(copy) ? 2 : 0) + (copy.status.promised ? 1 : 0);
-  };
-  KnownCopy best;
-  for (const KnownCopy& copy : copies)
-    if (is_to_serve(*copy) && (best == nullptr || rank(*copy) > rank(*best))) best = copy;
-  return best;
-}
-
-std::string reason_of(const VolumeCopy& copy) {
-  for (const CopyCondition& condition : copy.status.conditions)
-    if (!condition.holds && !condition.message.empty()) return condition.message;
-  return "it gave no reason";
-}
-
-// Of a node that has not said within the time-out whether it can have the volume.
-std::string words_of_silence(const VolumeCopy& copy) {
-  const std::string& node = copy.order->node;
-  if (copy.status.conditions.empty())
-    return concat("the node daemon of node ", node, " has not answered for ", kOrderTimeout.count(),
-                  " s");
-  return concat("node ", node, " has not taken the volume for ", kOrderTimeout.count(),
-                " s: ", reason_of(copy));
-}
 
 OrderPlan withdraw(const KnownCopy& copy, std::string why) {
   return {.action = OrderAction::kWithdraw, .why = std::move(why), .copy = copy};

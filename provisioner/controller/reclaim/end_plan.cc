@@ -65,6 +65,8 @@ std::string policy_of_order(const Volume& volume) {
 }
 
 EndPlan plan_end(const Volume& volume, const VolumeCopy* copy) {
+  // Another copy is to have its place: see claims/replacement_plan.h.
+  if (copy != nullptr && copy->given_up && volume.phase == "Bound") return {};
   switch (plan_reclaim(volume, volume.node)) {
     case ReclaimPlan::kRemove:
       // First the object, then the data: what is half removed must not be bound again.

@@ -5,6 +5,7 @@
 #include "provisioner/controller/copy_collector.h"
 #include "provisioner/controller/growth_orderer.h"
 #include "provisioner/controller/order_worker.h"
+#include "provisioner/controller/replacement_worker.h"
 #include "provisioner/controller/roll_caller.h"
 #include "provisioner/controller/volume_end_worker.h"
 #include "provisioner/objects/paths.h"
@@ -43,7 +44,8 @@ struct OrderLab : ClusterLab {
   GrowthOrderer growths{parts, desk, index};
   NodeAbsence absence{parts};
   OrphanedCopyWorker orphans{parts, desk, roll};
-  CopyCollector collector{parts, desk, roll, absence, orphans};
+  CopyCollector collector{parts, desk, index, roll, absence, orphans};
+  ReplacementWorker replacements{parts, desk, index, chooser, roll};
   const std::string volume = "pvc-" + kUid;
 
   OrderLab();

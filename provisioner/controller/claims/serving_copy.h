@@ -1,0 +1,28 @@
+// Of the copies that are ordered of one volume: the one that is to serve, and what its node says.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "provisioner/objects/volume_copy.h"
+
+namespace flexlocal::provisioner {
+
+// Not one that was given up: whatever a person orders of it, it has nothing and gets nothing.
+bool is_to_serve(const VolumeCopy& copy);
+
+// It was on a node's disks before it was ordered: it may hold data, and no other has its place.
+bool is_found(const VolumeCopy& copy);
+
+// Of several, what a leader before this one left half done: the one that was found, else the one
+// that a node promised, and of these the first by name, so that every leader takes the same.
+// nullptr: none is to serve.
+KnownCopy serving_of(const std::vector<KnownCopy>& copies);
+
+// What its node says is in the way.
+std::string reason_of(const VolumeCopy& copy);
+
+// Of a node that has not said within the time-out whether it can have the volume.
+std::string words_of_silence(const VolumeCopy& copy);
+
+}  // namespace flexlocal::provisioner
