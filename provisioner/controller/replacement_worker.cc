@@ -199,10 +199,9 @@ Task<Status> ReplacementWorker::replace(const Claim& claim, const VolumeCopy& co
                                          {"claim", claim.name},
                                          {"volume", claim.volume_name},
                                          {"node", to}});
-  auto touched = co_await touch(claim, to);
-  if (!touched) co_return touched;
   co_await tell_of_pods(claim, from, to);
-  co_return Status();
+  auto touched = co_await touch(claim);
+  co_return touched;
 }
 
 // First deleted, then let go: kube-controller-manager protects it anew until it is being deleted.
@@ -225,21 +224,22 @@ Task<Status> ReplacementWorker::end_volume(const Volume& known) {
   co_return Status();
 }
 
-// kube-controller-manager looks at a Lost claim when that changes, and else each 15 s. Source:
-// syncBoundClaim in pkg/controller/volume/persistentvolume/pv_controller.go.
-Task<Status> ReplacementWorker::touch(const Claim& claim, const std::string& node) {
+// kube-controller-manager looks at a Lost claim when that changes, and else each 15 s; and which
+// node was chosen for it holds no more. Source: syncBoundClaim in
+// pkg/controller/volume/persistentvolume/pv_controller.go.
+Task<Status> ReplacementWorker::touch(const Claim& claim) {
   const std::string path = claim_path(claim);
   const auto found = co_await parts_.api.get(path);
   if (!found && found.error().code() == ErrorCode::kNotFound) co_return Status();
   if (!found) co_return found.error().context("reading the claim of a volume that was replaced");
   const auto latest = decode_claim(found->root());
-  if (!latest || latest->uid != claim.uid) co_return Status();
-  const std::string body = patch_with_selected_node(*latest, node);
+  if (!latest || latest->uid != claim.uid || latest->selected_node.empty()) co_return Status();
+  const std::string body = patch_without_selected_node(*latest);
   const auto answer = co_await parts_.api.merge_patch(path, body);
   // Whoever was faster has touched it.
   const bool touched = answer || answer.error().code() == ErrorCode::kConflict ||
                        answer.error().code() == ErrorCode::kNotFound;
-  co_return touched ? Status() : answer.error().context("saying on which node the volume is now");
+  co_return touched ? Status() : answer.error().context("taking back which node was chosen");
 }
 
 // They wait there for a volume that never comes, and the scheduler places no pod twice.

@@ -95,7 +95,13 @@ setup() { . "$BATS_TEST_DIRNAME/policies.bash"; }
   as_leader patch pv pvc-a -p '{"spec": {"capacity": {"storage": "2Gi"}}}'
   as_leader patch pv pvc-a --type json -p '[{"op": "test", "path": "/metadata/finalizers/0", "value": "flexlocal.io/reclaim"},
     {"op": "remove", "path": "/metadata/finalizers/0"}]'
+  # What kube-controller-manager protects stays so, but for one that is being deleted.
+  kubectl patch pv pvc-a --type merge -p '{"metadata": {"finalizers": ["kubernetes.io/pv-protection", "a.io/b"]}}'
+  refuses 'may change only the capacity' as_leader patch pv pvc-a --type merge -p '{"metadata": {"finalizers": ["a.io/b"]}}'
   as_leader delete pv pvc-a --wait=false
+  refuses 'may change only the capacity' as_leader patch pv pvc-a --type merge -p '{"metadata": {"finalizers": ["kubernetes.io/pv-protection"]}}'
+  as_leader patch pv pvc-a --type merge -p '{"metadata": {"finalizers": ["a.io/b"]}}'
+  kubectl patch pv pvc-a --type merge -p '{"metadata": {"finalizers": null}}'
   volume_of_shape 'del(.spec.flexVolume) | .spec.hostPath = {path: "/"} | .metadata.name = "theirs"' | kubectl create -f -
   refuses 'only PersistentVolumes that flexlocal provisioned' as_leader delete pv theirs
   refuses 'only PersistentVolumes that flexlocal provisioned' as_leader patch pv theirs -p '{"spec": {"capacity": {"storage": "2Gi"}}}'

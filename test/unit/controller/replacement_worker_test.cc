@@ -11,7 +11,7 @@ using std::chrono::seconds;
 const std::string kThirdNode = "node-c";
 const std::string kSwitch =
     "DELETE persistentvolumes, PATCH persistentvolumes, POST persistentvolumes, "
-    "GET persistentvolumeclaims, PATCH persistentvolumeclaims, LIST pods";
+    "LIST pods, GET persistentvolumeclaims, PATCH persistentvolumeclaims";
 
 // A claim that is bound to a volume of node-a, which has promised it, and room on node-b.
 struct Fixture : OrderLab {
