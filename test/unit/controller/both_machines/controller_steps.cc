@@ -1,0 +1,284 @@
+// The controller, as OrderWorker, VolumeEndWorker and CopyCollector carry out what was planned:
+// order_worker.cc, volume_end_worker.cc, copy_collector.cc. Each request is one write; what the API
+// server is asked before it is asked in the same step, for the write may be under way for as long
+// as one likes.
+#include "test/unit/controller/both_machines/decisions.h"
+#include "test/unit/controller/both_machines/steps.h"
+
+namespace flexlocal::provisioner::test {
+namespace {
+
+constexpr auto kServing = static_cast<unsigned>(DesiredState::kServing);
+constexpr auto kRetained = static_cast<unsigned>(DesiredState::kRetained);
+constexpr auto kRemoved = static_cast<unsigned>(DesiredState::kRemoved);
+constexpr auto kStateRemoved = static_cast<unsigned>(CopyState::kRemoved);
+constexpr auto kUnsaid = static_cast<unsigned>(CopyState::kUnsaid);
+
+// What a write answers is known at once, as the workers' `put` does.
+void take_in(World& world, const Write& write) {
+  switch (static_cast<WriteKind>(write.kind)) {
+    case WriteKind::kCreateCopy:
+    case WriteKind::kOrder:
+      world.ordered[write.slot] = world.copies[write.slot];
+      break;
+    case WriteKind::kCreateVolume:
+    case WriteKind::kDeleteVolume:
+      world.known_volume = world.volume;
+      break;
+    case WriteKind::kHandBack:
+      world.known_claim = world.claim;
+      break;
+    case WriteKind::kNone:
+    case WriteKind::kAnswer:
+    case WriteKind::kRemoveCopy:
+    case WriteKind::kLetGo:
+      break;
+  }
+}
+
+// What is wrong with a request that the API server takes.
+const char* wrong_in(const World& world, const Write& write) {
+  const bool wanted = world.claim.there != 0 && world.claim.anew == 0 && world.claim.bound != 0;
+  const bool released = world.volume.phase == static_cast<unsigned>(Phase::kReleased);
+  switch (static_cast<WriteKind>(write.kind)) {
+    case WriteKind::kDeleteVolume:
+      return wanted ? "the PersistentVolume of a claim that is bound to it is deleted" : nullptr;
+    case WriteKind::kLetGo:
+      return released && has_of(world.hosts[world.volume.node], world.volume.slot)
+                 ? "a PersistentVolume is let go before its data is gone"
+                 : nullptr;
+    default:
+      return nullptr;
+  }
+}
+
+// The request arrives and is answered, or is under way for long. False: it was refused.
+bool send(const World& world, const Write& write, const char* what, Steps& steps) {
+  if (world.left.faults > 0 && world.late.kind == 0) {
+    World late = world;
+    late.late = write;
+    late.left.faults = (late.left.faults - 1U) & 3U;
+    steps.add(late, "controller's next request is under way for long, and it gives up waiting",
+              write.slot);
+  }
+  World next = world;
+  if (!apply(next, write)) return false;
+  take_in(next, write);
+  steps.add(next, what, write.slot, wrong_in(world, write));
+  return true;
+}
+
+bool is_unanswered(const CopyBits& copy) {
+  return copy.state == kUnsaid || copy.observed < copy.generation;
+}
+
+// As OrderWorker::plan() asks CopyIndex: of the first that is to serve and is not answered.
+bool waits_for_answer(const World& world) {
+  for (const CopyBits& copy : world.ordered)
+    if (copy.there != 0 && copy.desired == kServing && is_unanswered(copy)) return true;
+  return false;
+}
+
+Write order_of(const World& world, unsigned slot, unsigned desired) {
+  const CopyBits& copy = world.ordered[slot];
+  Write write = write_of(WriteKind::kOrder, slot, copy.current != 0);
+  write.copy.desired = desired & 3U;
+  write.copy.term = world.term;
+  return write;
+}
+
+// The claim goes back to the scheduler: PendingClaimWorker::take_back().
+void hand_back(const World& world, Steps& steps) {
+  const ClaimBits& claim = world.known_claim;
+  if (claim.selected == 0) return;
+  send(world, write_of(WriteKind::kHandBack, 0, claim.current != 0),
+       "controller hands the claim back", steps);
+}
+
+class ClaimWorker {
+ public:
+  ClaimWorker(const World& world, Steps& steps) : world_(world), steps_(steps) {}
+
+  void work(Silence silence);
+
+ private:
+  void give();
+  bool adopt_told();
+  void withdraw(unsigned slot, bool says_why);
+  void bind(unsigned slot);
+  bool has_told_copy(unsigned slot) const;
+
+  World world_;
+  Steps& steps_;
+};
+
+void ClaimWorker::work(Silence silence) {
+  const OrderDecision decision = decide_order(world_, silence);
+  const bool waited = silence == Silence::kLong && decision.action == OrderAction::kWithdraw;
+  if (waited) world_.left.silences = (world_.left.silences - 1U) & 3U;
+  switch (decision.action) {
+    case OrderAction::kHandBack:
+      return hand_back(world_, steps_);
+    case OrderAction::kGiveOrder:
+      return give();
+    case OrderAction::kWithdraw:
+      return withdraw(decision.slot, decision.says_why);
+    case OrderAction::kBind:
+      return bind(decision.slot);
+    case OrderAction::kNone:
+    case OrderAction::kWait:
+    case OrderAction::kRefuse:
+    case OrderAction::kTell:
+      break;
+  }
+}
+
+// What a host has that no order names, as UnorderedCopies finds it. Its agent tells what it finds
+// without an order.
+bool ClaimWorker::has_told_copy(unsigned slot) const {
+  if (world_.ordered[slot].there != 0 || world_.heard[slot].there != 0) return false;
+  return has_of(world_.hosts[0], slot) || has_of(world_.hosts[1], slot);
+}
+
+// Without a put-back it is kept for a person to choose: OrderWorker::adopt().
+bool ClaimWorker::adopt_told() {
+  for (unsigned slot = 0; slot < kSlots; ++slot) {
+    if (!has_told_copy(slot)) continue;
+    Write write = write_of(WriteKind::kCreateCopy, slot, true);
+    write.copy.node = has_of(world_.hosts[0], slot) ? 0 : 1;
+    write.copy.existing = 1;
+    write.copy.desired = kRetained & 3U;
+    write.copy.term = world_.term;
+    send(world_, write, "controller orders what was told to be kept", steps_);
+    return true;
+  }
+  return false;
+}
+
+// A node's word may come too late, so that both happen.
+void ClaimWorker::give() {
+  adopt_told();
+  for (unsigned slot = 0; slot < kSlots; ++slot) {
+    if (!is_free(world_, slot)) continue;
+    Write write = write_of(WriteKind::kCreateCopy, slot, true);
+    write.copy.node = (world_.known_claim.selected - 1U) & 1U;
+    write.copy.term = world_.term;
+    send(world_, write, "controller orders a new copy", steps_);
+    return;
+  }
+}
+
+void ClaimWorker::withdraw(unsigned slot, bool says_why) {
+  if (world_.ordered[slot].promised != 0 && world_.volume.there != 0) {
+    world_.known_volume = world_.volume;
+    return steps_.add(world_, "controller finds the PersistentVolume", slot);
+  }
+  const Write write = order_of(world_, slot, kRemoved);
+  if (!send(world_, write, "controller withdraws the order", steps_)) return;
+  World next = world_;
+  apply(next, write);
+  take_in(next, write);
+  const bool of_its_node = next.known_claim.selected == next.ordered[slot].node + 1U;
+  if (says_why && of_its_node) hand_back(next, steps_);
+}
+
+void ClaimWorker::bind(unsigned slot) {
+  const CopyBits& copy = world_.ordered[slot];
+  if (copy.term < world_.term && copy.existing == 0)
+    for (unsigned other = 0; other < kSlots; ++other)
+      if (has_told_copy(other)) return;  // check_other_copies() tells it
+  Write write = write_of(WriteKind::kCreateVolume, slot, true);
+  write.copy.node = copy.node;
+  if (send(world_, write, "controller creates the PersistentVolume", steps_)) return;
+  if (world_.volume.slot != slot) return;  // adopt() says so
+  world_.known_volume = world_.volume;
+  steps_.add(world_, "controller finds its PersistentVolume", slot);
+}
+
+void order_again(const World& world, unsigned slot, DesiredState desired, Steps& steps) {
+  if (world.ordered[slot].there != 0) {
+    send(world, order_of(world, slot, static_cast<unsigned>(desired)),
+         "controller changes the order by the PersistentVolume", steps);
+    return;
+  }
+  Write write = write_of(WriteKind::kCreateCopy, slot, true);
+  write.copy.node = world.known_volume.node;
+  write.copy.existing = 1;
+  write.copy.desired = static_cast<unsigned>(desired) & 3U;
+  write.copy.term = world.term;
+  send(world, write, "controller gives a lost order again", steps);
+}
+
+bool ends_volume(const World& world, unsigned slot) {
+  if (world.known_volume.there == 0 || world.known_volume.slot != slot) return false;
+  const EndAction action = decide_end(world.known_volume, world.ordered[slot]).action;
+  return action != EndAction::kNone && action != EndAction::kWait;
+}
+
+// See CopyCollector::is_needed(): the API server's own word.
+bool is_needed(const World& world, unsigned slot) {
+  const bool had_volume = world.known_volume.there != 0;
+  const ClaimBits& known = world.known_claim;
+  const bool lost_volume =
+      world.ordered[slot].made != 0 && known.there != 0 && known.anew == 0 && known.bound != 0;
+  if (!had_volume && !lost_volume) {
+    const bool known_there = known.there != 0 && known.anew == 0;
+    if (known_there || (world.claim.there != 0 && world.claim.anew == 0)) return true;
+  }
+  if (world.volume.there == 0) return had_volume;
+  return world.volume.slot == slot;
+}
+
+}  // namespace
+
+void add_claim_steps(const World& world, Steps& steps) {
+  const ClaimBits& claim = world.known_claim;
+  if (claim.there == 0 || claim.anew != 0 || claim.bound != 0) return;
+  if (!waits_for_answer(world)) return ClaimWorker(world, steps).work(Silence::kAnswered);
+  ClaimWorker(world, steps).work(Silence::kShort);
+  if (world.left.silences > 0) ClaimWorker(world, steps).work(Silence::kLong);
+}
+
+void add_volume_steps(const World& world, Steps& steps) {
+  const VolumeBits& volume = world.known_volume;
+  if (volume.there == 0) return;
+  const unsigned slot = volume.slot;
+  const EndDecision decision = decide_end(volume, world.ordered[slot]);
+  switch (decision.action) {
+    case EndAction::kDelete:
+      send(world, write_of(WriteKind::kDeleteVolume, slot, volume.current != 0),
+           "controller deletes the PersistentVolume", steps);
+      break;
+    case EndAction::kGiveOrder:
+      order_again(world, slot, decision.desired, steps);
+      break;
+    case EndAction::kLetGo:
+      send(world, write_of(WriteKind::kLetGo, slot, volume.current != 0),
+           "controller lets the PersistentVolume go", steps);
+      break;
+    case EndAction::kNone:
+    case EndAction::kWait:
+      break;
+  }
+}
+
+// An object that is removed stays for kRemovedStays: until no request is under way any more, and
+// whatever its PersistentVolume waited for is done.
+void add_collector_steps(const World& world, unsigned slot, Steps& steps) {
+  const CopyBits& copy = world.ordered[slot];
+  if (copy.there == 0) return;
+  const bool has_volume = world.known_volume.there != 0 && world.known_volume.slot == slot;
+  const bool is_removed =
+      copy.desired != kServing && copy.state == kStateRemoved && copy.observed >= copy.generation;
+  if (is_removed && (copy.desired == kRemoved || !has_volume)) {
+    if (world.late.kind == 0 && !ends_volume(world, slot))
+      send(world, write_of(WriteKind::kRemoveCopy, slot, copy.current != 0),
+           "controller deletes the order of what is removed", steps);
+    return;
+  }
+  if (copy.desired != kServing || has_volume || is_needed(world, slot)) return;
+  if (was_made_or_found(copy_object(copy, slot))) return;  // it is told as an orphan
+  send(world, order_of(world, slot, kRemoved), "controller withdraws what no claim needs", steps);
+}
+
+}  // namespace flexlocal::provisioner::test
