@@ -120,6 +120,16 @@ void restart_agent(World& world, unsigned node) {
       world.heard[slot] = world.copies[slot];
 }
 
+CopyBits as_given(const CopyBits& copy) {
+  auto given = blank<CopyBits>();
+  given.there = 1;
+  given.uid = copy.uid;
+  given.node = copy.node;
+  given.generation = 1;
+  given.term = 1;
+  return given;
+}
+
 void restart_controller(World& world) {
   world.ordered = world.copies;
   world.known_volume = world.volume;
@@ -149,9 +159,16 @@ void add_host_faults(const World& spent, unsigned node, Steps& steps) {
   next.damaged = 1;
   if (lose_disk(next, node)) steps.add(next, "the host loses its data disk", node);
   next = spent;
+  const auto known = next.heard;
   restart_agent(next, node);
   if (!same(next.turns, spent.turns) || next.hosts[node].hopeless != spent.hosts[node].hopeless)
     steps.add(next, "the agent is killed and starts again", node);
+  // Its list may be a cache's: as the orders were when they were given.
+  next.heard = known;
+  for (CopyBits& heard : next.heard)
+    if (heard.there != 0 && heard.node == node && heard.existing == 0) heard = as_given(heard);
+  if (!same(next.heard, spent.heard))
+    steps.add(next, "the agent starts again with an old list", node);
 }
 
 // What people do by hand. That a pod's object is taken away damages nothing.

@@ -262,8 +262,8 @@ void add_volume_steps(const World& world, Steps& steps) {
   }
 }
 
-// An object that is removed stays for kRemovedStays: until no request is under way any more, and
-// whatever its PersistentVolume waited for is done.
+// An object that is removed stays for kRemovedStays: until no request is under way any more,
+// watches have brought what it did, and whatever its PersistentVolume waited for is done.
 void add_collector_steps(const World& world, unsigned slot, Steps& steps) {
   const CopyBits& copy = world.ordered[slot];
   if (copy.there == 0) return;
@@ -271,7 +271,7 @@ void add_collector_steps(const World& world, unsigned slot, Steps& steps) {
   const bool is_removed =
       copy.desired != kServing && copy.state == kStateRemoved && copy.observed >= copy.generation;
   if (is_removed && (copy.desired == kRemoved || !has_volume)) {
-    if (world.late.kind == 0 && !ends_volume(world, slot))
+    if (world.late.kind == 0 && same(world.known_volume, world.volume) && !ends_volume(world, slot))
       send(world, write_of(WriteKind::kRemoveCopy, slot, copy.current != 0),
            "controller deletes the order of what is removed", steps);
     return;
