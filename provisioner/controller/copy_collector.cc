@@ -144,11 +144,11 @@ Task<Result<bool>> CopyCollector::has_claim(const CopyOrder& order) {
   co_return claimed.error().context("looking whether the claim is gone");
 }
 
-// What was made may hold data, whose PersistentVolume somebody took away by force; and where the
-// API server was put back, anything.
+// What was made may hold data, whose PersistentVolume somebody took away by force, but for what
+// this leader ordered and never offered; and where the API server was put back, anything.
 Task<CopyCollector::Again> CopyCollector::end(const VolumeCopy& copy) {
   const bool in_doubt = copy.order->term < desk_.term() && roll_.shows_put_back();
-  if (was_made_or_found(copy) || in_doubt) {
+  if ((was_made_or_found(copy) && !desk_.is_unoffered(copy.name)) || in_doubt) {
     if (in_doubt) orphans_.begin_look(copy.name);
     const Orphan orphan{.order = *copy.order, .object = copy};
     auto told = co_await orphans_.work(orphan);

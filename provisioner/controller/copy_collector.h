@@ -39,6 +39,7 @@ class CopyCollector {
   bool rests(const VolumeCopy& copy) const;
   void forget(const std::string& name) {
     removed_.erase(name);
+    desk_.forget(name);
     orphans_.forget(name);
   }
 

@@ -33,6 +33,7 @@ Task<Status> OrderDesk::give(const CopyOrder& ordered, const std::string& holds)
   const std::string body = copy_json(order, holds);
   auto answer = co_await api_.create(path, body);
   if (!answer) co_return answer.error().context("ordering a copy of the volume");
+  if (order.origin == Origin::kNew) unoffered_.insert(copy_name(order));
   co_return take_in(body, answer->root());
 }
 

@@ -1,6 +1,7 @@
 // Where orders are given: writes VolumeCopies, for the workers that decided on them.
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "provisioner/kube/api.h"
@@ -17,7 +18,10 @@ class OrderDesk {
       : api_(api), copies_(copies) {}
 
   // Each order bears the leader's term: above that of every order and record there is.
-  void begin_term(std::int64_t term) { term_ = term; }
+  void begin_term(std::int64_t term) {
+    term_ = term;
+    unoffered_.clear();
+  }
   std::int64_t term() const { return term_; }
 
   // A copy that nobody ordered before; `holds`: see kHoldsAnnotation. kInvalid when the API server
@@ -29,6 +33,12 @@ class OrderDesk {
   Task<Status> change(const VolumeCopy& copy, const CopyOrder& ordered);
   // That it be removed, and is never to serve again: see kGivenUpAnnotation. kConflict as above.
   Task<Status> give_up(const VolumeCopy& copy);
+  // A PersistentVolume is made for the copy, from which moment a pod may have it.
+  void offer(const std::string& copy) { unoffered_.erase(copy); }
+  // Whether no pod can have had it: its order is of this very term, and no PersistentVolume was
+  // tried to be made for it.
+  bool is_unoffered(const std::string& copy) const { return unoffered_.contains(copy); }
+  void forget(const std::string& copy) { unoffered_.erase(copy); }
   // The object, of which nothing is left on its node. What is gone is done.
   Task<Status> remove(const VolumeCopy& copy);
 
@@ -39,7 +49,8 @@ class OrderDesk {
   kube::ApiClient& api_;
   kube::Informer<VolumeCopy>& copies_;
   std::int64_t term_ = 0;
-  const std::string no_claim_;  // lives as long as the task that is given it
+  std::set<std::string> unoffered_;  // names of copies
+  const std::string no_claim_;       // lives as long as the task that is given it
 };
 
 // 16 hexadecimal digits, drawn: never used again.

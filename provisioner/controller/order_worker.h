@@ -30,7 +30,7 @@ class OrderWorker {
         chooser_(chooser),
         pending_(pending),
         roll_(roll),
-        binder_(parts, index),
+        binder_(parts, desk, index),
         unmatched_(parts.volumes) {}
 
   // One pass over the claim "namespace/name". Returns after which time it is to be looked at again

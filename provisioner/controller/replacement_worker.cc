@@ -245,15 +245,14 @@ Task<Status> ReplacementWorker::touch(const Claim& claim) {
 // They wait there for a volume that never comes, and the scheduler places no pod twice.
 Task<void> ReplacementWorker::tell_of_pods(const Claim& claim, const std::string& from,
                                            const std::string& to) {
-  std::string pods = "the pods that use the claim, if they were sent elsewhere";
+  std::string pods = "pods that use the claim";
   if (!from.empty()) {
     const auto names =
         co_await pods_on_node(parts_.api, claim.namespace_name, claim.name, from, kMostPods);
-    if (names) pods = names->empty() ? std::string() : concat("pod ", join(*names, ", "));
+    if (names && !names->empty()) pods = concat("pod ", join(*names, ", "));
   }
-  std::string text = concat("volume ", claim.volume_name, " is on node ", to, " now");
-  if (!pods.empty())
-    text += concat("; delete ", pods, ": what waits on the earlier node waits for ever");
+  std::string text = concat("volume ", claim.volume_name, " is on node ", to, " now; delete ", pods,
+                            " if sent elsewhere before: there they wait for ever");
   parts_.events.record(
       {reference_to(claim), kube::EventType::kWarning, "VolumeReplaced", std::move(text)});
 }

@@ -26,7 +26,7 @@ class ReplacementWorker {
         index_(index),
         chooser_(chooser),
         roll_(roll),
-        binder_(parts, index) {}
+        binder_(parts, desk, index) {}
 
   // Whether the claim is one of these, so that nothing else is done for it.
   bool concerns(const Claim& claim) const;

@@ -6,12 +6,14 @@
 
 #include "provisioner/controller/cluster_parts.h"
 #include "provisioner/controller/copy_index.h"
+#include "provisioner/controller/order_desk.h"
 
 namespace flexlocal::provisioner {
 
 class VolumeBinder {
  public:
-  VolumeBinder(ClusterParts& parts, const CopyIndex& index) : parts_(parts), index_(index) {}
+  VolumeBinder(ClusterParts& parts, OrderDesk& desk, const CopyIndex& index)
+      : parts_(parts), desk_(desk), index_(index) {}
 
   // One that is there for this very copy is taken for ours; kExists for any other of that name.
   Task<Status> bind(const Claim& claim, const VolumeCopy& copy);
@@ -24,6 +26,7 @@ class VolumeBinder {
            const std::string& message);
 
   ClusterParts& parts_;
+  OrderDesk& desk_;
   const CopyIndex& index_;
 };
 

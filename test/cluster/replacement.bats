@@ -64,6 +64,7 @@ is_replaced() {
 
 @test "a promise that cannot be kept goes to another node, and the pod that waits is named" {
   promise data
+  eventually 60 pod_is_on data "$node"
   fill "$node"
   eventually 60 event_says pvc/data PromiseGivenUp "node $node cannot make the volume that it promised"
   eventually 60 is_replaced data

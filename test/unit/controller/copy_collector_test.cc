@@ -76,6 +76,40 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(order_now().desired == DesiredState::kServing);
 }
 
+// The owner deletes a claim while its volume is being made: no pod can have had it.
+TEST_CASE_FIXTURE(OrderLab,
+                  "what was made for a claim that went before it was offered is removed") {
+  know_claim(sample_claim());
+  REQUIRE(wait_for(orders.work("shop/data")));
+  CopyStatus made = copy().status;
+  made.promised = true;
+  made.made = true;
+  made.state = CopyState::kReady;
+  answer(copy(), made);
+  const auto collected = [&] {
+    Claim other = sample_claim();
+    other.uid = kOtherUid;
+    know_claim(other);
+    server.journal.clear();
+    REQUIRE(wait_for(collector.work(copy())));
+    return copy().order->desired;
+  };
+  SUBCASE("") { CHECK(collected() == DesiredState::kRemoved); }
+  SUBCASE("but what was offered is a person's to choose about") {
+    REQUIRE(wait_for(orders.work("shop/data")));
+    REQUIRE(has_volume());
+    server.erase(kVolumePath);
+    const std::string nobodys = R"({"metadata":{"annotations":null}})";
+    put(volumes, server.put(kVolumePath, merged(volume_text(sample_spec(), ""), nobodys)));
+    server.erase(kVolumePath);
+    CHECK(collected() == DesiredState::kServing);
+  }
+  SUBCASE("and what an earlier leader ordered") {
+    desk.begin_term(kTerm + 1);
+    CHECK(collected() == DesiredState::kServing);
+  }
+}
+
 TEST_CASE_FIXTURE(Fixture, "without an answer nothing is withdrawn") {
   server.fails["GET persistentvolumeclaims"] = {403};
   CHECK_FALSE(work());

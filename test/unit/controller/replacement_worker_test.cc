@@ -125,7 +125,7 @@ TEST_CASE_FIXTURE(Fixture, "whoever waits on the earlier node is named") {
     "nodeName":"node-a","volumes":[{"persistentVolumeClaim":{"claimName":"data"}}]}})");
   give_it_elsewhere();
   CHECK(did() == kSwitch);
-  CHECK(event_says("is on node node-b now; delete pod db-0: what waits on the earlier node"));
+  CHECK(event_says("is on node node-b now; delete pod db-0 if sent elsewhere before"));
 }
 
 TEST_CASE_FIXTURE(Fixture, "an answer that is lost at any step changes nothing of how it ends") {

@@ -163,6 +163,7 @@ void recycle(World& world) {
   for (unsigned slot = 0; slot < kSlots; ++slot) {
     if (!is_free(world, slot)) continue;
     world.had_volume = world.had_volume & ~(1U << slot) & 3U;
+    world.unoffered = world.unoffered & ~(1U << slot) & 3U;
     world.copies[slot] = blank<CopyBits>();
     world.ordered[slot] = blank<CopyBits>();
     world.heard[slot] = blank<CopyBits>();

@@ -79,8 +79,9 @@ const char* trouble_of_end(const World& world, bool nothing_stays) {
     return "the PersistentVolume of a claim that is gone stays, and nobody is told why";
   for (unsigned slot = 0; slot < kSlots; ++slot) {
     if (!has_left_of(world, slot) || world.volume.there != 0) continue;
-    if (is_told_as_orphan(world, slot) && (!nothing_stays || (world.had_volume >> slot & 1U) == 0))
-      continue;
+    // A leader does not know what its predecessor, or a request that it had given up, has done.
+    const bool may_be_anybodys = ((world.had_volume | world.unoffered) >> slot & 1U) == 0;
+    if (is_told_as_orphan(world, slot) && (!nothing_stays || may_be_anybodys)) continue;
     const bool told = is_told_by_agent(world, slot) || world.copies[slot].trouble != 0;
     if (nothing_stays || !told) return "something is left of a claim that is gone, and is not told";
   }

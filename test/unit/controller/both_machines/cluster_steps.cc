@@ -134,6 +134,7 @@ void restart_controller(World& world) {
   world.ordered = world.copies;
   world.known_volume = world.volume;
   world.known_claim = world.claim;
+  world.unoffered = 0;
   if (world.term < 3) world.term = (world.term + 1U) & 3U;
 }
 

@@ -18,6 +18,9 @@ constexpr auto kUnsaid = static_cast<unsigned>(CopyState::kUnsaid);
 void take_in(World& world, const Write& write) {
   switch (static_cast<WriteKind>(write.kind)) {
     case WriteKind::kCreateCopy:
+      if (write.copy.existing == 0) world.unoffered = (world.unoffered | (1U << write.slot)) & 3U;
+      world.ordered[write.slot] = world.copies[write.slot];
+      break;
     case WriteKind::kOrder:
       world.ordered[write.slot] = world.copies[write.slot];
       break;
@@ -187,6 +190,7 @@ void ClaimWorker::bind(unsigned slot) {
   if (copy.term < world_.term && copy.existing == 0)
     for (unsigned other = 0; other < kSlots; ++other)
       if (has_told_copy(other)) return;  // check_other_copies() tells it
+  world_.unoffered = world_.unoffered & ~(1U << slot) & 3U;
   Write write = write_of(WriteKind::kCreateVolume, slot, true);
   write.copy.node = copy.node;
   if (send(world_, write, "controller creates the PersistentVolume", steps_)) return;
@@ -277,7 +281,8 @@ void add_collector_steps(const World& world, unsigned slot, Steps& steps) {
     return;
   }
   if (copy.desired != kServing || has_volume || is_needed(world, slot)) return;
-  if (was_made_or_found(copy_object(copy, slot))) return;  // it is told as an orphan
+  const bool is_unoffered = (world.unoffered >> slot & 1U) != 0;
+  if (was_made_or_found(copy_object(copy, slot)) && !is_unoffered) return;  // told as an orphan
   send(world, order_of(world, slot, kRemoved), "controller withdraws what no claim needs", steps);
 }
 

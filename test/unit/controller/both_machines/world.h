@@ -129,6 +129,7 @@ struct World {
   std::uint8_t term : 2;
   std::uint8_t written : 1;     // a pod of the claim has had its volume
   std::uint8_t had_volume : 2;  // by copy: a PersistentVolume named it
+  std::uint8_t unoffered : 2;   // by copy: see OrderDesk::is_unoffered()
   // Disks were lost, or somebody took objects away: words are all that can be had then.
   std::uint8_t damaged : 1;
 };
