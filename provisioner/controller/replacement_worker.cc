@@ -1,7 +1,7 @@
 #include "provisioner/controller/replacement_worker.h"
 
 #include "flexvolume/base/text.h"
-#include "provisioner/controller/claims/order_plan.h"
+#include "provisioner/controller/claims/serving_copy.h"
 #include "provisioner/controller/reclaim/end_plan.h"
 #include "provisioner/objects/claim_patch.h"
 #include "provisioner/objects/claim_pods.h"

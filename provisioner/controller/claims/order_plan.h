@@ -9,12 +9,10 @@
 #include <vector>
 
 #include "provisioner/controller/claims/claim_plan.h"
+#include "provisioner/controller/claims/serving_copy.h"
 #include "provisioner/objects/volume_copy.h"
 
 namespace flexlocal::provisioner {
-
-// How long a node has time to answer an order.
-inline constexpr std::chrono::seconds kOrderTimeout{10};
 
 struct ClaimSituation {
   const Claim& claim;

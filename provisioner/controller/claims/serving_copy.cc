@@ -1,7 +1,6 @@
 #include "provisioner/controller/claims/serving_copy.h"
 
 #include "flexvolume/base/text.h"
-#include "provisioner/controller/claims/order_plan.h"
 
 namespace flexlocal::provisioner {
 

@@ -1,12 +1,16 @@
 // Of the copies that are ordered of one volume: the one that is to serve, and what its node says.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
 #include "provisioner/objects/volume_copy.h"
 
 namespace flexlocal::provisioner {
+
+// How long a node has time to answer an order.
+inline constexpr std::chrono::seconds kOrderTimeout{10};
 
 // Not one that was given up: whatever a person orders of it, it has nothing and gets nothing.
 bool is_to_serve(const VolumeCopy& copy);
