@@ -3,7 +3,7 @@
 # log tells them apart.
 
 setup_file() {
-  . "$BATS_TEST_DIRNAME/daemon.bash"
+  . "$BATS_TEST_DIRNAME/leaders.bash"
   export leader=first
   start_cluster
   second_account
@@ -22,26 +22,13 @@ teardown_file() {
 }
 
 setup() {
-  . "$BATS_TEST_DIRNAME/daemon.bash"
-}
-
-second_account() {
-  kubectl -n flexlocal-system create serviceaccount flexlocal-cluster-2
-  for binding in '-n flexlocal-system rolebinding/flexlocal-cluster' '-n flexlocal-nodes rolebinding/flexlocal-cluster-nodes' \
-    clusterrolebinding/flexlocal-cluster; do
-    # shellcheck disable=SC2086 # words
-    kubectl patch $binding --type json -p '[{"op": "add", "path": "/subjects/-",
-      "value": {"kind": "ServiceAccount", "name": "flexlocal-cluster-2", "namespace": "flexlocal-system"}}]'
-  done
+  . "$BATS_TEST_DIRNAME/leaders.bash"
 }
 
 # start_leader NAME [FLAG...]
 start_leader() {
   start_cluster_daemon "$@" --node-lost-after=5s --node-delete-policy=delete --node-delete-grace=5s
 }
-
-leads() { [ "$(grep -E 'msg="?(leading|no longer leading|lease given back)' "$work/log/$1.log" | tail -n 1 | grep -c 'msg=leading')" = 1 ]; }
-lead_by() { eventually 40 leads "$1"; }
 
 # chosen NAME NODE: a claim that waits for NODE, as the scheduler would have chosen it.
 chosen() {
@@ -71,7 +58,6 @@ took_over() {
     and .objectRef.resource == "leases" and .requestReceivedTimestamp >= $since) | .requestReceivedTimestamp' \
     "$work/cluster/audit.log" | head -n 1
 }
-now() { date -u +%FT%T.%6NZ; }
 
 heartbeat_says() {
   kubectl -n flexlocal-nodes get lease "node-$1" -o json | jq -en "input | $2"

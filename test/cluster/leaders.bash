@@ -1,0 +1,19 @@
+# shellcheck shell=bash disable=SC2154 # shared with cluster_role.bats and stopped-leader.bats
+# Two cluster daemons, `first` and `second`, that stand for election.
+# shellcheck source-path=SCRIPTDIR
+. "$BATS_TEST_DIRNAME/daemon.bash"
+
+# The other's, with the same rights, so that the audit log tells them apart.
+second_account() {
+  kubectl -n flexlocal-system create serviceaccount flexlocal-cluster-2
+  for binding in '-n flexlocal-system rolebinding/flexlocal-cluster' '-n flexlocal-nodes rolebinding/flexlocal-cluster-nodes' \
+    clusterrolebinding/flexlocal-cluster; do
+    # shellcheck disable=SC2086 # words
+    kubectl patch $binding --type json -p '[{"op": "add", "path": "/subjects/-",
+      "value": {"kind": "ServiceAccount", "name": "flexlocal-cluster-2", "namespace": "flexlocal-system"}}]'
+  done
+}
+
+leads() { [ "$(grep -E 'msg="?(leading|no longer leading|lease given back)' "$work/log/$1.log" | tail -n 1 | grep -c 'msg=leading')" = 1 ]; }
+lead_by() { eventually 40 leads "$1"; }
+now() { date -u +%FT%T.%6NZ; }
