@@ -1,0 +1,59 @@
+# A CustomResourceDefinition that is older than the daemons: the API server drops in silence what it does
+# not know. The node daemon finds that by comparing, says so, and goes on when the definition is renewed.
+
+# shellcheck disable=SC2016,SC2119 # jq's variables, and functions whose arguments may be left out
+setup_file() {
+  . "$BATS_TEST_DIRNAME/central.bash"
+  start_cluster
+  make_node worker 4G
+  start_agent worker
+  start_leader
+  eventually 60 leads
+  eventually 60 agent_is_ready worker
+}
+
+teardown_file() {
+  . "$BATS_TEST_DIRNAME/central.bash"
+  stop_cluster
+}
+
+setup() { . "$BATS_TEST_DIRNAME/central.bash"; }
+
+teardown() {
+  apply_shipped
+  kubectl delete pvc --all --wait=false
+  eventually 90 no_volumes
+  kubectl delete volumecopies --all
+}
+
+# The shipped one as JSON.
+definition() { kubectl create --dry-run=client --validate=false -o json -f "$examples/install/core/volumecopy.yaml"; }
+# without PATH: the definition as it was before it had that field; it had no rules either.
+without() {
+  definition | jq --arg path "$1" '
+    .spec.versions[0].schema.openAPIV3Schema |= (walk(if type == "object" then del(.["x-kubernetes-validations"]) else . end)
+      | delpaths([$path | split(".") | map(["properties", .]) | add]))' >"$work/older.json"
+  kubectl replace --validate=false -f "$work/older.json"
+  eventually 60 drops "$1"
+}
+# drops PATH: as the API server handles what it is sent.
+drops() {
+  kubectl get --raw /openapi/v3/apis/flexlocal.io/v1alpha1 | jq -en --arg path "$1" 'input | .components.schemas
+    | to_entries[] | select(.key | endswith(".VolumeCopy")).value
+    | getpath($path | split(".") | map(["properties", .]) | add) == null'
+}
+apply_shipped() {
+  definition >"$work/shipped.json"
+  kubectl replace --validate=false -f "$work/shipped.json"
+}
+logged() { grep -q "$2" "$work/log/$1.log"; }
+
+@test "an answer of which a part is dropped is told of, and is whole once the definition is" {
+  without status.promised
+  make_claim_for worker data
+  eventually 60 logged worker 'did not keep status.promised'
+  apply_shipped
+  eventually 120 claim_is data Bound
+  find_volume data
+  says '.status.promised'
+}
