@@ -157,6 +157,7 @@ choose_node() { kubectl annotate --overwrite pvc "$1" "volume.kubernetes.io/sele
   eventually 90 claim_is data Bound
   find_volume data
   make_ready two
+  eventually 60 is_state Ready
   send_late
   late_was 201
   copies_of data 'length == 2'
