@@ -68,8 +68,7 @@ AgentRole::AgentRole(boost::asio::io_context& io, kube::ApiClient& api, Storage&
       ledger_(storage, config, clock),
       kubelet_init_(storage, loop_.events(), clock, log, membership.node),
       worker_(CopyClient(api, copies_),
-              CopyHand(storage, ledger_, CopyJudge(ledger_, budget_), !options.orders_itself, clock,
-                       log),
+              CopyHand(storage, ledger_, CopyJudge(ledger_, budget_), options.gives_up, clock, log),
               ledger_, config, self_, clock),
       memory_(api, log, membership.node.name, budget_, [this] { room_changed(); }),
       disks_(

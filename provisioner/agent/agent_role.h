@@ -35,6 +35,8 @@ struct AgentOptions {
   kube::ReflectorOptions reflect{.first = kube::FirstList::kFromCache};
   // Whether this daemon gives its node's orders as well, which its Lease says.
   bool orders_itself = false;
+  // Whether a promise that cannot be kept is given up: see CopyHand.
+  bool gives_up = false;
 };
 
 class AgentRole {

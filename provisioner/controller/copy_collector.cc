@@ -32,13 +32,13 @@ Task<CopyCollector::Again> CopyCollector::work(const VolumeCopy& copy) {
   const bool node_is_gone = parts_.nodes.get(order.node) == nullptr;
   orphans_.report_removal(copy);
   const bool is_to_go = order.desired == DesiredState::kRemoved;
+  if (is_given_up(copy)) {
+    const auto stays = co_await is_being_replaced(copy);
+    if (!stays) co_return stays.error();
+    if (*stays) co_return kReplacementWait;
+  }
   if ((is_removed(copy) && (is_to_go || !has_volume(order))) ||
       (is_to_go && node_is_gone && was_never_more(copy))) {
-    if (copy.given_up) {
-      const auto stays = co_await is_being_replaced(copy);
-      if (!stays) co_return stays.error();
-      if (*stays) co_return kReplacementWait;
-    }
     auto buried = co_await bury(copy);
     co_return buried;
   }
@@ -115,7 +115,8 @@ Task<Result<bool>> CopyCollector::is_being_replaced(const VolumeCopy& copy) {
   const auto copies = index_.of_volume(volume);
   const auto known = parts_.volumes.get(volume);
   const bool is_between = std::ranges::any_of(copies, [&](const KnownCopy& other) {
-    return other->given_up && (known == nullptr || copy_name(volume, known->copy) == other->name);
+    return is_given_up(*other) &&
+           (known == nullptr || copy_name(volume, known->copy) == other->name);
   });
   if (!is_between) co_return false;
   const CopyOrder order = *copy.order;

@@ -80,6 +80,7 @@ void OrderController::republish_room(const std::string& node) {
 void OrderController::watch_orders() {
   parts_.volumes.on_change([this](const std::string& name) {
     if (!begun_) return;
+    if (const auto offered = parts_.volumes.get(name)) desk_.offer(copy_name(name, offered->copy));
     queue_.add(concat(kVolumeKey, name));
     for (const std::string& copy : index_.names_of(name)) {
       restless_.insert(copy);
@@ -247,7 +248,7 @@ bool OrderController::is_to_grow(const Claim& claim) const {
 void OrderController::gather_restless() {
   copies_.for_each([&](const std::string& name, const VolumeCopy& copy) {
     if (orders_copy(copy) && !copy_collector_.rests(copy)) restless_.insert(name);
-    const bool is_broken = copy.given_up || copy.status.state == CopyState::kRefused;
+    const bool is_broken = is_given_up(copy) || copy.status.state == CopyState::kRefused;
     if (is_broken && copy.order)
       look_at_claim(copy.order->volume.claim_namespace, copy.order->claim_name);
   });

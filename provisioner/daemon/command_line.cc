@@ -46,6 +46,10 @@ auto* yes(bool& into) {
   return flag(into, "BOOL")->default_value(true, "true")->implicit_value(true);
 }
 
+auto* no(bool& into) {
+  return flag(into, "BOOL")->default_value(false, "false")->implicit_value(true);
+}
+
 po::options_description server_flags(RawOptions& raw, DaemonOptions& options) {
   po::options_description all("The API server");
   auto add = all.add_options();
@@ -86,6 +90,9 @@ po::options_description node_flags(RawOptions& raw, DaemonOptions& options) {
       "diskPerRam; 0: as much as the disks hold");
   add("ram-fraction", number(raw, "ram-fraction", "0.85"),
       "how much of the node's memory counts for that, up to 1");
+  add("give-up-promises", no(options.give_up_promises),
+      "a volume that was promised and cannot be made, before a pod has had it, is given to another "
+      "node; false: this node tries on");
   return all;
 }
 

@@ -160,6 +160,8 @@ class NodeDaemon {
     agent.ram_fraction = options_.ram_fraction;
     agent.disk_per_ram = options_.disk_per_ram;
     agent.orders_itself = orders_itself();
+    // Nobody gives it to another node where each gives its own orders.
+    agent.gives_up = options_.give_up_promises && !orders_itself();
     // Whoever gives orders goes by what there is.
     if (orders_itself()) agent.reflect.first = kube::FirstList::kConsistent;
     return agent;

@@ -50,6 +50,7 @@ struct DaemonOptions {
   OrphanPolicy orphan_policy = OrphanPolicy::kReport;
   // The node role's, see budget.h.
   Ratio ram_fraction = NodeBudget().ram_fraction;
+  bool give_up_promises = false;
   Ratio disk_per_ram = NodeBudget().disk_per_ram;
   // What the scheduler is told of the room, see capacity_teller.h and registry.h.
   std::string daemon_set;

@@ -53,6 +53,12 @@ inline bool was_made_or_found(const VolumeCopy& copy) {
   return copy.status.made || copy.order->origin != Origin::kNew;
 }
 
+// The mark counts where nothing was ever made: it is an annotation, which anybody may have set.
+inline bool is_given_up(const VolumeCopy& copy) {
+  return copy.given_up && copy.order && copy.order->desired == DesiredState::kRemoved &&
+         !was_made_or_found(copy);
+}
+
 // "pvc-<uid>-<copy>".
 std::string copy_name(const std::string& volume, const std::string& copy);
 std::string copy_name(const engine::VolumeSpec& volume);

@@ -99,7 +99,7 @@ setup() { . "$BATS_TEST_DIRNAME/policies.bash"; }
   kubectl patch pv pvc-a --type merge -p '{"metadata": {"finalizers": ["kubernetes.io/pv-protection", "a.io/b"]}}'
   refuses 'may change only the capacity' as_leader patch pv pvc-a --type merge -p '{"metadata": {"finalizers": ["a.io/b"]}}'
   as_leader delete pv pvc-a --wait=false
-  refuses 'may change only the capacity' as_leader patch pv pvc-a --type merge -p '{"metadata": {"finalizers": ["kubernetes.io/pv-protection"]}}'
+  refuses 'may change only the capacity' as_leader patch pv pvc-a --type merge -p '{"metadata": {"finalizers": null}}'
   as_leader patch pv pvc-a --type merge -p '{"metadata": {"finalizers": ["a.io/b"]}}'
   kubectl patch pv pvc-a --type merge -p '{"metadata": {"finalizers": null}}'
   volume_of_shape 'del(.spec.flexVolume) | .spec.hostPath = {path: "/"} | .metadata.name = "theirs"' | kubectl create -f -

@@ -7,6 +7,7 @@ setup_file() {
   start_cluster
   kubectl apply -f "$installation/read-pods.yaml"
   start_two_nodes
+  for node in one two; do begin_anew "$node"; done
 }
 
 teardown_file() {
@@ -39,7 +40,7 @@ fill() { "$work/$1/lvcreate" -qq -an -Zn -Wn -n filler -l 100%FREE "$1"; }
 # Without a device-mapper nobody tells an agent of it; one that begins looks.
 begin_anew() {
   stop_processes "$work" "$1"
-  start_agent "$1"
+  start_agent "$1" --give-up-promises
 }
 has_no_room() { told "$1" '. == "0"'; }
 

@@ -30,14 +30,14 @@ KnownCopy copy_of(const Volume& volume, const std::vector<KnownCopy>& copies) {
 
 KnownCopy given_up_of(const std::vector<KnownCopy>& copies) {
   const auto found =
-      std::ranges::find_if(copies, [](const KnownCopy& copy) { return copy->given_up; });
+      std::ranges::find_if(copies, [](const KnownCopy& copy) { return is_given_up(*copy); });
   return found == copies.end() ? nullptr : *found;
 }
 
 // Pods may have written to it, if it ever had a PersistentVolume.
 KnownCopy possible_data_of(const std::vector<KnownCopy>& copies) {
   const auto found = std::ranges::find_if(
-      copies, [](const KnownCopy& copy) { return !copy->given_up && was_made_or_found(*copy); });
+      copies, [](const KnownCopy& copy) { return copy->order && was_made_or_found(*copy); });
   return found == copies.end() ? nullptr : *found;
 }
 
@@ -49,7 +49,7 @@ KnownCopy superfluous_of(const std::vector<KnownCopy>& copies, const KnownCopy& 
 }
 
 ReplacementPlan plan_giving_up(const ReplacementSituation& now, const KnownCopy& copy) {
-  if (now.volume->deleting || !is_broken_promise(*copy)) return {};
+  if (!is_broken_promise(*copy)) return {};
   std::string why = concat("node ", copy->order->node,
                            " cannot make the volume that it promised: ", reason_of(*copy));
   if (now.in_doubt)
@@ -106,15 +106,24 @@ ReplacementPlan plan_replacement(const ReplacementSituation& now) {
     given_up = given_up_of(now.copies);
   } else if (is_bound_to(now.claim, *now.volume)) {
     const KnownCopy named = copy_of(*now.volume, now.copies);
-    if (named != nullptr && !named->given_up) return plan_giving_up(now, named);
+    if (named != nullptr && !is_given_up(*named)) return plan_giving_up(now, named);
     given_up = named;
   }
   if (given_up == nullptr) return {};
   // What is not understood may be anything: a person, or a newer version, has to look.
-  if (now.in_doubt ||
-      std::ranges::any_of(now.copies, [](const KnownCopy& copy) { return !copy->order; }))
-    return {ReplacementAction::kWait, given_up, {}};
+  const bool is_unclear =
+      std::ranges::any_of(now.copies, [](const KnownCopy& copy) { return !copy->order; });
+  if (now.in_doubt || is_unclear)
+    return {ReplacementAction::kTell, given_up,
+            concat("the volume gets no other place yet: ",
+                   is_unclear ? "one of its VolumeCopies is not understood"
+                              : "the API server may have been put back to an earlier state")};
   if (const KnownCopy serving = serving_of(now.copies)) return plan_successor(now, serving);
+  // Its successor may have held data by then.
+  if (now.volume == nullptr)
+    return {ReplacementAction::kTell, given_up,
+            "the PersistentVolume is gone, and no copy of the volume is left that could serve: "
+            "delete the claim and its pod"};
   if (const KnownCopy other = possible_data_of(now.copies))
     return {ReplacementAction::kTell, other,
             concat("VolumeCopy ", other->name, " on node ", other->order->node,

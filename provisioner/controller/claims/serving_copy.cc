@@ -5,8 +5,7 @@
 namespace flexlocal::provisioner {
 
 bool is_to_serve(const VolumeCopy& copy) {
-  return copy.order && copy.order->desired == DesiredState::kServing && !copy.deleting &&
-         !copy.given_up;
+  return copy.order && copy.order->desired == DesiredState::kServing && !copy.deleting;
 }
 
 bool is_found(const VolumeCopy& copy) { return copy.order->origin != Origin::kNew; }

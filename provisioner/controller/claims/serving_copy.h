@@ -12,7 +12,6 @@ namespace flexlocal::provisioner {
 // How long a node has time to answer an order.
 inline constexpr std::chrono::seconds kOrderTimeout{10};
 
-// Not one that was given up: whatever a person orders of it, it has nothing and gets nothing.
 bool is_to_serve(const VolumeCopy& copy);
 
 // It was on a node's disks before it was ordered: it may hold data, and no other has its place.

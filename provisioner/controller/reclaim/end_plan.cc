@@ -66,7 +66,7 @@ std::string policy_of_order(const Volume& volume) {
 
 EndPlan plan_end(const Volume& volume, const VolumeCopy* copy) {
   // Another copy is to have its place: see claims/replacement_plan.h.
-  if (copy != nullptr && copy->given_up && volume.phase == "Bound") return {};
+  if (copy != nullptr && is_given_up(*copy) && volume.phase == "Bound") return {};
   switch (plan_reclaim(volume, volume.node)) {
     case ReclaimPlan::kRemove:
       // First the object, then the data: what is half removed must not be bound again.

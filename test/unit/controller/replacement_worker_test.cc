@@ -261,6 +261,27 @@ TEST_CASE_FIXTURE(Fixture, "nothing is made beside what may hold the claim's dat
     break_promise();
     CHECK_FALSE(concerns());
   }
+  SUBCASE("as it was made, whatever annotation somebody set") {
+    CopyStatus made = copy().status;
+    made.made = true;
+    made.state = CopyState::kReady;
+    answer(copy(), made);
+    put(copies, server.patch(copy_path(copy().name),
+                             R"({"metadata":{"annotations":{"flexlocal.io/given-up":"true"}}})"));
+    CHECK_FALSE(concerns());
+    put(copies, server.patch(copy_path(copy().name), R"({"spec":{"desiredState":"Removed"}})"));
+    CHECK_FALSE(concerns());
+  }
+  SUBCASE("as its PersistentVolume is gone, and with it who had it since") {
+    break_promise();
+    CHECK(did() == "PATCH volumecopies");
+    const std::string there = server.text(kVolumePath);
+    server.erase(kVolumePath);
+    watch_volume();
+    CHECK(did() == "");
+    CHECK(event_says("the PersistentVolume is gone, and no copy of the volume is left"));
+    server.put(kVolumePath, there);
+  }
   SUBCASE("as another node has a copy of it") {
     break_promise();
     CHECK(did() == "PATCH volumecopies");

@@ -297,6 +297,7 @@ TEST_CASE("help names every flag, and version one line, whatever else is missing
                            "metrics-path",
                            "disk-per-ram",
                            "ram-fraction",
+                           "give-up-promises",
                            "orphan-grace",
                            "orphan-policy",
                            "config",
