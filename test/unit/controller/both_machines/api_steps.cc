@@ -32,6 +32,7 @@ bool change_copy(World& world, const Write& write) {
   if (static_cast<WriteKind>(write.kind) == WriteKind::kOrder) {
     copy.desired = write.copy.desired;
     copy.term = write.copy.term;
+    copy.given_up = copy.given_up | write.copy.given_up;
     if (!same(before, copy)) copy.generation = (copy.generation + 1U) & 15U;
   } else {
     copy.state = write.copy.state;
@@ -69,13 +70,25 @@ bool create_volume(World& world, const Write& write) {
   return true;
 }
 
+// kubelet goes on trying to mount it where the pod was sent.
+void take_from_pod(World& world) {
+  const World::Pod& pod = world.pod;
+  if (pod.on != 0 && world.hosts[pod.node].open == 0) {
+    world.left_behind = (world.left_behind | (1U << pod.slot)) & 3U;
+    world.pod = blank<World::Pod>();
+  }
+  world.volume = blank<VolumeBits>();
+}
+
 bool change_volume(World& world, const Write& write) {
   VolumeBits& volume = world.volume;
   if (volume.there == 0 || write.holds == 0) return false;
-  if (static_cast<WriteKind>(write.kind) == WriteKind::kDeleteVolume)
+  const auto kind = static_cast<WriteKind>(write.kind);
+  if (kind == WriteKind::kDeleteVolume || kind == WriteKind::kEndVolume)
     volume.deleting = 1;
   else
     volume.held = 0;
+  if (kind == WriteKind::kUnprotect && volume.deleting != 0) take_from_pod(world);
   touch_volume(world);
   return true;
 }
@@ -94,8 +107,11 @@ void touch_copy(World& world, unsigned slot) {
 void touch_volume(World& world) {
   world.volume.current = 1;
   world.known_volume.current = 0;
+  world.replacing.holds = 0;
   const auto kind = static_cast<WriteKind>(world.late.kind);
-  if (kind == WriteKind::kDeleteVolume || kind == WriteKind::kLetGo) world.late.holds = 0;
+  if (kind == WriteKind::kDeleteVolume || kind == WriteKind::kLetGo ||
+      kind == WriteKind::kEndVolume || kind == WriteKind::kUnprotect)
+    world.late.holds = 0;
 }
 
 void touch_claim(World& world) {
@@ -127,6 +143,8 @@ bool apply(World& world, const Write& write) {
       return create_volume(world, write);
     case WriteKind::kDeleteVolume:
     case WriteKind::kLetGo:
+    case WriteKind::kEndVolume:
+    case WriteKind::kUnprotect:
       return change_volume(world, write);
     case WriteKind::kHandBack:
       if (world.claim.there == 0 || write.holds == 0) return false;
@@ -153,6 +171,7 @@ bool is_free(const World& world, unsigned slot) {
   for (const TurnBits& turn : world.turns)
     if (turn.on != 0 && turn.slot == slot) return false;
   if (world.pod.on != 0 && world.pod.slot == slot) return false;
+  if (world.replacing.stage != 0 && world.replacing.slot == slot) return false;
   const auto late = static_cast<WriteKind>(world.late.kind);
   const bool names_copy = is_of_object(world.late, slot) || late == WriteKind::kCreateCopy ||
                           late == WriteKind::kCreateVolume;
@@ -164,6 +183,7 @@ void recycle(World& world) {
     if (!is_free(world, slot)) continue;
     world.had_volume = world.had_volume & ~(1U << slot) & 3U;
     world.unoffered = world.unoffered & ~(1U << slot) & 3U;
+    world.left_behind = world.left_behind & ~(1U << slot) & 3U;
     world.copies[slot] = blank<CopyBits>();
     world.ordered[slot] = blank<CopyBits>();
     world.heard[slot] = blank<CopyBits>();

@@ -33,7 +33,7 @@ TEST_CASE("two hosts, a refusal and a silence: the claim always gets its volume"
 }
 
 TEST_CASE("a promise that cannot be kept is given up where no pod had it") {
-  check({.hosts = 1, .faults = 0, .gives_up = true}, 150'000);
+  check({.hosts = 2, .faults = 0, .silences = 0, .gives_up = true}, 150'000);
 }
 
 }  // namespace

@@ -45,6 +45,13 @@ bool is_told_to_claim(const World& world) {
          action == OrderAction::kBind;
 }
 
+// ReplacementWorker tells it, as it does where no node has room.
+bool is_told_of_replacement(const World& world) {
+  if (world.claim.bound == 0) return false;
+  const ReplacementAction action = decide_replacement(world, Silence::kAnswered).action;
+  return action == ReplacementAction::kGiveOrder || action == ReplacementAction::kTell;
+}
+
 // CopyCollector::end(): of what no claim and no PersistentVolume has, a person decides. So it is,
 // too, where a claim is deleted after its volume was made and before it had a PersistentVolume:
 // nobody knows then that no pod had it.
@@ -67,10 +74,13 @@ const char* trouble_of_claim(const World& world, bool must_serve) {
   if (serves(world) && !(must_serve && has_left_of(world, 1U - world.volume.slot))) return nullptr;
   if (serves(world)) return "a copy that nobody uses stays beside the one that serves";
   if (must_serve) return "nothing went wrong, and a claim has no volume that serves it";
-  if (is_told_of_volume(world) || is_told_to_claim(world)) return nullptr;
+  if (is_told_of_volume(world) || is_told_to_claim(world) || is_told_of_replacement(world))
+    return nullptr;
   // The claim says itself that its PersistentVolume is gone, or is going.
-  const bool lost =
-      world.claim.bound != 0 && (world.volume.there == 0 || world.volume.deleting != 0);
+  const bool replaces =
+      decide_replacement(world, Silence::kAnswered).action != ReplacementAction::kNone;
+  const bool lost = !replaces && world.claim.bound != 0 &&
+                    (world.volume.there == 0 || world.volume.deleting != 0);
   return lost ? nullptr : "a claim is neither bound to what serves it nor told why";
 }
 
@@ -185,7 +195,7 @@ bool Calm::time_passes(World& world, const char*& what, unsigned& who) const {
 }
 
 const char* Calm::trouble_after(const World& world) {
-  const bool must_serve = world.damaged == 0 && !rules_.gives_up;
+  const bool must_serve = world.damaged == 0;
   World now = calmed(world);
   recycle(now);
   std::vector<World> way;

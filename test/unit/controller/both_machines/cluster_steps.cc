@@ -31,6 +31,10 @@ void add_binder_steps(const World& world, Steps& steps) {
     next.volume.phase = kBound & 3U;
     touch_volume(next);
     steps.add(next, "kube-controller-manager binds the PersistentVolume");
+  } else if (is_claim_there(world) && world.claim.bound != 0 && volume.phase == kAvailable) {
+    next.volume.phase = kBound & 3U;
+    touch_volume(next);
+    steps.add(next, "kube-controller-manager binds the claim again, which was Lost");
   } else if (is_claim_there(world) && world.claim.bound == 0 && volume.phase == kBound) {
     next.claim.bound = 1;
     touch_claim(next);
@@ -92,9 +96,10 @@ void mount(const World& world, Steps& steps) {
   next.written = 1;
   steps.add(next, makes ? "a pod mounts the volume, which is made" : "a pod mounts the volume",
             pod.node,
-            covers  ? "an empty volume is served to a claim that may have written to another"
-            : twice ? "two hosts have the volume mounted"
-                    : nullptr);
+            world.copies[pod.slot].given_up != 0 ? "a pod mounts a copy that was given up"
+            : covers ? "an empty volume is served to a claim that may have written to another"
+            : twice  ? "two hosts have the volume mounted"
+                     : nullptr);
 }
 
 // A host that is set up again has nothing mounted, and its agent begins anew.
@@ -135,6 +140,7 @@ void restart_controller(World& world) {
   world.known_volume = world.volume;
   world.known_claim = world.claim;
   world.unoffered = 0;
+  world.replacing = blank<Replacing>();
   if (world.term < 3) world.term = (world.term + 1U) & 3U;
 }
 
@@ -199,10 +205,25 @@ void add_hand_faults(const World& spent, Steps& steps) {
   steps.add(next, "somebody deletes the PersistentVolume");
 }
 
+// The record refuses it, for ever.
+void add_left_behind(const World& world, Steps& steps) {
+  for (unsigned slot = 0; slot < kSlots; ++slot) {
+    if ((world.left_behind >> slot & 1U) == 0) continue;
+    for (unsigned node = 0; node < kHosts; ++node) {
+      const HostBits& host = world.hosts[node];
+      if (host.record_slot == slot && host.claim != 0 && host.retained == 0 &&
+          (host.record == kPromised || host.record == kReady))
+        steps.add(world, "a pod mounts the volume where it was before", node,
+                  "a pod can mount a copy whose place another has");
+    }
+  }
+}
+
 }  // namespace
 
 void add_pod_steps(const World& world, Steps& steps) {
   World next = world;
+  add_left_behind(world, steps);
   const World::Pod& pod = world.pod;
   if (pod.on != 0) {
     if (world.hosts[pod.node].open == 0) mount(world, steps);

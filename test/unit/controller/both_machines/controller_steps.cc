@@ -2,6 +2,7 @@
 // order_worker.cc, volume_end_worker.cc, copy_collector.cc. Each request is one write; what the API
 // server is asked before it is asked in the same step, for the write may be under way for as long
 // as one likes.
+#include "test/unit/controller/both_machines/controller_requests.h"
 #include "test/unit/controller/both_machines/decisions.h"
 #include "test/unit/controller/both_machines/steps.h"
 
@@ -12,83 +13,6 @@ constexpr auto kServing = static_cast<unsigned>(DesiredState::kServing);
 constexpr auto kRetained = static_cast<unsigned>(DesiredState::kRetained);
 constexpr auto kRemoved = static_cast<unsigned>(DesiredState::kRemoved);
 constexpr auto kStateRemoved = static_cast<unsigned>(CopyState::kRemoved);
-constexpr auto kUnsaid = static_cast<unsigned>(CopyState::kUnsaid);
-
-// What a write answers is known at once, as the workers' `put` does.
-void take_in(World& world, const Write& write) {
-  switch (static_cast<WriteKind>(write.kind)) {
-    case WriteKind::kCreateCopy:
-      if (write.copy.existing == 0) world.unoffered = (world.unoffered | (1U << write.slot)) & 3U;
-      world.ordered[write.slot] = world.copies[write.slot];
-      break;
-    case WriteKind::kOrder:
-      world.ordered[write.slot] = world.copies[write.slot];
-      break;
-    case WriteKind::kCreateVolume:
-    case WriteKind::kDeleteVolume:
-      world.known_volume = world.volume;
-      break;
-    case WriteKind::kHandBack:
-      world.known_claim = world.claim;
-      break;
-    case WriteKind::kNone:
-    case WriteKind::kAnswer:
-    case WriteKind::kRemoveCopy:
-    case WriteKind::kLetGo:
-      break;
-  }
-}
-
-// What is wrong with a request that the API server takes.
-const char* wrong_in(const World& world, const Write& write) {
-  const bool wanted = world.claim.there != 0 && world.claim.anew == 0 && world.claim.bound != 0;
-  const bool released = world.volume.phase == static_cast<unsigned>(Phase::kReleased);
-  switch (static_cast<WriteKind>(write.kind)) {
-    case WriteKind::kDeleteVolume:
-      return wanted ? "the PersistentVolume of a claim that is bound to it is deleted" : nullptr;
-    case WriteKind::kLetGo:
-      return released && has_of(world.hosts[world.volume.node], world.volume.slot)
-                 ? "a PersistentVolume is let go before its data is gone"
-                 : nullptr;
-    default:
-      return nullptr;
-  }
-}
-
-// The request arrives and is answered, or is under way for long. False: it was refused.
-bool send(const World& world, const Write& write, const char* what, Steps& steps) {
-  if (world.left.faults > 0 && world.late.kind == 0) {
-    World late = world;
-    late.late = write;
-    late.left.faults = (late.left.faults - 1U) & 3U;
-    steps.add(late, "controller's next request is under way for long, and it gives up waiting",
-              write.slot);
-  }
-  World next = world;
-  if (!apply(next, write)) return false;
-  take_in(next, write);
-  steps.add(next, what, write.slot, wrong_in(world, write));
-  return true;
-}
-
-bool is_unanswered(const CopyBits& copy) {
-  return copy.state == kUnsaid || copy.observed < copy.generation;
-}
-
-// As OrderWorker::plan() asks CopyIndex: of the first that is to serve and is not answered.
-bool waits_for_answer(const World& world) {
-  for (const CopyBits& copy : world.ordered)
-    if (copy.there != 0 && copy.desired == kServing && is_unanswered(copy)) return true;
-  return false;
-}
-
-Write order_of(const World& world, unsigned slot, unsigned desired) {
-  const CopyBits& copy = world.ordered[slot];
-  Write write = write_of(WriteKind::kOrder, slot, copy.current != 0);
-  write.copy.desired = desired & 3U;
-  write.copy.term = world.term;
-  return write;
-}
 
 // The claim goes back to the scheduler: PendingClaimWorker::take_back().
 void hand_back(const World& world, Steps& steps) {
@@ -109,7 +33,6 @@ class ClaimWorker {
   bool adopt_told();
   void withdraw(unsigned slot, bool says_why);
   void bind(unsigned slot);
-  bool has_told_copy(unsigned slot) const;
 
   World world_;
   Steps& steps_;
@@ -136,17 +59,10 @@ void ClaimWorker::work(Silence silence) {
   }
 }
 
-// What a host has that no order names, as UnorderedCopies finds it. Its agent tells what it finds
-// without an order.
-bool ClaimWorker::has_told_copy(unsigned slot) const {
-  if (world_.ordered[slot].there != 0 || world_.heard[slot].there != 0) return false;
-  return has_of(world_.hosts[0], slot) || has_of(world_.hosts[1], slot);
-}
-
 // Without a put-back it is kept for a person to choose: OrderWorker::adopt().
 bool ClaimWorker::adopt_told() {
   for (unsigned slot = 0; slot < kSlots; ++slot) {
-    if (!has_told_copy(slot)) continue;
+    if (!has_told_copy(world_, slot)) continue;
     Write write = write_of(WriteKind::kCreateCopy, slot, true);
     write.copy.node = has_of(world_.hosts[0], slot) ? 0 : 1;
     write.copy.existing = 1;
@@ -189,7 +105,7 @@ void ClaimWorker::bind(unsigned slot) {
   const CopyBits& copy = world_.ordered[slot];
   if (copy.term < world_.term && copy.existing == 0)
     for (unsigned other = 0; other < kSlots; ++other)
-      if (has_told_copy(other)) return;  // check_other_copies() tells it
+      if (has_told_copy(world_, other)) return;  // check_other_copies() tells it
   world_.unoffered = world_.unoffered & ~(1U << slot) & 3U;
   Write write = write_of(WriteKind::kCreateVolume, slot, true);
   write.copy.node = copy.node;
@@ -219,8 +135,20 @@ bool ends_volume(const World& world, unsigned slot) {
   return action != EndAction::kNone && action != EndAction::kWait;
 }
 
+// See CopyCollector::is_being_replaced().
+bool is_being_replaced(const World& world) {
+  bool is_between = false;
+  for (unsigned slot = 0; slot < kSlots; ++slot)
+    if (world.ordered[slot].there != 0 && world.ordered[slot].given_up != 0 &&
+        (world.known_volume.there == 0 || world.known_volume.slot == slot))
+      is_between = true;
+  const bool known = world.known_claim.there != 0 && world.known_claim.anew == 0;
+  return is_between && (known || (world.claim.there != 0 && world.claim.anew == 0));
+}
+
 // See CopyCollector::is_needed(): the API server's own word.
 bool is_needed(const World& world, unsigned slot) {
+  if (is_being_replaced(world)) return true;
   const bool had_volume = world.known_volume.there != 0;
   const ClaimBits& known = world.known_claim;
   const bool lost_volume =
@@ -237,7 +165,15 @@ bool is_needed(const World& world, unsigned slot) {
 
 void add_claim_steps(const World& world, Steps& steps) {
   const ClaimBits& claim = world.known_claim;
-  if (claim.there == 0 || claim.anew != 0 || claim.bound != 0) return;
+  if (world.replacing.stage != 0) return go_on_replacing(world, steps);
+  if (claim.there == 0 || claim.anew != 0) return;
+  if (claim.bound != 0) {
+    add_replacement_steps(world, waits_for_answer(world) ? Silence::kShort : Silence::kAnswered,
+                          steps);
+    if (waits_for_answer(world) && world.left.silences > 0)
+      add_replacement_steps(world, Silence::kLong, steps);
+    return;
+  }
   if (!waits_for_answer(world)) return ClaimWorker(world, steps).work(Silence::kAnswered);
   ClaimWorker(world, steps).work(Silence::kShort);
   if (world.left.silences > 0) ClaimWorker(world, steps).work(Silence::kLong);
@@ -275,7 +211,9 @@ void add_collector_steps(const World& world, unsigned slot, Steps& steps) {
   const bool is_removed =
       copy.desired != kServing && copy.state == kStateRemoved && copy.observed >= copy.generation;
   if (is_removed && (copy.desired == kRemoved || !has_volume)) {
-    if (world.late.kind == 0 && same(world.known_volume, world.volume) && !ends_volume(world, slot))
+    if (copy.given_up != 0 && is_being_replaced(world)) return;
+    if (world.late.kind == 0 && world.replacing.stage == 0 &&
+        same(world.known_volume, world.volume) && !ends_volume(world, slot))
       send(world, write_of(WriteKind::kRemoveCopy, slot, copy.current != 0),
            "controller deletes the order of what is removed", steps);
     return;

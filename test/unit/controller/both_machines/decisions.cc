@@ -86,6 +86,24 @@ Claim claim_object(const ClaimBits& bits) {
   return claim;
 }
 
+std::optional<std::chrono::nanoseconds> length_of(Silence silence) {
+  if (silence == Silence::kShort) return std::chrono::seconds(1);
+  if (silence == Silence::kLong) return kOrderTimeout;
+  return std::nullopt;
+}
+
+std::vector<KnownCopy> known_copies(const World& world) {
+  std::vector<KnownCopy> copies;
+  for (unsigned slot = 0; slot < kSlots; ++slot)
+    if (world.ordered[slot].there != 0)
+      copies.push_back(std::make_shared<const VolumeCopy>(copy_object(world.ordered[slot], slot)));
+  return copies;
+}
+
+unsigned slot_of(const KnownCopy& copy) {
+  return copy != nullptr && copy->order->volume.copy == kCopyIds[1] ? 1U : 0U;
+}
+
 OrderDecision decide_order_now(const World& world, Silence silence) {
   const Claim claim = claim_object(world.known_claim);
   const StorageClass of_class = sample_class();
@@ -94,15 +112,10 @@ OrderDecision decide_order_now(const World& world, Silence silence) {
                      .volume_exists = world.known_volume.there != 0,
                      .term = world.term,
                      .node = claim.selected_node};
-  if (silence == Silence::kShort) now.unanswered_for = std::chrono::seconds(1);
-  if (silence == Silence::kLong) now.unanswered_for = kOrderTimeout;
-  for (unsigned slot = 0; slot < kSlots; ++slot)
-    if (world.ordered[slot].there != 0)
-      now.copies.push_back(
-          std::make_shared<const VolumeCopy>(copy_object(world.ordered[slot], slot)));
+  now.unanswered_for = length_of(silence);
+  now.copies = known_copies(world);
   const OrderPlan plan = plan_order(now);
-  const bool second = plan.copy != nullptr && plan.copy->order->volume.copy == kCopyIds[1];
-  return {plan.action, second ? 1U : 0U, !plan.why.empty()};
+  return {plan.action, slot_of(plan.copy), !plan.why.empty()};
 }
 
 Volume volume_object(const VolumeBits& bits) {
@@ -122,6 +135,17 @@ Volume volume_object(const VolumeBits& bits) {
   return volume;
 }
 
+ReplacementDecision decide_replacement_now(const World& world, Silence silence) {
+  const Claim claim = claim_object(world.known_claim);
+  const Volume volume = volume_object(world.known_volume);
+  const ReplacementSituation now{.claim = claim,
+                                 .volume = world.known_volume.there != 0 ? &volume : nullptr,
+                                 .copies = known_copies(world),
+                                 .unanswered_for = length_of(silence)};
+  const ReplacementPlan plan = plan_replacement(now);
+  return {plan.action, slot_of(plan.copy)};
+}
+
 }  // namespace
 
 VolumeCopy copy_object(const CopyBits& bits, unsigned slot) {
@@ -137,6 +161,7 @@ VolumeCopy copy_object(const CopyBits& bits, unsigned slot) {
                   .resource_version = "7",
                   .generation = bits.generation,
                   .deleting = false,
+                  .given_up = bits.given_up != 0,
                   .order = order,
                   .status = {}};
   copy.status.state = static_cast<CopyState>(bits.state);
@@ -191,6 +216,24 @@ OrderDecision decide_order(const World& world, Silence silence) {
   const std::uint64_t key = bits_of(first) << 32U | bits_of(second);
   auto at = found.find(key);
   if (at == found.end()) at = found.emplace(key, decide_order_now(world, silence)).first;
+  return at->second;
+}
+
+ReplacementDecision decide_replacement(const World& world, Silence silence) {
+  static std::array<std::unordered_map<std::uint64_t, ReplacementDecision>, 3 * 256 * 128> known;
+  CopyBits first = world.ordered[0];
+  CopyBits second = world.ordered[1];
+  ClaimBits claim = world.known_claim;
+  VolumeBits volume = world.known_volume;
+  first.current = 0;
+  second.current = 0;
+  claim.current = 0;
+  volume.current = 0;
+  auto& found =
+      known.at((bits_of(claim) * 256 + bits_of(volume)) * 3 + static_cast<unsigned>(silence));
+  const std::uint64_t key = bits_of(first) << 32U | bits_of(second);
+  auto at = found.find(key);
+  if (at == found.end()) at = found.emplace(key, decide_replacement_now(world, silence)).first;
   return at->second;
 }
 

@@ -4,6 +4,7 @@
 
 #include "provisioner/agent/copy_plan.h"
 #include "provisioner/controller/claims/order_plan.h"
+#include "provisioner/controller/claims/replacement_plan.h"
 #include "provisioner/controller/reclaim/end_plan.h"
 #include "test/unit/controller/both_machines/world.h"
 
@@ -34,6 +35,13 @@ struct OrderDecision {
 
 // plan_order()'s, by what the controller knows.
 OrderDecision decide_order(const World& world, Silence silence);
+
+// plan_replacement()'s.
+struct ReplacementDecision {
+  ReplacementAction action;
+  unsigned slot;
+};
+ReplacementDecision decide_replacement(const World& world, Silence silence);
 
 // plan_end()'s.
 struct EndDecision {

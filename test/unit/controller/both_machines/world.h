@@ -28,7 +28,8 @@ struct CopyBits {
   std::uint32_t promised : 1;
   std::uint32_t made : 1;
   std::uint32_t observed : 4;
-  std::uint32_t trouble : 1;  // a condition says what is in the way
+  std::uint32_t trouble : 1;   // a condition says what is in the way
+  std::uint32_t given_up : 1;  // by its annotation
   std::uint32_t current : 1;
 };
 
@@ -90,7 +91,9 @@ enum class WriteKind : unsigned {
   kCreateVolume,
   kDeleteVolume,
   kLetGo,  // our finalizer of the PersistentVolume
-  kHandBack
+  kHandBack,
+  kEndVolume,  // kDeleteVolume and kLetGo, as ReplacementWorker sends them: for the copy `slot`
+  kUnprotect   // also pv-protection's finalizer
 };
 
 // A request to the API server. `holds`: the version that it names is still the object's.
@@ -100,6 +103,15 @@ struct Write {
   std::uint8_t slot : 1;
   std::uint8_t holds : 1;
 };
+
+// A pass of ReplacementWorker that has begun to put the copy `slot` in the place of another.
+struct Replacing {
+  std::uint8_t stage : 2;  // Stage
+  std::uint8_t slot : 1;
+  std::uint8_t node : 1;
+  std::uint8_t holds : 1;  // as a write's
+};
+enum class Stage : unsigned { kNone, kLetsGo, kBinds };
 
 // What may still happen in this run that need not.
 struct Budget {
@@ -120,16 +132,19 @@ struct World {
   VolumeBits volume, known_volume;
   ClaimBits claim, known_claim;
   Budget left;
+  Replacing replacing;
   struct Pod {
     std::uint8_t on : 1;
     std::uint8_t slot : 1;
     std::uint8_t node : 1;
     std::uint8_t forced : 1;  // its object is gone, and kubelet does not know that yet
   } pod;
+  std::uint8_t second_host : 1;  // there is one
   std::uint8_t term : 2;
-  std::uint8_t written : 1;     // a pod of the claim has had its volume
-  std::uint8_t had_volume : 2;  // by copy: a PersistentVolume named it
-  std::uint8_t unoffered : 2;   // by copy: see OrderDesk::is_unoffered()
+  std::uint8_t written : 1;      // a pod of the claim has had its volume
+  std::uint8_t had_volume : 2;   // by copy: a PersistentVolume named it
+  std::uint8_t unoffered : 2;    // by copy: see OrderDesk::is_unoffered()
+  std::uint8_t left_behind : 2;  // by copy: a pod waits for it, and its claim has another
   // Disks were lost, or somebody took objects away: words are all that can be had then.
   std::uint8_t damaged : 1;
 };

@@ -21,7 +21,7 @@ std::string text_of(const CopyBits& copy) {
                 copy.node + 1U, " #", copy.uid, '/', copy.generation, ": ", kStates[copy.state],
                 flag(copy.promised != 0, " promised"), flag(copy.made != 0, " made"), " of ",
                 copy.observed, flag(copy.trouble != 0, " in trouble"),
-                flag(copy.current == 0, " (old)"));
+                flag(copy.given_up != 0, " given up"), flag(copy.current == 0, " (old)"));
 }
 
 std::string text_of(const VolumeBits& volume) {
@@ -62,6 +62,9 @@ std::string text_of(const World& world) {
       text += concat("\n      pass ", node + 1U, " copy ", world.turns[node].slot + 1U, " fresh ",
                      world.turns[node].fresh, " todo ", world.turns[node].todo, ' ',
                      text_of(world.turns[node].copy));
+  if (world.replacing.stage != 0)
+    text += concat("\n      replacement by copy ", world.replacing.slot + 1U, " stage ",
+                   world.replacing.stage);
   return text;
 }
 
