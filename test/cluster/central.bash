@@ -86,8 +86,13 @@ start_two_nodes() {
     make_node "$node" 4G
     start_agent "$node"
   done
+  lead one two
+}
+
+# lead NODE...: a leader, for nodes whose agents have been started; until it gives orders and they are ready.
+lead() {
+  local node
   start_leader
   eventually 60 leads
-  eventually 60 agent_is_ready one
-  eventually 60 agent_is_ready two
+  for node; do eventually 60 agent_is_ready "$node"; done
 }

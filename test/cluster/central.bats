@@ -18,10 +18,7 @@ setup_file() {
   kubectl cordon three
   start_agent three
   rm "$work/three/locks/kubelet-init"
-  start_leader
-  eventually 60 leads
-  eventually 60 agent_is_ready one
-  eventually 60 agent_is_ready two
+  lead one two
 }
 
 teardown_file() {

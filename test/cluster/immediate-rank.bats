@@ -20,7 +20,7 @@ teardown_file() {
 }
 
 setup() {
-  . "$BATS_TEST_DIRNAME/daemon.bash"
+  . "$BATS_TEST_DIRNAME/leaders.bash"
   . "$BATS_TEST_DIRNAME/immediate.bash"
 }
 
@@ -108,7 +108,6 @@ has_beaten() { [ "$(beats_of "$1")" -ge "$2" ]; }
   eventually 60 bound_is 4
   [ "$(kubectl get pv -o name | wc -l)" = 4 ]
 }
-leads() { [ "$(grep -E 'msg="?(leading|no longer leading|lease given back)' "$work/log/$1.log" | tail -n 1 | grep -c 'msg=leading')" = 1 ]; }
 
 @test "nothing that the daemons asked for was forbidden" {
   nothing_forbidden none

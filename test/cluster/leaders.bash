@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2154 # shared with cluster_role.bats and stopped-leader.bats
+# shellcheck shell=bash disable=SC2154 # shared with cluster_role, immediate-rank and stopped-leader
 # Two cluster daemons, `first` and `second`, that stand for election.
 # shellcheck source-path=SCRIPTDIR
 . "$BATS_TEST_DIRNAME/daemon.bash"

@@ -8,9 +8,7 @@ setup_file() {
   make_node worker 4G
   note_what_is_made
   start_agent worker
-  start_leader
-  eventually 60 leads
-  eventually 60 agent_is_ready worker
+  lead worker
 }
 
 teardown_file() {

@@ -7,9 +7,7 @@ setup_file() {
   start_cluster
   make_node worker 4G
   start_agent worker
-  start_leader
-  eventually 60 leads
-  eventually 60 agent_is_ready worker
+  lead worker
 }
 
 teardown_file() {

@@ -231,6 +231,13 @@ void Agent::set_retained(const TurnBits& turn) {
   steps_.add(next, retains ? "agent retains it" : "agent releases it", node_);
 }
 
+// What is said of the disk stays.
+void drop_record(HostBits& host) {
+  const unsigned disk = host.disk;
+  host = blank<HostBits>();
+  host.disk = disk & 7U;
+}
+
 // Tags and mark are looked at again under the volume's lock: rule 4 of flexvolume/README.md. The
 // record goes last.
 void Agent::remove(const TurnBits& turn) {
@@ -255,9 +262,7 @@ void Agent::remove(const TurnBits& turn) {
     host.tag_retained = 0;
     return steps_.add(next, "agent removes what it wiped", node_);
   }
-  const unsigned disk = host.disk;
-  host = blank<HostBits>();
-  host.disk = disk & 7U;
+  drop_record(host);
   steps_.add(next, "agent removes the record", node_);
 }
 
@@ -266,9 +271,7 @@ void Agent::withdraw(const TurnBits& turn) {
   HostBits& host = next.hosts[node_];
   if (!is_record_of(turn.slot) || !is_unmade())
     return steps_.add(next, "agent cannot withdraw it any more", node_);
-  const unsigned disk = host.disk;
-  host = blank<HostBits>();
-  host.disk = disk & 7U;
+  drop_record(host);
   steps_.add(next, "agent withdraws its promise", node_);
 }
 

@@ -52,9 +52,8 @@ bool is_told_of_replacement(const World& world) {
   return action == ReplacementAction::kGiveOrder || action == ReplacementAction::kTell;
 }
 
-// CopyCollector::end(): of what no claim and no PersistentVolume has, a person decides. So it is,
-// too, where a claim is deleted after its volume was made and before it had a PersistentVolume:
-// nobody knows then that no pod had it.
+// CopyCollector::end(): of what no claim and no PersistentVolume has, a person decides, unless the
+// leader knows that no pod had it.
 bool is_told_as_orphan(const World& world, unsigned slot) {
   const CopyBits& copy = world.copies[slot];
   return copy.there != 0 && was_made_or_found(copy_object(copy, slot));
