@@ -90,4 +90,8 @@ Error not_seen(const Promise& wanted, const engine::Pool& pool) {
   return not_here(wanted, "has no file system with project quotas to be seen on this node");
 }
 
+Promise promise_of(const engine::VolumeSpec& volume) {
+  return {volume.name.text(), volume.backend, volume.pool, volume.size};
+}
+
 }  // namespace flexlocal::provisioner

@@ -22,6 +22,9 @@ struct Promise {
   Bytes size;
 };
 
+// What a volume of that spec asks for.
+Promise promise_of(const engine::VolumeSpec& volume);
+
 // What one pool has for one volume that is asked for, at one moment.
 struct PoolRoom {
   engine::Pool pool;

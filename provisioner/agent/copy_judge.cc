@@ -5,11 +5,6 @@
 namespace flexlocal::provisioner {
 namespace {
 
-Promise promise_of(const CopyOrder& order) {
-  const engine::VolumeSpec& spec = order.volume;
-  return {spec.name.text(), spec.backend, spec.pool, spec.size};
-}
-
 // What the volume takes beyond what it has. `size`: what it is to have.
 Status fit_growth(const Promise& wanted, const PoolRoom& room) {
   const auto cost = [&](Bytes size) {
@@ -56,7 +51,7 @@ Task<Status> CopyJudge::judge(const CopyOrder& order) {
 }
 
 Status CopyJudge::judge_now(const CopyOrder& order) const {
-  const Promise wanted = promise_of(order);
+  const Promise wanted = promise_of(order.volume);
   const auto room = ledger_.room(wanted, wanted.name);
   if (!room) return room.error();
   const bool made = room->held.count() != 0;

@@ -14,10 +14,6 @@ constexpr auto kComparable = std::chrono::minutes(6);
 // Several heartbeats.
 constexpr auto kNewFor = std::chrono::minutes(1);
 
-Promise promise_of(const engine::VolumeSpec& spec) {
-  return {spec.name.text(), spec.backend, spec.pool, spec.size};
-}
-
 Error disks_not_seen() {
   return {ErrorCode::kUnavailable, "the disks have not been looked at yet"};
 }

@@ -39,7 +39,7 @@ class CopyCollector {
   bool rests(const VolumeCopy& copy) const;
   void forget(const std::string& name) {
     removed_.erase(name);
-    desk_.forget(name);
+    desk_.forget_unoffered(name);
     orphans_.forget(name);
   }
 

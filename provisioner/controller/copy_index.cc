@@ -208,6 +208,14 @@ std::chrono::nanoseconds CopyIndex::ordered_for(const VolumeCopy& copy) const {
   return found == known_.end() ? std::chrono::nanoseconds(0) : clock_.now() - found->second.ordered;
 }
 
+std::optional<std::chrono::nanoseconds> CopyIndex::unanswered_for(
+    const std::vector<KnownCopy>& copies) const {
+  for (const KnownCopy& copy : copies)
+    if (copy->order && copy->order->desired == DesiredState::kServing)
+      if (const auto asked = unanswered_for(*copy)) return asked;
+  return std::nullopt;
+}
+
 std::optional<std::chrono::nanoseconds> CopyIndex::unanswered_for(const VolumeCopy& copy) const {
   // An agent that says why it says nothing has not answered.
   const bool said = copy.status.state != CopyState::kUnsaid;

@@ -52,6 +52,9 @@ class CopyIndex {
   // For how long an order has been as it is without its node's answer; nullopt: it is answered. An
   // answer that says only what is in the way, and no state, is none yet.
   std::optional<std::chrono::nanoseconds> unanswered_for(const VolumeCopy& copy) const;
+  // The same of the first of them that is to serve and is not answered; nullopt: there is none.
+  std::optional<std::chrono::nanoseconds> unanswered_for(
+      const std::vector<KnownCopy>& copies) const;
 
   // The highest term of an order that there is, or was; 0: there was none.
   std::int64_t highest_term() const { return highest_term_; }

@@ -80,15 +80,16 @@ void OrderController::republish_room(const std::string& node) {
 void OrderController::watch_orders() {
   parts_.volumes.on_change([this](const std::string& name) {
     if (!begun_) return;
-    if (const auto offered = parts_.volumes.get(name)) desk_.offer(copy_name(name, offered->copy));
     queue_.add(concat(kVolumeKey, name));
     for (const std::string& copy : index_.names_of(name)) {
       restless_.insert(copy);
       queue_.add(concat(kCopyKey, copy));
     }
     // The expand controller may write a capacity when all is done, which changes no claim.
-    if (const auto volume = parts_.volumes.get(name))
+    if (const auto volume = parts_.volumes.get(name)) {
+      desk_.forget_unoffered(copy_name(name, volume->copy));
       look_at_claim(volume->claim_namespace, volume->claim_name);
+    }
   });
   copies_.on_change([this](const std::string& name) {
     if (!begun_) return;

@@ -33,12 +33,11 @@ class OrderDesk {
   Task<Status> change(const VolumeCopy& copy, const CopyOrder& ordered);
   // That it be removed, and is never to serve again: see kGivenUpAnnotation. kConflict as above.
   Task<Status> give_up(const VolumeCopy& copy);
-  // A PersistentVolume is made for the copy, from which moment a pod may have it.
-  void offer(const std::string& copy) { unoffered_.erase(copy); }
+  // A PersistentVolume is made for the copy, from which moment a pod may have it; or it is gone.
+  void forget_unoffered(const std::string& copy) { unoffered_.erase(copy); }
   // Whether no pod can have had it: its order is of this very term, and no PersistentVolume was
   // tried to be made for it.
   bool is_unoffered(const std::string& copy) const { return unoffered_.contains(copy); }
-  void forget(const std::string& copy) { unoffered_.erase(copy); }
   // The object, of which nothing is left on its node. What is gone is done.
   Task<Status> remove(const VolumeCopy& copy);
 

@@ -59,9 +59,7 @@ OrderPlan OrderWorker::plan(const Claim& claim) const {
                      .in_doubt = roll_.leaves_doubt(),
                      .term = desk_.term(),
                      .node = claim.selected_node};
-  for (const KnownCopy& copy : now.copies)
-    if (copy->order && copy->order->desired == DesiredState::kServing && !now.unanswered_for)
-      now.unanswered_for = index_.unanswered_for(*copy);
+  now.unanswered_for = index_.unanswered_for(now.copies);
   // Which node is chosen when it is ordered. A node that was tried before may never say that
   // nothing is left there.
   if (now.node.empty() && is_immediate(claim) && std::ranges::all_of(now.copies, is_withdrawn))

@@ -18,10 +18,6 @@ constexpr auto kSoon = std::chrono::seconds(1);
 constexpr std::size_t kMostPods = 5;
 constexpr std::string_view kGivenUp = "PromiseGivenUp";
 
-Promise promise_of(const engine::VolumeSpec& volume) {
-  return {volume.name.text(), volume.backend, volume.pool, volume.size};
-}
-
 }  // namespace
 
 // Where each node's daemon gives its own orders, nobody could give one elsewhere: agents give
@@ -37,9 +33,7 @@ ReplacementPlan ReplacementWorker::plan(const Claim& claim) const {
                            .volume = volume.get(),
                            .copies = index_.of_volume(claim.volume_name),
                            .in_doubt = roll_.leaves_doubt()};
-  for (const KnownCopy& copy : now.copies)
-    if (copy->order && copy->order->desired == DesiredState::kServing && !now.unanswered_for)
-      now.unanswered_for = index_.unanswered_for(*copy);
+  now.unanswered_for = index_.unanswered_for(now.copies);
   return plan_replacement(now);
 }
 
@@ -199,7 +193,7 @@ Task<Status> ReplacementWorker::replace(const Claim& claim, const VolumeCopy& co
                                          {"claim", claim.name},
                                          {"volume", claim.volume_name},
                                          {"node", to}});
-  co_await tell_of_pods(claim, from, to);
+  co_await record_replaced(claim, from, to);
   auto touched = co_await touch(claim);
   co_return touched;
 }
@@ -243,8 +237,8 @@ Task<Status> ReplacementWorker::touch(const Claim& claim) {
 }
 
 // They wait there for a volume that never comes, and the scheduler places no pod twice.
-Task<void> ReplacementWorker::tell_of_pods(const Claim& claim, const std::string& from,
-                                           const std::string& to) {
+Task<void> ReplacementWorker::record_replaced(const Claim& claim, const std::string& from,
+                                              const std::string& to) {
   std::string pods = "pods that use the claim";
   if (!from.empty()) {
     const auto names =

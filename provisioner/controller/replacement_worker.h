@@ -47,7 +47,7 @@ class ReplacementWorker {
   Task<Status> replace(const Claim& claim, const VolumeCopy& copy);
   Task<Status> end_volume(const Volume& volume);
   Task<Status> touch(const Claim& claim);
-  Task<void> tell_of_pods(const Claim& claim, const std::string& from, const std::string& to);
+  Task<void> record_replaced(const Claim& claim, const std::string& from, const std::string& to);
   void tell(const Claim& claim, std::string_view reason, const std::string& message);
 
   ClusterParts& parts_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "flexvolume/base/text.h"
+#include "provisioner/controller/claims/serving_copy.h"
 #include "provisioner/controller/node_silence.h"
 #include "provisioner/objects/paths.h"
 #include "provisioner/objects/volume_object.h"
@@ -81,10 +82,7 @@ Task<Status> VolumeEndWorker::keep(const std::string& name) {
 
 // Also one that is not understood: its name is taken, and it is not written over.
 KnownCopy VolumeEndWorker::copy_of(const Volume& volume) const {
-  const auto copies = index_.of_volume(volume.name);
-  const auto found = std::ranges::find(copies, copy_name(volume.name, volume.copy),
-                                       [](const KnownCopy& copy) { return copy->name; });
-  return found == copies.end() ? nullptr : *found;
+  return provisioner::copy_of(volume, index_.of_volume(volume.name));
 }
 
 Task<Status> VolumeEndWorker::carry_out(const Volume& volume, const EndPlan& plan) {

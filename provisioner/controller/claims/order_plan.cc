@@ -52,10 +52,9 @@ bool may_hold_data(const ClaimSituation& now, const VolumeCopy& copy) {
 }
 
 KnownCopy superfluous_of(const ClaimSituation& now, const KnownCopy& serving) {
-  const auto found = std::find_if(now.copies.begin(), now.copies.end(), [&](const KnownCopy& copy) {
-    return copy != serving && is_to_serve(*copy) && !may_hold_data(now, *copy);
+  return first_of(now.copies, [&](const VolumeCopy& copy) {
+    return &copy != serving.get() && is_to_serve(copy) && !may_hold_data(now, copy);
   });
-  return found == now.copies.end() ? nullptr : *found;
 }
 
 OrderPlan plan_serving(const ClaimSituation& now, const KnownCopy& known) {
@@ -98,10 +97,9 @@ OrderPlan plan_serving(const ClaimSituation& now, const KnownCopy& known) {
 
 // Data of this very claim, which a person wanted to be kept.
 KnownCopy retained_of(const std::vector<KnownCopy>& copies) {
-  const auto found = std::find_if(copies.begin(), copies.end(), [](const KnownCopy& copy) {
-    return copy->order && copy->order->desired == DesiredState::kRetained;
+  return first_of(copies, [](const VolumeCopy& copy) {
+    return copy.order && copy.order->desired == DesiredState::kRetained;
   });
-  return found == copies.end() ? nullptr : *found;
 }
 
 // One that was withdrawn there has to be gone first: the node cannot have two of one volume.

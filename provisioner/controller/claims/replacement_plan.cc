@@ -22,30 +22,20 @@ bool is_broken_promise(const VolumeCopy& copy) {
          copy.status.observed_generation >= copy.generation;
 }
 
-KnownCopy copy_of(const Volume& volume, const std::vector<KnownCopy>& copies) {
-  const auto found = std::ranges::find(copies, copy_name(volume.name, volume.copy),
-                                       [](const KnownCopy& copy) { return copy->name; });
-  return found == copies.end() ? nullptr : *found;
-}
-
 KnownCopy given_up_of(const std::vector<KnownCopy>& copies) {
-  const auto found =
-      std::ranges::find_if(copies, [](const KnownCopy& copy) { return is_given_up(*copy); });
-  return found == copies.end() ? nullptr : *found;
+  return first_of(copies, is_given_up);
 }
 
 // Pods may have written to it, if it ever had a PersistentVolume.
 KnownCopy possible_data_of(const std::vector<KnownCopy>& copies) {
-  const auto found = std::ranges::find_if(
-      copies, [](const KnownCopy& copy) { return copy->order && was_made_or_found(*copy); });
-  return found == copies.end() ? nullptr : *found;
+  return first_of(copies,
+                  [](const VolumeCopy& copy) { return copy.order && was_made_or_found(copy); });
 }
 
 KnownCopy superfluous_of(const std::vector<KnownCopy>& copies, const KnownCopy& serving) {
-  const auto found = std::ranges::find_if(copies, [&](const KnownCopy& copy) {
-    return copy != serving && is_to_serve(*copy) && !was_made_or_found(*copy);
+  return first_of(copies, [&](const VolumeCopy& copy) {
+    return &copy != serving.get() && is_to_serve(copy) && !was_made_or_found(copy);
   });
-  return found == copies.end() ? nullptr : *found;
 }
 
 ReplacementPlan plan_giving_up(const ReplacementSituation& now, const KnownCopy& copy) {

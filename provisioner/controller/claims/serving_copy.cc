@@ -4,6 +4,11 @@
 
 namespace flexlocal::provisioner {
 
+KnownCopy copy_of(const Volume& volume, const std::vector<KnownCopy>& copies) {
+  const std::string name = copy_name(volume.name, volume.copy);
+  return first_of(copies, [&](const VolumeCopy& copy) { return copy.name == name; });
+}
+
 bool is_to_serve(const VolumeCopy& copy) {
   return copy.order && copy.order->desired == DesiredState::kServing && !copy.deleting;
 }
