@@ -135,7 +135,10 @@ CopyStatus answer_to(const VolumeCopy& copy, const CopyPlan& plan, const HostCop
   CopyStatus status = copy.status;
   status.state = plan.state;
   status.promised = status.promised || is_of_promised(plan.state);
-  status.made = status.made || plan.state == CopyState::kReady;
+  // A mount may have made it just before it is removed.
+  const bool was_ready = host.record == RecordStage::kReady && copy.order &&
+                         host.record_copy == copy.order->volume.copy;
+  status.made = status.made || plan.state == CopyState::kReady || was_ready;
   // Of disks that are not to be seen, what was said last stands.
   if (host.disk != DiskStage::kUnseen) {
     const bool here = host.disk != DiskStage::kNone && host.disk != DiskStage::kForeign;

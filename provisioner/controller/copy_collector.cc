@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "flexvolume/base/text.h"
+#include "provisioner/controller/claims/serving_copy.h"
 #include "provisioner/objects/paths.h"
 
 namespace flexlocal::provisioner {
@@ -32,7 +33,7 @@ Task<CopyCollector::Again> CopyCollector::work(const VolumeCopy& copy) {
   const bool node_is_gone = parts_.nodes.get(order.node) == nullptr;
   orphans_.report_removal(copy);
   const bool is_to_go = order.desired == DesiredState::kRemoved;
-  if (is_given_up(copy)) {
+  if (is_given_up(copy) || is_gone_unmade(copy)) {
     const auto stays = co_await is_being_replaced(copy);
     if (!stays) co_return stays.error();
     if (*stays) co_return kReplacementWait;
@@ -109,14 +110,17 @@ Task<Result<bool>> CopyCollector::is_needed(const VolumeCopy& copy) {
 }
 
 // Whether a living claim is between a copy that was given up and the one that has its place: the
-// mark of the first is all that says so. See claims/replacement_plan.h.
+// mark of the first says so, or that the PersistentVolume names what was withdrawn before. See
+// claims/replacement_plan.h.
 Task<Result<bool>> CopyCollector::is_being_replaced(const VolumeCopy& copy) {
   const std::string& volume = copy.order->volume.name.text();
   const auto copies = index_.of_volume(volume);
   const auto known = parts_.volumes.get(volume);
   const bool is_between = std::ranges::any_of(copies, [&](const KnownCopy& other) {
-    return is_given_up(*other) &&
-           (known == nullptr || copy_name(volume, known->copy) == other->name);
+    const bool is_named = known != nullptr && copy_name(volume, known->copy) == other->name;
+    return is_given_up(*other)
+               ? known == nullptr || is_named
+               : is_named && is_gone_unmade(*other) && parts_.options.scope == Scope::kAllNodes;
   });
   if (!is_between) co_return false;
   const CopyOrder order = *copy.order;

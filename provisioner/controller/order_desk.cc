@@ -29,12 +29,39 @@ Result<std::string> draw_copy_id() {
 Task<Status> OrderDesk::give(const CopyOrder& ordered, const std::string& holds) {
   CopyOrder order = ordered;
   order.term = term_;
+  const bool is_new = order.origin == Origin::kNew;
+  if (!is_new || !keeps_orders_) {
+    auto tried = co_await try_order(order, holds);
+    if (!tried) co_return tried;
+  }
   const std::string path = copies_path();
   const std::string body = copy_json(order, holds);
   auto answer = co_await api_.create(path, body);
   if (!answer) co_return answer.error().context("ordering a copy of the volume");
-  if (order.origin == Origin::kNew) unoffered_.insert(copy_name(order));
-  co_return take_in(body, answer->root());
+  const std::string name = copy_name(order);
+  if (is_new) unoffered_.insert(name);
+  const Status kept = take_in(body, answer->root());
+  if (!kept && is_new) cut_.insert_or_assign(name, kept.error().message());
+  if (!kept) keeps_orders_ = false;
+  co_return kept;
+}
+
+// One of a new copy with every field is tried once a term, for all of them; one of a copy that is
+// there is never withdrawn, and is tried each time.
+Task<Status> OrderDesk::try_order(const CopyOrder& order, const std::string& holds) {
+  const bool is_new = order.origin == Origin::kNew;
+  const std::string path = concat(copies_path(), "?dryRun=All");
+  const std::string body = copy_json(is_new ? with_every_field(order) : order, holds);
+  auto answer = co_await api_.create(path, body);
+  if (!answer) co_return answer.error().context("trying whether a copy can be ordered");
+  Status kept = check_order(body, answer->root());
+  if (kept && is_new) keeps_orders_ = true;
+  co_return kept;
+}
+
+std::string OrderDesk::cut_of(const std::string& copy) const {
+  const auto found = cut_.find(copy);
+  return found == cut_.end() ? std::string() : found->second;
 }
 
 Task<Status> OrderDesk::change(const VolumeCopy& copy, const CopyOrder& ordered) {

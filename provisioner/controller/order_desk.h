@@ -1,6 +1,7 @@
 // Where orders are given: writes VolumeCopies, for the workers that decided on them.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 
@@ -21,11 +22,13 @@ class OrderDesk {
   void begin_term(std::int64_t term) {
     term_ = term;
     unoffered_.clear();
+    cut_.clear();
+    keeps_orders_ = false;
   }
   std::int64_t term() const { return term_; }
 
   // A copy that nobody ordered before; `holds`: see kHoldsAnnotation. kInvalid when the API server
-  // did not keep all of it.
+  // does not keep all of such an order: nothing is then ordered, by a dry run before.
   Task<Status> give(const CopyOrder& ordered, const std::string& holds);
   Task<Status> give(const CopyOrder& ordered) { return give(ordered, no_claim_); }
   // What is desired of it from now on, or how large it is to be; its term as well. kConflict when
@@ -38,18 +41,24 @@ class OrderDesk {
   // Whether no pod can have had it: its order is of this very term, and no PersistentVolume was
   // tried to be made for it.
   bool is_unoffered(const std::string& copy) const { return unoffered_.contains(copy); }
+  // What the API server did not keep of an order of this term, in words: its definition has changed
+  // since the dry run. Such a copy is never to serve. Empty: it kept all.
+  std::string cut_of(const std::string& copy) const;
   // The object, of which nothing is left on its node. What is gone is done.
   Task<Status> remove(const VolumeCopy& copy);
 
  private:
+  Task<Status> try_order(const CopyOrder& order, const std::string& holds);
   Task<Status> send(const VolumeCopy& copy, const std::string& body);
   Status take_in(const std::string& sent, JsonView kept);
 
   kube::ApiClient& api_;
   kube::Informer<VolumeCopy>& copies_;
   std::int64_t term_ = 0;
-  std::set<std::string> unoffered_;  // names of copies
-  const std::string no_claim_;       // lives as long as the task that is given it
+  std::set<std::string> unoffered_;         // names of copies
+  std::map<std::string, std::string> cut_;  // see cut_of()
+  bool keeps_orders_ = false;               // the API server all of a new copy's
+  const std::string no_claim_;              // lives as long as the task that is given it
 };
 
 // 16 hexadecimal digits, drawn: never used again.

@@ -98,6 +98,10 @@ Task<OrderWorker::Again> OrderWorker::carry_out(const Claim& claim, const OrderP
     }
     case OrderAction::kBind: {
       const VolumeCopy copy = *plan.copy;
+      if (const std::string cut = desk_.cut_of(copy.name); !cut.empty()) {
+        done = co_await withdraw(claim, copy, cut);
+        break;
+      }
       if (copy.order->term < desk_.term() && copy.order->origin == Origin::kNew) {
         if (const auto again = check_other_copies(claim, copy)) co_return again;
       }
@@ -167,6 +171,7 @@ Task<OrderWorker::Again> OrderWorker::give(const Claim& claim, const Order& deci
   const auto begun = chooser_.begin_order(*copy);
   auto given = co_await desk_.give(*copy);
   chooser_.end_order(begun);
+  if (!given && given.error().code() == ErrorCode::kInvalid) fail(claim, given.error().message());
   if (!given) co_return given.error();
   if (immediate) parts_.work.claims_placed.with({}).add();
   parts_.log.info("copy ordered", {{"namespace", claim.namespace_name},

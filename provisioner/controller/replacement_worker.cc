@@ -71,7 +71,11 @@ Task<ReplacementWorker::Again> ReplacementWorker::carry_out(const Claim& claim,
     }
     case ReplacementAction::kReplace: {
       const VolumeCopy copy = *plan.copy;
-      done = co_await replace(claim, copy);
+      const std::string cut = desk_.cut_of(copy.name);
+      if (cut.empty())
+        done = co_await replace(claim, copy);
+      else
+        done = co_await withdraw(claim, copy, cut);
       break;
     }
     case ReplacementAction::kTell:
@@ -126,6 +130,8 @@ Task<ReplacementWorker::Again> ReplacementWorker::give_order(const Claim& claim,
   const auto begun = chooser_.begin_order(*order);
   auto given = co_await desk_.give(*order);
   chooser_.end_order(begun);
+  if (!given && given.error().code() == ErrorCode::kInvalid)
+    tell(claim, kGivenUp, given.error().message());
   if (!given) co_return given.error();
   parts_.log.info("copy ordered in place of one that was given up",
                   {{"namespace", claim.namespace_name},

@@ -47,19 +47,26 @@ Task<Status> VolumeEndWorker::work(const std::string& name) {
   const auto known = parts_.volumes.get(name);
   if (known == nullptr || !is_ours(*known)) co_return Status();
   const Volume volume = *known;  // the store may change while we wait
-  const EndPlan plan = plan_end(volume, copy_of(volume).get());
-  if (plan.keeps_deleting)
+  const EndPlan planned = plan(volume);
+  if (planned.keeps_deleting)
     say(volume, kube::EventType::kWarning, "VolumeFailedDelete",
         "the claim is still bound to this volume; its data stays until the claim is deleted");
-  auto carried = co_await carry_out(volume, plan);
+  auto carried = co_await carry_out(volume, planned);
   co_return carried;
+}
+
+EndPlan VolumeEndWorker::plan(const Volume& volume) const {
+  const auto copy = copy_of(volume);
+  const bool is_replaced =
+      parts_.options.scope == Scope::kAllNodes && is_to_be_replaced(volume, copy.get());
+  return is_replaced ? EndPlan() : plan_end(volume, copy.get());
 }
 
 bool VolumeEndWorker::rests(const Volume& volume) const {
   if (!is_ours(volume)) return true;
   const auto copy = copy_of(volume);
-  const EndPlan plan = plan_end(volume, copy.get());
-  return plan.action == EndAction::kNone && !plan.keeps_deleting &&
+  const EndPlan planned = plan(volume);
+  return planned.action == EndAction::kNone && !planned.keeps_deleting &&
          (copy == nullptr || !is_out_of_service(*copy));
 }
 
@@ -71,12 +78,12 @@ Task<Status> VolumeEndWorker::keep(const std::string& name) {
   if (known == nullptr || !is_ours(*known)) co_return Status();
   const Volume volume = *known;
   const auto copy = copy_of(volume);
-  const EndPlan plan = plan_end(volume, copy.get());
-  const bool keeps = plan.desired == DesiredState::kRetained ||
-                     (plan.desired == DesiredState::kServing && copy != nullptr && copy->order &&
+  const EndPlan planned = plan(volume);
+  const bool keeps = planned.desired == DesiredState::kRetained ||
+                     (planned.desired == DesiredState::kServing && copy != nullptr && copy->order &&
                       copy->order->desired == DesiredState::kRemoved);
-  if (plan.action != EndAction::kGiveOrder || !keeps) co_return Status();
-  auto ordered = co_await order(volume, plan.desired);
+  if (planned.action != EndAction::kGiveOrder || !keeps) co_return Status();
+  auto ordered = co_await order(volume, planned.desired);
   co_return ordered;
 }
 

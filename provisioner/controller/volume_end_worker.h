@@ -24,6 +24,7 @@ class VolumeEndWorker {
   Task<Status> keep(const std::string& name);
 
  private:
+  EndPlan plan(const Volume& volume) const;
   KnownCopy copy_of(const Volume& volume) const;
   Task<Status> carry_out(const Volume& volume, const EndPlan& plan);
   Task<Status> order(const Volume& volume, DesiredState desired);

@@ -315,6 +315,17 @@ void write_order(JsonWriter& json, const CopyOrder& order) {
   json.end_object();
 }
 
+CopyOrder with_every_field(CopyOrder order) {
+  order.volume.limits = {.read_iops = 1,
+                         .write_iops = 1,
+                         .read_bandwidth = kMiB,
+                         .write_bandwidth = kMiB,
+                         .required = true};
+  if (order.volume.mount_options.empty()) order.volume.mount_options = {"noatime"};
+  if (!order.disk_per_ram) order.disk_per_ram = NodeBudget().disk_per_ram;
+  return order;
+}
+
 Result<CopyOrder> parse_order_text(std::string_view text) {
   const auto document = JsonDocument::parse(text, {.bytes = kMostOrderText, .depth = kOrderDepth});
   return document ? parse_order(document->root()) : document.error();

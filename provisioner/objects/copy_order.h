@@ -61,6 +61,8 @@ struct CopyOrder {
 Result<CopyOrder> parse_order(JsonView spec);
 // The spec as an object.
 void write_order(JsonWriter& json, const CopyOrder& order);
+// The same order with each field that may be left out: no order says more.
+CopyOrder with_every_field(CopyOrder order);
 
 // Of the text of an order, which is what an annotation of a PersistentVolume can hold. Every order
 // is far shorter.

@@ -5,6 +5,7 @@
 setup_file() {
   . "$BATS_TEST_DIRNAME/central.bash"
   start_cluster
+  make_class limited 'readIOPS: "100"'
   make_node worker 4G
   start_agent worker
   lead worker
@@ -45,6 +46,39 @@ apply_shipped() {
   kubectl replace --validate=false -f "$work/shipped.json"
 }
 logged() { grep -q "$2" "$work/log/$1.log"; }
+
+@test "an order of which a part is dropped is not given, and the claim is told until the definition is renewed" {
+  without spec.limits
+  make_claim_for worker data limited
+  eventually 60 event_says pvc/data ProvisioningFailed 'did not keep spec.limits'
+  claim_is data Pending
+  no_volumes
+  copies_of data 'length == 0'
+  apply_shipped
+  eventually 120 claim_is data Bound
+  find_volume data
+  says '.spec.limits.readIOPS == 100'
+}
+
+# binds_once_chosen CLAIM NODE: it is handed back until the earlier copy is removed.
+binds_once_chosen() {
+  claim_is "$1" Bound || { kubectl annotate --overwrite pvc "$1" "volume.kubernetes.io/selected-node=$2" && return 1; }
+}
+
+# The leader has tried the definition by then, in this term.
+@test "an order that is cut since is withdrawn, and its volume serves no pod" {
+  make_claim_for worker tried
+  eventually 60 claim_is tried Bound
+  without spec.limits
+  make_claim_for worker data limited
+  eventually 60 event_says pvc/data ProvisioningFailed 'did not keep spec.limits'
+  eventually 60 copies_of data 'length > 0 and all(.spec.desiredState == "Removed")'
+  claim_is data Pending
+  apply_shipped
+  eventually 120 binds_once_chosen data worker
+  find_volume data
+  says '.spec.limits.readIOPS == 100'
+}
 
 @test "an answer of which a part is dropped is told of, and is whole once the definition is" {
   without status.promised

@@ -14,6 +14,13 @@ bool is_bound_to(const Claim& claim, const Volume& volume) {
   return is_ours(volume) && volume.phase == "Bound" && volume.claim_uid == claim.uid;
 }
 
+// Of a copy that was withdrawn before: a PersistentVolume that was sent before that, and came
+// after.
+std::string words_of_late_volume(const VolumeCopy& copy) {
+  return concat("the PersistentVolume came when its copy on node ", copy.order->node,
+                " was withdrawn already");
+}
+
 // Its node will never make it, by its answer to the very order as it is, and has never made it.
 bool is_broken_promise(const VolumeCopy& copy) {
   return copy.order && copy.order->origin == Origin::kNew &&
@@ -39,9 +46,12 @@ KnownCopy superfluous_of(const std::vector<KnownCopy>& copies, const KnownCopy& 
 }
 
 ReplacementPlan plan_giving_up(const ReplacementSituation& now, const KnownCopy& copy) {
-  if (!is_broken_promise(*copy)) return {};
-  std::string why = concat("node ", copy->order->node,
-                           " cannot make the volume that it promised: ", reason_of(*copy));
+  const bool is_late = is_gone_unmade(*copy);
+  if (!is_late && !is_broken_promise(*copy)) return {};
+  std::string why = is_late
+                        ? words_of_late_volume(*copy)
+                        : concat("node ", copy->order->node,
+                                 " cannot make the volume that it promised: ", reason_of(*copy));
   if (now.in_doubt)
     return {ReplacementAction::kTell, copy,
             concat(why,

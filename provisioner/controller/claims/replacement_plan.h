@@ -1,6 +1,7 @@
-// What the volume of a bound claim gets in place of a copy that its node promised and cannot make:
-// a pure decision. No pod has had such a copy: its node has turned its record from promised to
-// refused before one could mount it, which it never takes back.
+// What the volume of a bound claim gets in place of a copy that its node promised and cannot make,
+// or that was withdrawn before its PersistentVolume came: a pure decision. No pod has had such a
+// copy: its node has turned its record from promised to refused before one could mount it, which it
+// never takes back, or has taken that record away.
 #pragma once
 
 #include <chrono>

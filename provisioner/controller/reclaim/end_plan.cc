@@ -1,5 +1,7 @@
 #include "provisioner/controller/reclaim/end_plan.h"
 
+#include "provisioner/controller/claims/serving_copy.h"
+
 namespace flexlocal::provisioner {
 namespace {
 
@@ -62,6 +64,10 @@ EndPlan plan_living(const Volume& volume, const VolumeCopy* copy) {
 
 std::string policy_of_order(const Volume& volume) {
   return volume.reclaim_policy == "Delete" ? "Delete" : "Retain";
+}
+
+bool is_to_be_replaced(const Volume& volume, const VolumeCopy* copy) {
+  return copy != nullptr && volume.phase == "Bound" && !volume.deleting && is_gone_unmade(*copy);
 }
 
 EndPlan plan_end(const Volume& volume, const VolumeCopy* copy) {

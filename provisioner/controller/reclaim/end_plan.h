@@ -29,6 +29,11 @@ struct EndPlan {
 // As an order says it: only "Delete" says that the data may go.
 std::string policy_of_order(const Volume& volume);
 
+// Another copy is to have the place of the one that the PersistentVolume names, so that its order
+// is not given again: see claims/replacement_plan.h. Where each node's daemon gives its own orders
+// nobody replaces it.
+bool is_to_be_replaced(const Volume& volume, const VolumeCopy* copy);
+
 // `copy`: the one that the PersistentVolume names; nullptr: there is no such object.
 EndPlan plan_end(const Volume& volume, const VolumeCopy* copy);
 

@@ -201,6 +201,17 @@ TEST_CASE_FIXTURE(Fixture, "of a promise the record alone is taken away") {
   CHECK(storage.present.volumes.empty());
 }
 
+// Whoever replaces the copy has to know that its pod may have written to it.
+TEST_CASE_FIXTURE(Fixture, "of a copy that a mount has made since it is said that it was made") {
+  promise_only();
+  CHECK_FALSE(status().made);
+  storage.make_by_record(volume);
+  give(DesiredState::kRemoved);
+  finish();
+  CHECK(status().state == CopyState::kRemoved);
+  CHECK(status().made);
+}
+
 TEST_CASE_FIXTURE(Fixture, "a copy that was never here is removed without a write to the disks") {
   order.desired = DesiredState::kRemoved;
   give();

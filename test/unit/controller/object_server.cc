@@ -108,6 +108,7 @@ HttpResponse ObjectServer::answer(const kube::HttpRequest& request) {
     events.push_back(request.body);
     return response(201, "{}");
   }
+  if (request.target.ends_with("?dryRun=All")) return try_create(request.target, request.body);
   journal.push_back(entry);
   if (auto& script = fails[entry]; !script.empty()) {
     const int status = script.front();
@@ -135,6 +136,14 @@ HttpResponse ObjectServer::answer(const kube::HttpRequest& request) {
   if (loses_answer_of != entry) return answered;
   loses_answer_of.clear();
   return refusal(504, "Timeout");
+}
+
+HttpResponse ObjectServer::try_create(const std::string& path, const std::string& object) {
+  ++trials;
+  const std::string collection = path.substr(0, path.find('?'));
+  const HttpResponse answered = response(201, pruned(concat(collection, '/'), object));
+  if (!unknown_after_trial.empty()) unknown_field = std::exchange(unknown_after_trial, "");
+  return answered;
 }
 
 HttpResponse ObjectServer::create(const std::string& collection, const std::string& object) {

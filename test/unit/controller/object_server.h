@@ -35,6 +35,8 @@ class ObjectServer {
   // "LIST pods".
   std::vector<std::string> journal;
   std::vector<std::string> events;
+  // How many objects were to be made by a dry run; those are not in the journal.
+  int trials = 0;
   // The journal, at once forgotten: "GET nodes, POST volumecopies".
   std::string done();
   int count(const std::string& entry) const;
@@ -45,9 +47,12 @@ class ObjectServer {
   std::string loses_answer_of;
   // A field of VolumeCopies' spec that their CustomResourceDefinition does not know.
   std::string unknown_field;
+  // The same from the next dry run on, which is answered as if it knew it.
+  std::string unknown_after_trial;
 
  private:
   std::string list_where(const std::function<bool(const std::string& path)>& is_in) const;
+  kube::HttpResponse try_create(const std::string& path, const std::string& object);
   kube::HttpResponse create(const std::string& collection, const std::string& object);
   kube::HttpResponse merge(const std::string& path, const std::string& patch);
   kube::HttpResponse remove(const std::string& path, const std::string& options);

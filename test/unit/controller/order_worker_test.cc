@@ -174,18 +174,46 @@ TEST_CASE_FIXTURE(Fixture, "a claim that is deleted meanwhile gets no Persistent
   CHECK_FALSE(has_volume());
 }
 
-TEST_CASE_FIXTURE(Fixture, "an API server that drops a part of an order gets nothing bound by it") {
-  server.unknown_field = "term";
+TEST_CASE_FIXTURE(Fixture,
+                  "where the API server drops a part of an order that may be, nothing is ordered") {
+  server.unknown_field = "limits";
   const Error error = failure();
   CHECK(error.code() == ErrorCode::kInvalid);
-  CHECK(error.message().find("the API server did not keep spec.term") != std::string::npos);
-  server.journal.clear();
-  // What it kept is not understood as a whole, and nothing is decided beside it.
-  CHECK(did() == "");
+  CHECK(error.message().find("the API server did not keep spec.limits") != std::string::npos);
+  CHECK(event_says("the API server did not keep spec.limits"));
+  CHECK(server.done() == "");
+  CHECK(failure().message() == error.message());
+  CHECK(copy_count() == 0);
+  server.unknown_field.clear();
+  CHECK(did() == "POST volumecopies");
+  CHECK(order().volume.limits == engine::IoLimits());
+}
+
+TEST_CASE_FIXTURE(Fixture, "what the API server keeps of an order is tried once a term") {
+  CHECK(did() == "POST volumecopies");
+  CHECK(server.trials == 1);
+  answer(CopyState::kRefused, "it is full");
+  CHECK(did() == "PATCH volumecopies, PATCH persistentvolumeclaims");
+  know_node(kOtherNode);
+  put(claims, server.patch(kClaimPath,
+                           R"({"metadata":{"annotations":{"volume.kubernetes.io/selected-node":")" +
+                               kOtherNode + R"("}}})"));
+  CHECK(did() == "POST volumecopies");
+  CHECK(server.trials == 1);
+}
+
+// Its definition becomes an older one between the trial and the order.
+TEST_CASE_FIXTURE(Fixture, "a copy whose order the API server has cut is withdrawn, not served") {
+  put(classes, merged(class_text(), R"({"parameters":{"readIOPS":"100"}})"));
+  server.unknown_after_trial = "limits";
+  CHECK(failure().message().find("did not keep spec.limits") != std::string::npos);
+  CHECK(server.done() == "POST volumecopies");
   answer(CopyState::kPromised);
-  CHECK(did() == "");
+  server.unknown_field.clear();
+  CHECK(did() == "GET persistentvolumes, PATCH volumecopies, PATCH persistentvolumeclaims");
+  CHECK(order().desired == DesiredState::kRemoved);
   CHECK_FALSE(has_volume());
-  CHECK(copy_count() == 1);
+  CHECK(event_says("did not keep spec.limits"));
 }
 
 TEST_CASE_FIXTURE(Fixture, "an order that has changed meanwhile is not withdrawn over that") {

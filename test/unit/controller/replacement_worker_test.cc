@@ -96,6 +96,43 @@ TEST_CASE_FIXTURE(Fixture, "a volume whose promise holds is nothing to replace")
   CHECK_FALSE(concerns());
 }
 
+// As an earlier leader sends it late: kube-controller-manager binds it before anybody has seen it.
+TEST_CASE_FIXTURE(Fixture,
+                  "a PersistentVolume of a copy that was withdrawn gets the other's place") {
+  CopyOrder withdrawn = *copy().order;
+  withdrawn.desired = DesiredState::kRemoved;
+  know_copy(withdrawn);
+  CopyOrder successor = sample_order();
+  successor.volume.copy = "00000000000000bb";
+  successor.node = kOtherNode;
+  know_copy(successor);
+  answer(copy_on(kOtherNode), CopyState::kPromised);
+  SUBCASE("once its node has answered that nothing was made") {
+    answer(copy_on(kNode), CopyState::kRemoved);
+    CHECK(ended() == "");
+    CHECK(collected(kOtherNode) == "");
+    CHECK(did() == "PATCH volumecopies");
+    CHECK(event_says("was withdrawn already. No pod has had it"));
+    CHECK(ended() == "");
+    CHECK(did() == kSwitch);
+    CHECK(volume_there().node == kOtherNode);
+  }
+  SUBCASE("not where a pod may have had it: it is told as lost") {
+    CopyStatus made = copy_on(kNode).status;
+    made.made = true;
+    answer(copy_on(kNode), made);
+    answer(copy_on(kNode), CopyState::kRemoved);
+    CHECK_FALSE(concerns());
+    CHECK(ended() == "PATCH volumecopies");
+    CHECK(copy_on(kNode).order->desired == DesiredState::kServing);
+  }
+  SUBCASE("and serves where its node had not heard of the withdrawal") {
+    CHECK_FALSE(concerns());
+    CHECK(ended() == "PATCH volumecopies");
+    CHECK(copy_on(kNode).order->desired == DesiredState::kServing);
+  }
+}
+
 TEST_CASE_FIXTURE(Fixture, "a promise that is given up moves the volume, under the same claim") {
   break_promise();
   CHECK(concerns());

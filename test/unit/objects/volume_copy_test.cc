@@ -1,6 +1,9 @@
 #include "provisioner/objects/volume_copy.h"
 
 #include <doctest/doctest.h>
+#include <yaml-cpp/yaml.h>
+
+#include <functional>
 
 #include "flexvolume/base/text.h"
 #include "provisioner/objects/kept.h"
@@ -79,6 +82,34 @@ TEST_CASE("what is not set is not sent: an API server takes no null in a new obj
   const std::string text = copy_json(plain_order());
   CHECK(text.find("null") == std::string::npos);
   CHECK(text.find("limits") == std::string::npos);
+}
+
+// Else an older definition could drop what no trial has in it.
+TEST_CASE("an order with every field has each that the definition knows") {
+  CopyOrder order = sample_order();
+  order.volume.mount_options.clear();
+  order.volume.limits = {};
+  order.disk_per_ram.reset();
+  JsonWriter json;
+  write_order(json, with_every_field(order));
+  const auto written = JsonDocument::parse(json.take());
+  REQUIRE(written);
+  const YAML::Node definition = YAML::LoadFile("examples/install/core/volumecopy.yaml");
+  const YAML::Node spec =
+      definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
+  std::size_t known = 0;
+  const std::function<void(const YAML::Node&, JsonView)> look = [&](const YAML::Node& schema,
+                                                                    JsonView value) {
+    for (const auto& property : schema["properties"]) {
+      const std::string name = property.first.as<std::string>();
+      CHECK_MESSAGE(value[name].exists(), name);
+      ++known;
+      look(property.second, value[name]);
+    }
+  };
+  look(spec, written->root());
+  CHECK(known == 29);
+  CHECK(parse_order(written->root()));
 }
 
 TEST_CASE("an order that is missing something, or makes no sense, is not understood, in words") {

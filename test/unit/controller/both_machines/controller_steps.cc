@@ -2,6 +2,7 @@
 // order_worker.cc, volume_end_worker.cc, copy_collector.cc. Each request is one write; what the API
 // server is asked before it is asked in the same step, for the write may be under way for as long
 // as one likes.
+#include "provisioner/controller/claims/serving_copy.h"
 #include "test/unit/controller/both_machines/controller_requests.h"
 #include "test/unit/controller/both_machines/decisions.h"
 #include "test/unit/controller/both_machines/steps.h"
@@ -135,13 +136,20 @@ bool ends_volume(const World& world, unsigned slot) {
   return action != EndAction::kNone && action != EndAction::kWait;
 }
 
+bool is_gone(const CopyBits& copy, unsigned slot) {
+  return copy.state == kStateRemoved && is_gone_unmade(copy_object(copy, slot));
+}
+
 // See CopyCollector::is_being_replaced().
 bool is_being_replaced(const World& world) {
   bool is_between = false;
-  for (unsigned slot = 0; slot < kSlots; ++slot)
-    if (world.ordered[slot].there != 0 && world.ordered[slot].given_up != 0 &&
-        (world.known_volume.there == 0 || world.known_volume.slot == slot))
+  for (unsigned slot = 0; slot < kSlots; ++slot) {
+    const CopyBits& copy = world.ordered[slot];
+    const bool is_named = world.known_volume.there != 0 && world.known_volume.slot == slot;
+    if (copy.there != 0 && (copy.given_up != 0 ? world.known_volume.there == 0 || is_named
+                                               : is_named && is_gone(copy, slot)))
       is_between = true;
+  }
   const bool known = world.known_claim.there != 0 && world.known_claim.anew == 0;
   return is_between && (known || (world.claim.there != 0 && world.claim.anew == 0));
 }
@@ -211,7 +219,7 @@ void add_collector_steps(const World& world, unsigned slot, Steps& steps) {
   const bool is_removed =
       copy.desired != kServing && copy.state == kStateRemoved && copy.observed >= copy.generation;
   if (is_removed && (copy.desired == kRemoved || !has_volume)) {
-    if (copy.given_up != 0 && is_being_replaced(world)) return;
+    if ((copy.given_up != 0 || is_gone(copy, slot)) && is_being_replaced(world)) return;
     if (world.late.kind == 0 && world.replacing.stage == 0 &&
         same(world.known_volume, world.volume) && !ends_volume(world, slot))
       send(world, write_of(WriteKind::kRemoveCopy, slot, copy.current != 0),

@@ -247,7 +247,10 @@ EndDecision decide_end(const VolumeBits& volume, const CopyBits& copy) {
   auto at = known.find(key);
   if (at == known.end()) {
     const VolumeCopy object = copy_object(copy, volume.slot);
-    const EndPlan plan = plan_end(volume_object(volume), copy.there != 0 ? &object : nullptr);
+    const VolumeCopy* const named = copy.there != 0 ? &object : nullptr;
+    const Volume of_object = volume_object(volume);
+    const EndPlan plan =
+        is_to_be_replaced(of_object, named) ? EndPlan() : plan_end(of_object, named);
     at = known.emplace(key, EndDecision{plan.action, plan.desired}).first;
   }
   return at->second;
