@@ -18,7 +18,10 @@ teardown_file() {
   RIGHTS_USED='' stop_cluster
 }
 
-setup() { . "$BATS_TEST_DIRNAME/policies.bash"; }
+setup() {
+  . "$BATS_TEST_DIRNAME/policies.bash"
+  . "$BATS_TEST_DIRNAME/../lab/documents.bash"
+}
 
 # folder WAY: install or install-distributed, or what of it is for this Kubernetes.
 folder() { echo "$examples/$1$(has_policies || echo /core)"; }
@@ -40,12 +43,10 @@ runs_distributed() {
     jq -en 'input | .items | length == 2 and all(.[]; any(.spec.template.spec.containers[0].command[]; . == "--provisioning=distributed"))'
 }
 
-# follow BLOCK: those commands in the comment of install-distributed's kustomization.yaml.
+# follow BLOCK: those commands of install-distributed's README.
 follow() {
   local commands
-  commands=$(awk -v block="$1" '/^#   kubectl / { if (!code) blocks++; code = 1; if (blocks == block) print substr($0, 5); next }
-    { code = 0 }' "$examples/install-distributed/kustomization.yaml")
-  [ -n "$commands" ]
+  commands=$(block install-distributed/README.md 'From one way to the other' "$1")
   (cd "$examples/.." && bash -ec "$commands")
 }
 

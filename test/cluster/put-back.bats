@@ -13,7 +13,10 @@ teardown_file() {
   stop_cluster
 }
 
-setup() { . "$BATS_TEST_DIRNAME/put-back.bash"; }
+setup() {
+  . "$BATS_TEST_DIRNAME/put-back.bash"
+  . "$BATS_TEST_DIRNAME/../lab/documents.bash"
+}
 
 teardown() {
   for daemon in one two leader; do
@@ -103,7 +106,11 @@ has_its_volume_again() {
   eventually 90 event_says pvc/data WaitingForNodes 'node two gives no sign of life'
   claim_is data Pending
   no_volumes
-  kubectl label node two flexlocal.io/roll-call=skip
+  # The event names the command of operating.md.
+  command=$(in_sentence operating.md 'kubectl label node')
+  command=${command/NODE/two}
+  eventually 90 event_says pvc/data WaitingForNodes "$command"
+  bash -ec "$command"
   eventually 60 claim_is data Bound
 }
 

@@ -21,6 +21,7 @@ teardown_file() {
 
 setup() {
   . "$BATS_TEST_DIRNAME/cluster.bash"
+  . "$root/test/lab/documents.bash"
   plugin=/usr/libexec/kubernetes/kubelet-plugins/volume/exec/flexlocal.io~flexlocal/flexlocal
 }
 
@@ -31,16 +32,6 @@ step() {
     inside && /^[0-9]+\. / { number = $1 + 0; blocks = 0; code = 0 }
     inside && number == step && /^       / { if (!code) blocks++; code = 1; if (blocks == block) print substr($0, 8); next }
     { code = 0 }' "$root/README.md"
-}
-
-# block FILE HEADING [NUMBER]: that block of commands below that heading of a file in examples/; one that
-# is not there is a failure.
-block() {
-  awk -v heading="$2" -v block="${3:-1}" '
-    /^##+ / { inside = ($0 ~ "^##+ " heading "$"); blocks = 0 }
-    inside && /^    / { if (!code) blocks++; code = 1; if (blocks == block) { print substr($0, 5); found = 1 } next }
-    { code = 0 }
-    END { exit !found }' "$root/examples/$1"
 }
 
 # node_pod_is PHASE: the installation's pod on the node.
@@ -157,11 +148,8 @@ says() {
   [ "$(in_pod writer 'cat /data/file')" = works ]
 }
 
-# in_sentence WORDS: the command of operating.md that begins so, where it stands within a sentence.
-in_sentence() { grep -o "\`$1[^\`]*\`" "$root/examples/operating.md" | tr -d '\`' | grep .; }
-
 @test "the commands of operating.md make a thin pool that zeroes its blocks" {
-  make=$(in_sentence 'lvcreate --type thin-pool') mend=$(in_sentence 'lvchange --zero y bulk')
+  make=$(in_sentence operating.md 'lvcreate --type thin-pool') mend=$(in_sentence operating.md 'lvchange --zero y bulk')
   make=${make//bulk/data}
   run_commands "# on each node
 ${make/SIZE/200M}"
@@ -204,7 +192,7 @@ END
 
 @test "the command of operating.md starts the node daemons anew, and the pod keeps its volume" {
   before=$(node_pod)
-  run_commands "$(in_sentence 'kubectl -n flexlocal-system rollout restart')"
+  run_commands "$(in_sentence operating.md 'kubectl -n flexlocal-system rollout restart')"
   run_commands "$(step 3 | grep 'rollout status')"
   [ "$(node_pod)" != "$before" ]
   [ "$(in_pod writer 'cat /data/file')" = works ]
