@@ -209,6 +209,16 @@ Status Engine::resume_below(const std::vector<MountEntry>& table, const MountEnt
                       "resumes volumes of flexlocal's own, for others see `dmsetup info`"));
 }
 
+Status Engine::check_tools(const VolumeSpec& spec) const {
+  std::vector<std::string_view> needed = {"lvcreate", "lvchange", "blkid"};
+  needed.push_back(spec.fs_type == FsType::kExt4 ? "mkfs.ext4" : "mkfs.xfs");
+  if (spec.backend == Backend::kThin) needed.push_back("dmsetup");
+  if (spec.backend == Backend::kQuota) needed = {"xfs_quota"};
+  for (const std::string_view tool : needed)
+    if (const auto found = tools_.path(tool); !found) return found.error();
+  return {};
+}
+
 Status Engine::grow(const GrowRequest& request) {
   const auto record = admission_.admit_growth(request.volume);
   return record ? grow(record->spec, request.size) : record.error();

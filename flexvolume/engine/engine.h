@@ -91,6 +91,10 @@ class Engine {
   // For the daemon: what orders change in records alone.
   const CopyRecords& copies() const { return copies_; }
 
+  // For the daemon, before it promises such a volume: kNotFound, naming the first program that is
+  // needed to make it and is not on this node.
+  Status check_tools(const VolumeSpec& spec) const;
+
   // For the daemon, which decided the spec itself.
   Status grow(const VolumeSpec& spec, Bytes size);
 

@@ -67,6 +67,8 @@ Task<Status> EngineStorage::set_retained(const engine::VolumeSpec& spec,
 
 Task<Result<engine::Record>> EngineStorage::promise(const engine::OrderedCopy& ordered) {
   const std::function<Result<engine::Record>()> operation = [&] {
+    if (auto there = engine_.check_tools(ordered.spec); !there)
+      return Result<engine::Record>(there.error());
     return engine_.copies().promise(ordered);
   };
   auto answer = co_await ask(operation);

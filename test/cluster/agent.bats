@@ -87,6 +87,25 @@ is_ready() {
   reasons NotPossibleHere 'pool \"fast\"'
 }
 
+# without_program PATH: as if the node of the daemon that is started did not have it.
+without_program() {
+  # shellcheck disable=SC2034 # start_node_daemon reads it
+  daemon_environment=(unshare --mount sh -c 'mount --bind /dev/null "$0" && exec "$@"' "$1")
+}
+
+@test "what a node does not have the program for is refused, and says which" {
+  stop_processes "$work" worker
+  without_program "$(readlink -f "$(type -P mkfs.ext4)")"
+  start_agent
+  order '.spec.fsType = "ext4"'
+  eventually 30 is_state Refused
+  reasons NotPossibleHere 'mkfs.ext4 is not on this node; install the package e2fsprogs'
+  [ ! -e "$record" ]
+  new_volume
+  order
+  eventually 30 is_state Promised
+}
+
 @test "orders that fit alone and not together: one is promised, one refused" {
   first=$copy
   order '.spec.size = "3Gi"'

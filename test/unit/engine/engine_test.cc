@@ -141,6 +141,26 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK_FALSE(folders.inventory().ok());
 }
 
+TEST_CASE_FIXTURE(Fixture, "a node without a program that makes such a volume says so, and which") {
+  CHECK(engine.check_tools(spec));
+  Host host = fake.host();
+  host.tool_root = fake.folder + "/no-tools";
+  NodeConfig named = config;
+  for (const std::string_view tool : {"lvcreate", "lvchange", "blkid", "mkfs.xfs"})
+    named.tools[std::string(tool)] = concat("/opt/", tool);
+  const Engine poor(host, named);
+  CHECK(poor.check_tools(spec));
+  VolumeSpec other = spec;
+  other.fs_type = FsType::kExt4;
+  CHECK(poor.check_tools(other).error().code() == ErrorCode::kNotFound);
+  CHECK(poor.check_tools(other).error().message().starts_with("mkfs.ext4 is not on this node"));
+  other = spec;
+  other.backend = Backend::kThin;
+  CHECK(poor.check_tools(other).error().message().starts_with("dmsetup is not on this node"));
+  other.backend = Backend::kQuota;
+  CHECK(poor.check_tools(other).error().message().starts_with("xfs_quota is not on this node"));
+}
+
 TEST_CASE_FIXTURE(Fixture, "a mount that fails for want of something else is not called damage") {
   REQUIRE(mount().ok());
   fake.mounts.clear();
