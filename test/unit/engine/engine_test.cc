@@ -146,6 +146,7 @@ TEST_CASE_FIXTURE(Fixture, "a node without a program that makes such a volume sa
   Host host = fake.host();
   host.tool_root = fake.folder + "/no-tools";
   NodeConfig named = config;
+  named.tools.clear();
   for (const std::string_view tool : {"lvcreate", "lvchange", "blkid", "mkfs.xfs"})
     named.tools[std::string(tool)] = concat("/opt/", tool);
   const Engine poor(host, named);
