@@ -177,7 +177,11 @@ void Agent::follow(const TurnBits& turn, bool closes) {
   host.claim = closes ? 0 : 1;
   if (is_unmade())
     host.retained = turn.copy.desired == static_cast<unsigned>(DesiredState::kRetained) ? 1 : 0;
-  steps_.add(next, closes ? "agent closes the volume" : "agent records the order", node_);
+  const bool goes_back =
+      host_.order_uid == turn.copy.uid && turn.copy.generation < host_.order_generation;
+  steps_.add(
+      next, closes ? "agent closes the volume" : "agent records the order", node_,
+      goes_back ? "a host follows an order that is older than the one it followed" : nullptr);
 }
 
 void Agent::adopt(const TurnBits& turn) {
@@ -215,6 +219,8 @@ void Agent::make(const TurnBits& turn) {
     host.record = bits(RecordStage::kReady) & 7U;
     host.hopeless = 0;
   }
+  // Twice over: CopyWorker answers before it acts, and plan_copy() makes nothing before the status
+  // says so. Either would do alone.
   const bool known = world_.copies[turn.slot].promised != 0 || world_.damaged != 0;
   steps_.add(next, "agent makes it", node_,
              known ? nullptr : "a volume is made whose promise the API server does not know");
@@ -249,12 +255,16 @@ void Agent::remove(const TurnBits& turn) {
   if (host_.open != 0 || other_record || (!disk_of_this && !is_record_of(turn.slot)))
     return steps_.add(next, "agent cannot remove it now", node_);
   if (disk_of_this && host_.disk != kDiskWiping) {
-    const bool wanted = world_.claim.there != 0 && world_.claim.anew == 0 && host_.data != 0;
+    const bool wanted = world_.claim.there != 0 && world_.claim.anew == 0;
     host.disk = kDiskWiping & 7U;
     if (host.record != 0) host.record = bits(RecordStage::kWiping) & 7U;
     host.data = 0;
     return steps_.add(next, "agent begins to wipe it", node_,
-                      wanted ? "data is removed whose claim is still there" : nullptr);
+                      host_.data == 0 ? nullptr
+                      : wanted        ? "data is removed whose claim is still there"
+                      : world_.retains != 0 && world_.damaged == 0
+                          ? "data is removed that is to be retained"
+                          : nullptr);
   }
   if (disk_of_this) {
     host.disk = kNoDisk & 7U;

@@ -1,4 +1,5 @@
 // The API server of the small world.
+#include "test/unit/controller/both_machines/decisions.h"
 #include "test/unit/controller/both_machines/steps.h"
 
 namespace flexlocal::provisioner::test {
@@ -11,6 +12,11 @@ bool is_of_object(const Write& write, unsigned slot) {
   return of_copy && write.slot == slot;
 }
 
+// A request that names no version is taken whatever became of the object meanwhile.
+bool holds(const Write& write) {
+  return write.holds != 0 || !names_version(static_cast<WriteKind>(write.kind));
+}
+
 bool create_copy(World& world, const Write& write) {
   CopyBits& copy = world.copies[write.slot];
   if (copy.there != 0 || copy.uid == 3) return false;
@@ -18,6 +24,7 @@ bool create_copy(World& world, const Write& write) {
   copy = write.copy;
   copy.uid = uid & 3U;
   copy.there = 1;
+  copy.retain = world.retains;
   copy.generation = 1;
   copy.current = 1;
   touch_copy(world, write.slot);
@@ -27,7 +34,7 @@ bool create_copy(World& world, const Write& write) {
 // The order's term is a part of the spec.
 bool change_copy(World& world, const Write& write) {
   CopyBits& copy = world.copies[write.slot];
-  if (copy.there == 0 || write.holds == 0) return false;
+  if (copy.there == 0 || !holds(write)) return false;
   const CopyBits before = copy;
   if (static_cast<WriteKind>(write.kind) == WriteKind::kOrder) {
     copy.desired = write.copy.desired;
@@ -47,7 +54,7 @@ bool change_copy(World& world, const Write& write) {
 
 bool remove_copy(World& world, const Write& write) {
   CopyBits& copy = world.copies[write.slot];
-  if (copy.there == 0 || write.holds == 0) return false;
+  if (copy.there == 0 || !holds(write)) return false;
   const unsigned uid = copy.uid;
   copy = blank<CopyBits>();
   copy.uid = uid & 3U;
@@ -62,6 +69,7 @@ bool create_volume(World& world, const Write& write) {
   volume = blank<VolumeBits>();
   volume.there = 1;
   volume.held = 1;
+  volume.retain = world.retains;
   volume.current = 1;
   volume.slot = write.slot;
   volume.node = write.copy.node;
@@ -82,7 +90,7 @@ void take_from_pod(World& world) {
 
 bool change_volume(World& world, const Write& write) {
   VolumeBits& volume = world.volume;
-  if (volume.there == 0 || write.holds == 0) return false;
+  if (volume.there == 0 || !holds(write)) return false;
   const auto kind = static_cast<WriteKind>(write.kind);
   if (kind == WriteKind::kDeleteVolume || kind == WriteKind::kEndVolume)
     volume.deleting = 1;
@@ -147,7 +155,7 @@ bool apply(World& world, const Write& write) {
     case WriteKind::kUnprotect:
       return change_volume(world, write);
     case WriteKind::kHandBack:
-      if (world.claim.there == 0 || write.holds == 0) return false;
+      if (world.claim.there == 0 || !holds(write)) return false;
       world.claim.selected = 0;
       touch_claim(world);
       return true;

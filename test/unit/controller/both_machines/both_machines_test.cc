@@ -8,8 +8,9 @@
 // step: what a kill leaves of it is for test/node/every-step.bats.
 //
 // What must hold: no empty volume is mounted where a pod of the claim had another; no data is
-// removed whose claim is there; no two hosts have it mounted; and once nothing goes wrong any more,
-// the claim has its volume, or somebody is told why not, or all that was of it is gone.
+// removed whose claim is there, or that is to be retained; no two hosts have it mounted; and once
+// nothing goes wrong any more, the claim has its volume, or somebody is told why not, or all that
+// was of it is gone.
 #include <doctest/doctest.h>
 
 #include "test/unit/controller/both_machines/search.h"
@@ -30,6 +31,11 @@ TEST_CASE("one host, one fault: whatever comes first, no data is lost and nothin
 
 TEST_CASE("two hosts, a refusal and a silence: the claim always gets its volume") {
   check({.hosts = 2, .faults = 0, .silences = 1, .refusals = 1}, 600'000);
+}
+
+TEST_CASE("a request that arrives late does no harm, for it names the version that it is of") {
+  check({.hosts = 1, .claim_ends = false, .only_late = true}, 100'000);
+  check({.hosts = 2, .silences = 0, .claim_ends = false, .only_late = true}, 200'000);
 }
 
 TEST_CASE("a promise that cannot be kept is given up where no pod had it") {

@@ -83,11 +83,22 @@ const char* trouble_of_claim(const World& world, bool must_serve) {
   return lost ? nullptr : "a claim is neither bound to what serves it nor told why";
 }
 
+// By its policy, and its node says so: a person decides.
+bool is_retained(const World& world, unsigned slot) {
+  const CopyBits& copy = world.copies[slot];
+  return world.retains != 0 && copy.there != 0 &&
+         copy.desired == static_cast<unsigned>(DesiredState::kRetained) &&
+         copy.state == static_cast<unsigned>(CopyState::kRetained);
+}
+
 const char* trouble_of_end(const World& world, bool nothing_stays) {
-  if (world.volume.there != 0 && (nothing_stays || !is_told_of_volume(world)))
+  const bool retained = world.volume.there != 0 && is_retained(world, world.volume.slot);
+  // By the policy Retain a person deletes it, and that its copy is gone by then is said.
+  const bool told = is_told_of_volume(world) && (!nothing_stays || world.retains != 0);
+  if (world.volume.there != 0 && !retained && !told)
     return "the PersistentVolume of a claim that is gone stays, and nobody is told why";
   for (unsigned slot = 0; slot < kSlots; ++slot) {
-    if (!has_left_of(world, slot) || world.volume.there != 0) continue;
+    if (!has_left_of(world, slot) || world.volume.there != 0 || is_retained(world, slot)) continue;
     // A leader does not know what its predecessor, or a request that it had given up, has done.
     const bool may_be_anybodys = ((world.had_volume | world.unoffered) >> slot & 1U) == 0;
     if (is_told_as_orphan(world, slot) && (!nothing_stays || may_be_anybodys)) continue;

@@ -130,9 +130,21 @@ CopyBits as_given(const CopyBits& copy) {
   given.there = 1;
   given.uid = copy.uid;
   given.node = copy.node;
+  given.retain = copy.retain;
   given.generation = 1;
   given.term = 1;
   return given;
+}
+
+// As it was answered before the order was changed.
+CopyBits as_answered(const CopyBits& copy) {
+  CopyBits answered = as_given(copy);
+  const CopyState state = copy.made != 0 ? CopyState::kReady : CopyState::kPromised;
+  answered.state = copy.promised != 0 ? static_cast<unsigned>(state) & 15U : 0U;
+  answered.promised = copy.promised;
+  answered.made = copy.made;
+  answered.observed = copy.promised;
+  return answered;
 }
 
 void restart_controller(World& world) {
@@ -170,12 +182,14 @@ void add_host_faults(const World& spent, unsigned node, Steps& steps) {
   restart_agent(next, node);
   if (!same(next.turns, spent.turns) || next.hosts[node].hopeless != spent.hosts[node].hopeless)
     steps.add(next, "the agent is killed and starts again", node);
-  // Its list may be a cache's: as the orders were when they were given.
-  next.heard = known;
-  for (CopyBits& heard : next.heard)
-    if (heard.there != 0 && heard.node == node && heard.existing == 0) heard = as_given(heard);
-  if (!same(next.heard, spent.heard))
-    steps.add(next, "the agent starts again with an old list", node);
+  // Its list may be a cache's: as the orders were when they were given, or first answered.
+  for (const auto before : {as_given, as_answered}) {
+    next.heard = known;
+    for (CopyBits& heard : next.heard)
+      if (heard.there != 0 && heard.node == node && heard.existing == 0) heard = before(heard);
+    if (!same(next.heard, spent.heard))
+      steps.add(next, "the agent starts again with an old list", node);
+  }
 }
 
 // What people do by hand. That a pod's object is taken away damages nothing.
@@ -281,8 +295,9 @@ void add_late_steps(const World& world, Steps& steps) {
   if (world.late.kind == 0) return;
   World next = world;
   next.late = blank<Write>();
-  apply(next, world.late);
-  steps.add(next, "the request that was under way arrives", world.late.slot);
+  const bool taken = apply(next, world.late);
+  steps.add(next, "the request that was under way arrives", world.late.slot,
+            taken ? wrong_in(world, world.late) : nullptr);
 }
 
 void add_fault_steps(const World& world, Steps& steps) {
@@ -305,7 +320,7 @@ void add_all_steps(const World& world, const Rules& rules, Steps& steps) {
   add_cluster_steps(world, rules, steps);
   add_watch_steps(world, steps);
   add_late_steps(world, steps);
-  add_fault_steps(world, steps);
+  if (!rules.only_late) add_fault_steps(world, steps);
 }
 
 }  // namespace flexlocal::provisioner::test

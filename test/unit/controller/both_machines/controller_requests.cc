@@ -25,11 +25,67 @@ bool may_serve(const World& world) {
   return world.volume.there != 0 && (mountable || world.copies[slot].made != 0);
 }
 
-// What is wrong with a request that the API server takes.
+// Its pass ends with the request that is given up.
+bool is_of_claim(const Write& write) {
+  const auto kind = static_cast<WriteKind>(write.kind);
+  return kind == WriteKind::kEndVolume || kind == WriteKind::kUnprotect ||
+         kind == WriteKind::kCreateVolume;
+}
+
+// plan_order() withdraws what is superfluous before it binds, and orders nothing where an earlier
+// copy is being withdrawn. Nothing here is wrong without that: CopyCollector withdraws what the
+// PersistentVolume does not name, and an agent lets an order wait for the copy that has its place.
+// It spares a volume made for nothing, and a claim the time-out of a node that cannot take it.
+//
+// A promise may be given up while its claim is bound, where no pod can have the copy.
+bool takes_from_claim(const World& world, const Write& write) {
+  const VolumeBits& volume = world.volume;
+  const bool withdraws = write.copy.desired == static_cast<unsigned>(DesiredState::kRemoved) &&
+                         world.copies[write.slot].desired == kServing;
+  const bool bound = world.claim.there != 0 && world.claim.anew == 0 && volume.there != 0 &&
+                     volume.slot == write.slot &&
+                     volume.phase == static_cast<unsigned>(Phase::kBound);
+  return withdraws && bound && (write.copy.given_up == 0 || may_serve(world));
+}
+
+// plan_end() lets a volume go by a node's answer to the order as it is. One to an earlier order
+// would do for what was removed: an agent promises nothing of which anything was ever said, so that
+// what was Removed once stays so.
+//
+// Whether its host still has what is to be removed, or has not noted that it is to be retained.
+bool is_unsettled(const World& world) {
+  const HostBits& host = world.hosts[world.volume.node];
+  const bool noted = host.retained != 0 || host.tag_retained != 0;
+  return has_of(host, world.volume.slot) && !(world.volume.retain != 0 && noted);
+}
+
+// ReplacementWorker is held to it as well. A refusal of an earlier order would do for giving a
+// promise up: a record that says so never says anything else.
+bool is_unpromised(const World& world, unsigned slot) {
+  return world.copies[slot].there != 0 && world.copies[slot].promised == 0 && world.damaged == 0;
+}
+
+bool is_unanswered(const CopyBits& copy) {
+  return copy.state == kUnsaid || copy.observed < copy.generation;
+}
+
+}  // namespace
+
 const char* wrong_in(const World& world, const Write& write) {
   const bool wanted = world.claim.there != 0 && world.claim.anew == 0 && world.claim.bound != 0;
   const bool released = world.volume.phase == static_cast<unsigned>(Phase::kReleased);
   switch (static_cast<WriteKind>(write.kind)) {
+    case WriteKind::kOrder:
+      return takes_from_claim(world, write) ? "the order of a copy that a claim has is withdrawn"
+                                            : nullptr;
+    case WriteKind::kCreateVolume:
+      return is_unpromised(world, write.slot)
+                 ? "a PersistentVolume names a copy that its node has not promised"
+                 : nullptr;
+    case WriteKind::kHandBack:
+      return world.claim.selected != 0 && world.claim.selected != write.copy.node + 1U
+                 ? "a choice of the scheduler that nobody refused is taken back"
+                 : nullptr;
     case WriteKind::kDeleteVolume:
       return wanted ? "the PersistentVolume of a claim that is bound to it is deleted" : nullptr;
     case WriteKind::kEndVolume:
@@ -38,26 +94,13 @@ const char* wrong_in(const World& world, const Write& write) {
                  ? "the PersistentVolume of a copy that may serve is replaced"
                  : nullptr;
     case WriteKind::kLetGo:
-      return released && has_of(world.hosts[world.volume.node], world.volume.slot)
-                 ? "a PersistentVolume is let go before its data is gone"
+      return released && is_unsettled(world)
+                 ? "a PersistentVolume is let go before its data is gone, or is retained"
                  : nullptr;
     default:
       return nullptr;
   }
 }
-
-// Its pass ends with the request that is given up.
-bool is_of_claim(const Write& write) {
-  const auto kind = static_cast<WriteKind>(write.kind);
-  return kind == WriteKind::kEndVolume || kind == WriteKind::kUnprotect ||
-         kind == WriteKind::kCreateVolume;
-}
-
-bool is_unanswered(const CopyBits& copy) {
-  return copy.state == kUnsaid || copy.observed < copy.generation;
-}
-
-}  // namespace
 
 // What a write answers is known at once, as the workers' `put` does.
 void take_in(World& world, const Write& write) {

@@ -19,8 +19,9 @@ constexpr auto kStateRemoved = static_cast<unsigned>(CopyState::kRemoved);
 void hand_back(const World& world, Steps& steps) {
   const ClaimBits& claim = world.known_claim;
   if (claim.selected == 0) return;
-  send(world, write_of(WriteKind::kHandBack, 0, claim.current != 0),
-       "controller hands the claim back", steps);
+  Write write = write_of(WriteKind::kHandBack, 0, claim.current != 0);
+  write.copy.node = (claim.selected - 1U) & 1U;
+  send(world, write, "controller hands the claim back", steps);
 }
 
 class ClaimWorker {

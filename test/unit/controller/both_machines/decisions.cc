@@ -2,8 +2,10 @@
 
 #include <unordered_map>
 
+#include "flexvolume/base/json.h"
 #include "flexvolume/base/text.h"
 #include "provisioner/agent/copy_answer.h"
+#include "provisioner/objects/claim_patch.h"
 #include "provisioner/objects/volume_object.h"
 #include "test/unit/objects/samples.h"
 
@@ -124,7 +126,7 @@ Volume volume_object(const VolumeBits& bits) {
   volume.phase = bits.phase == static_cast<unsigned>(Phase::kBound)      ? "Bound"
                  : bits.phase == static_cast<unsigned>(Phase::kReleased) ? "Released"
                                                                          : "Available";
-  volume.reclaim_policy = "Delete";
+  volume.reclaim_policy = bits.retain != 0 ? "Retain" : "Delete";
   volume.provisioned_by = engine::kProvisioner;
   volume.driver = engine::kDriver;
   volume.node = kNodes[bits.node];
@@ -146,7 +148,47 @@ ReplacementDecision decide_replacement_now(const World& world, Silence silence) 
   return {plan.action, slot_of(plan.copy)};
 }
 
+bool has_version(const std::string& patch, const std::string& version) {
+  const auto document = JsonDocument::parse(patch);
+  return document && document->root()["metadata"]["resourceVersion"].text() == version;
+}
+
+bool names_version_now(WriteKind kind) {
+  const VolumeCopy copy = copy_object(blank<CopyBits>(), 0);
+  const auto of_copy = [&](const std::string& patch) {
+    return has_version(patch, copy.resource_version);
+  };
+  Claim claim = sample_claim();
+  claim.resource_version = "6";
+  Volume volume = volume_object(blank<VolumeBits>());
+  volume.resource_version = "8";
+  switch (kind) {
+    case WriteKind::kOrder:
+      return of_copy(order_patch(copy, *copy.order)) && of_copy(given_up_patch(copy, *copy.order));
+    case WriteKind::kAnswer:
+      return of_copy(status_patch(copy, copy.status));
+    case WriteKind::kHandBack:
+      return has_version(patch_without_selected_node(claim), claim.resource_version);
+    case WriteKind::kLetGo:
+      return has_version(patch_without_finalizer(volume), volume.resource_version);
+    case WriteKind::kUnprotect:
+      return has_version(patch_without_protection(volume), volume.resource_version);
+    default:
+      return true;  // the preconditions of what is deleted are the workers'
+  }
+}
+
 }  // namespace
+
+bool names_version(WriteKind kind) {
+  static const auto known = [] {
+    std::array<bool, 16> named{};
+    for (unsigned at = 0; at < named.size(); ++at)
+      named.at(at) = names_version_now(static_cast<WriteKind>(at));
+    return named;
+  }();
+  return known.at(static_cast<unsigned>(kind));
+}
 
 VolumeCopy copy_object(const CopyBits& bits, unsigned slot) {
   CopyOrder order = sample_order();
@@ -156,6 +198,7 @@ VolumeCopy copy_object(const CopyBits& bits, unsigned slot) {
   order.origin = bits.existing != 0 ? Origin::kExisting : Origin::kNew;
   order.desired = static_cast<DesiredState>(bits.desired);
   order.term = bits.term;
+  order.reclaim_policy = bits.retain != 0 ? "Retain" : "Delete";
   VolumeCopy copy{.name = copy_name(order),
                   .uid = uid_of_object(bits.uid),
                   .resource_version = "7",

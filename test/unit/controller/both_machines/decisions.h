@@ -50,6 +50,9 @@ struct EndDecision {
 };
 EndDecision decide_end(const VolumeBits& volume, const CopyBits& copy);
 
+// Whether the request, as it is written, holds for the version alone that it was decided on.
+bool names_version(WriteKind kind);
+
 // The objects themselves.
 VolumeCopy copy_object(const CopyBits& bits, unsigned slot);
 

@@ -24,6 +24,7 @@ World first_world(const Rules& rules) {
   auto world = blank<World>();
   for (HostBits& host : world.hosts) host.disk = static_cast<unsigned>(DiskStage::kNone) & 7U;
   world.term = 1;
+  world.retains = rules.retains ? 1 : 0;
   world.second_host = rules.hosts > 1 ? 1 : 0;
   world.claim.there = 1;
   world.claim.current = 1;

@@ -32,6 +32,8 @@ class Steps {
 // The API server takes the request, if its precondition holds, and whoever knew an earlier version
 // of the object knows an old one from now on. False: it refused.
 bool apply(World& world, const Write& write);
+// nullptr, or what is wrong with a request that it takes.
+const char* wrong_in(const World& world, const Write& write);
 Write write_of(WriteKind kind, unsigned slot, bool holds);
 // After a change of the object by somebody.
 void touch_copy(World& world, unsigned slot);

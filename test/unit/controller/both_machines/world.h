@@ -30,6 +30,7 @@ struct CopyBits {
   std::uint32_t observed : 4;
   std::uint32_t trouble : 1;   // a condition says what is in the way
   std::uint32_t given_up : 1;  // by its annotation
+  std::uint32_t retain : 1;    // its reclaim policy; else Delete
   std::uint32_t current : 1;
 };
 
@@ -41,7 +42,8 @@ struct VolumeBits {
   std::uint16_t node : 1;
   std::uint16_t phase : 2;
   std::uint16_t deleting : 1;
-  std::uint16_t held : 1;  // by our finalizer
+  std::uint16_t held : 1;    // by our finalizer
+  std::uint16_t retain : 1;  // its reclaim policy; else Delete
   std::uint16_t current : 1;
 };
 
@@ -141,6 +143,7 @@ struct World {
   } pod;
   std::uint8_t second_host : 1;  // there is one
   std::uint8_t term : 2;
+  std::uint8_t retains : 1;      // the class's reclaim policy; else Delete
   std::uint8_t written : 1;      // a pod of the claim has had its volume
   std::uint8_t had_volume : 2;   // by copy: a PersistentVolume named it
   std::uint8_t unoffered : 2;    // by copy: see OrderDesk::is_unoffered()
@@ -178,7 +181,9 @@ struct Rules {
   unsigned refusals = 1;
   bool claim_ends = true;
   bool claim_comes_again = false;
-  bool gives_up = false;  // see CopyHand: a promise that cannot be kept
+  bool only_late = false;  // no fault but that a request is under way for long
+  bool retains = false;    // the class's reclaim policy
+  bool gives_up = false;   // see CopyHand: a promise that cannot be kept
 };
 
 }  // namespace flexlocal::provisioner::test
