@@ -33,7 +33,7 @@ Task<CopyCollector::Again> CopyCollector::work(const VolumeCopy& copy) {
   const bool node_is_gone = parts_.nodes.get(order.node) == nullptr;
   orphans_.report_removal(copy);
   const bool is_to_go = order.desired == DesiredState::kRemoved;
-  if (is_given_up(copy) || is_gone_unmade(copy)) {
+  if (is_given_up(copy) || (has_volume(order) && is_gone_unmade(copy))) {
     const auto stays = co_await is_being_replaced(copy);
     if (!stays) co_return stays.error();
     if (*stays) co_return kReplacementWait;

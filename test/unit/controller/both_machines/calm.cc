@@ -102,8 +102,9 @@ const char* trouble_of_end(const World& world, bool nothing_stays) {
     // A leader does not know what its predecessor, or a request that it had given up, has done.
     const bool may_be_anybodys = ((world.had_volume | world.unoffered) >> slot & 1U) == 0;
     if (is_told_as_orphan(world, slot) && (!nothing_stays || may_be_anybodys)) continue;
-    const bool told = is_told_by_agent(world, slot) || world.copies[slot].trouble != 0;
-    if (nothing_stays || !told) return "something is left of a claim that is gone, and is not told";
+    const bool agent_tells = is_told_by_agent(world, slot) || world.copies[slot].trouble != 0;
+    if (nothing_stays || !agent_tells)
+      return "something is left of a claim that is gone, and is not told";
   }
   return nullptr;
 }

@@ -220,7 +220,8 @@ void add_collector_steps(const World& world, unsigned slot, Steps& steps) {
   const bool is_removed =
       copy.desired != kServing && copy.state == kStateRemoved && copy.observed >= copy.generation;
   if (is_removed && (copy.desired == kRemoved || !has_volume)) {
-    if ((copy.given_up != 0 || is_gone(copy, slot)) && is_being_replaced(world)) return;
+    if ((copy.given_up != 0 || (has_volume && is_gone(copy, slot))) && is_being_replaced(world))
+      return;
     if (world.late.kind == 0 && world.replacing.stage == 0 &&
         same(world.known_volume, world.volume) && !ends_volume(world, slot))
       send(world, write_of(WriteKind::kRemoveCopy, slot, copy.current != 0),
