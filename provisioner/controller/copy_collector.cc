@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "flexvolume/base/text.h"
-#include "provisioner/controller/claims/serving_copy.h"
 #include "provisioner/objects/paths.h"
 
 namespace flexlocal::provisioner {

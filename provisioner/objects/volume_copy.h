@@ -59,6 +59,14 @@ inline bool is_given_up(const VolumeCopy& copy) {
          !was_made_or_found(copy);
 }
 
+// No pod has had it, and none can: its order was withdrawn, and by its node's answer to that
+// nothing is there, and nothing was ever made.
+inline bool is_gone_unmade(const VolumeCopy& copy) {
+  return copy.order && copy.order->desired == DesiredState::kRemoved &&
+         copy.status.state == CopyState::kRemoved &&
+         copy.status.observed_generation >= copy.generation && !was_made_or_found(copy);
+}
+
 // "pvc-<uid>-<copy>".
 std::string copy_name(const std::string& volume, const std::string& copy);
 std::string copy_name(const engine::VolumeSpec& volume);

@@ -15,12 +15,6 @@ bool is_to_serve(const VolumeCopy& copy) {
 
 bool is_found(const VolumeCopy& copy) { return copy.order->origin != Origin::kNew; }
 
-bool is_gone_unmade(const VolumeCopy& copy) {
-  return copy.order && copy.order->desired == DesiredState::kRemoved &&
-         copy.status.state == CopyState::kRemoved &&
-         copy.status.observed_generation >= copy.generation && !was_made_or_found(copy);
-}
-
 KnownCopy serving_of(const std::vector<KnownCopy>& copies) {
   const auto rank = [](const VolumeCopy& copy) {
     return (is_found(copy) ? 2 : 0) + (copy.status.promised ? 1 : 0);

@@ -30,10 +30,6 @@ bool is_to_serve(const VolumeCopy& copy);
 // It was on a node's disks before it was ordered: it may hold data, and no other has its place.
 bool is_found(const VolumeCopy& copy);
 
-// No pod has had it, and none can: its order was withdrawn, and by its node's answer to that
-// nothing is there, and nothing was ever made.
-bool is_gone_unmade(const VolumeCopy& copy);
-
 // Of several, what a leader before this one left half done: the one that was found, else the one
 // that a node promised, and of these the first by name, so that every leader takes the same.
 // nullptr: none is to serve.

@@ -1,7 +1,5 @@
 #include "provisioner/controller/reclaim/end_plan.h"
 
-#include "provisioner/controller/claims/serving_copy.h"
-
 namespace flexlocal::provisioner {
 namespace {
 

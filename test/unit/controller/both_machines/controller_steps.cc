@@ -2,7 +2,6 @@
 // order_worker.cc, volume_end_worker.cc, copy_collector.cc. Each request is one write; what the API
 // server is asked before it is asked in the same step, for the write may be under way for as long
 // as one likes.
-#include "provisioner/controller/claims/serving_copy.h"
 #include "test/unit/controller/both_machines/controller_requests.h"
 #include "test/unit/controller/both_machines/decisions.h"
 #include "test/unit/controller/both_machines/steps.h"
