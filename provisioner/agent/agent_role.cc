@@ -43,6 +43,10 @@ bool is_settled(const VolumeCopy& copy) {
          (behind == nullptr || !behind->holds);
 }
 
+AgentIdentity identity_of(const Membership& membership) {
+  return {membership.node.name, membership.node.uid, membership.cluster_id};
+}
+
 ReconcileOptions reconcile_options(const AgentOptions& options, const std::string& node) {
   return {.source = {std::string(engine::kProvisioner), node},
           .workers = options.workers + kKeptForOrders,
@@ -53,24 +57,24 @@ ReconcileOptions reconcile_options(const AgentOptions& options, const std::strin
 }  // namespace
 
 AgentRole::AgentRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& storage,
-                     const engine::NodeConfig& config, const Clock& clock, Log& log,
-                     const Membership& membership, std::string host_id, const AgentOptions& options)
+                     const AgentNode& node, const Clock& clock, Log& log,
+                     const AgentOptions& options)
     : api_(api),
-      config_(config),
+      config_(node.config),
       log_(log),
       options_(options),
-      self_{{membership.node.name, membership.node.uid, membership.cluster_id}, std::move(host_id)},
+      self_{identity_of(node.membership), node.host_id},
       held_(not_ready("the node's Lease has not been renewed yet").error()),
-      budget_{membership.memory, options.ram_fraction, options.disk_per_ram},
-      copies_(api, log, copies_of(membership.node.name), decode_copy, options.reflect),
-      loop_(io, api, clock, log, reconcile_options(options, membership.node.name),
+      budget_{node.membership.memory, options.ram_fraction, options.disk_per_ram},
+      copies_(api, log, copies_of(node.membership.node.name), decode_copy, options.reflect),
+      loop_(io, api, clock, log, reconcile_options(options, node.membership.node.name),
             [this](const std::string& name) { return work(name); }),
-      ledger_(storage, config, clock),
-      kubelet_init_(storage, loop_.events(), clock, log, membership.node),
+      ledger_(storage, config_, clock),
+      kubelet_init_(storage, loop_.events(), clock, log, node.membership.node),
       worker_(CopyClient(api, copies_),
               CopyHand(storage, ledger_, CopyJudge(ledger_, budget_), options.gives_up, clock, log),
-              ledger_, config, self_, clock),
-      memory_(api, log, membership.node.name, budget_, [this] { room_changed(); }),
+              ledger_, config_, self_, clock),
+      memory_(api, log, node.membership.node.name, budget_, [this] { room_changed(); }),
       disks_(
           storage, ledger_, log, options.disks,
           [this] {

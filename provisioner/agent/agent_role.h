@@ -39,12 +39,17 @@ struct AgentOptions {
   bool gives_up = false;
 };
 
+// The node that it is the agent of.
+struct AgentNode {
+  const engine::NodeConfig& config;  // as its administrator wrote it
+  Membership membership;             // as the cluster knows it
+  std::string host_id;               // of this host, in all that it answers
+};
+
 class AgentRole {
  public:
-  // `host_id`: of this host, in all that it answers.
   AgentRole(boost::asio::io_context& io, kube::ApiClient& api, Storage& storage,
-            const engine::NodeConfig& config, const Clock& clock, Log& log,
-            const Membership& membership, std::string host_id, const AgentOptions& options);
+            const AgentNode& node, const Clock& clock, Log& log, const AgentOptions& options);
 
   // Works until stop(), then finishes what is begun, and ends.
   Task<void> run();

@@ -47,9 +47,16 @@ class RoomReader final : public kube::ListItemSink {
 
 }  // namespace
 
-CapacitySurvey::CapacitySurvey(ClusterParts& parts, OnDone done)
-    : parts_(parts), done_(std::move(done)), random_(std::random_device()()) {
-  place_.namespace_name = parts.options.namespace_name;
+CapacitySurvey::CapacitySurvey(kube::ApiClient& api, kube::Informer<StorageClass>& classes,
+                               std::string namespace_name, const Clock& clock, Log& log,
+                               OnDone done)
+    : api_(api),
+      classes_(classes),
+      clock_(clock),
+      log_(log),
+      done_(std::move(done)),
+      random_(std::random_device()()) {
+  place_.namespace_name = std::move(namespace_name);
 }
 
 Task<void> CapacitySurvey::run() {
@@ -66,14 +73,14 @@ Task<void> CapacitySurvey::run() {
     if (!waited) co_return;
     const Status looked = co_await look();
     if (looked && std::exchange(first, false)) good_until_ = {};
-    trouble_.look(looked, parts_.log, kUnknown);
+    trouble_.look(looked, log_, kUnknown);
     failures = looked ? 0 : failures + 1;
   }
 }
 
 const ToldRooms* CapacitySurvey::rooms_for(const std::string& storage_class) {
   const auto found = rooms_.find(storage_class);
-  if (found != rooms_.end() && parts_.clock.now() < good_until_) return &found->second;
+  if (found != rooms_.end() && clock_.now() < good_until_) return &found->second;
   wanted_ = true;
   asked_.notify_all();
   return nullptr;
@@ -83,12 +90,12 @@ const ToldRooms* CapacitySurvey::rooms_for(const std::string& storage_class) {
 Task<Status> CapacitySurvey::look() {
   const Status placed = co_await find_place();
   if (!placed) co_return placed;
-  RoomReader reader(parts_.classes);
+  RoomReader reader(classes_);
   kube::ListDecoder decoder(reader);
   const std::string path = capacity_path(place_, "");
   kube::Query query;
   query.add("labelSelector", kImmediateLabel).add("resourceVersion", "0");
-  const Status read = co_await parts_.api.read_list(path, query, decoder);
+  const Status read = co_await api_.read_list(path, query, decoder);
   // Perhaps the API server has another version of them since it was made anew.
   if (!read && read.error().code() == ErrorCode::kNotFound) place_.version.clear();
   if (!read) co_return read;
@@ -98,13 +105,13 @@ Task<Status> CapacitySurvey::look() {
     co_return Error(ErrorCode::kCorrupt, concat("GET ", path, ": the answer is no list"));
   rooms_ = std::move(reader.rooms);
   // One of which nobody tells is known, too; one that is made later is not.
-  parts_.classes.for_each([&](const std::string& name, const StorageClass& storage_class) {
+  classes_.for_each([&](const std::string& name, const StorageClass& storage_class) {
     if (storage_class.immediate) rooms_[name];
   });
   objects_ = reader.count;
   const auto good_for = std::max<std::chrono::nanoseconds>(
       kGoodFor, kGoodForPerObject * static_cast<std::int64_t>(objects_));
-  good_until_ = parts_.clock.now() + random_.jittered(good_for);
+  good_until_ = clock_.now() + random_.jittered(good_for);
   wanted_ = false;
   done_();
   co_return Status();
@@ -112,7 +119,7 @@ Task<Status> CapacitySurvey::look() {
 
 Task<Status> CapacitySurvey::find_place() {
   if (!place_.version.empty()) co_return Status();
-  auto version = co_await find_capacity_version(parts_.api);
+  auto version = co_await find_capacity_version(api_);
   if (!version) co_return version.error();
   if (version->empty())
     co_return Error(ErrorCode::kNotFound, "this API server has no CSIStorageCapacity");

@@ -10,14 +10,17 @@
 #include <string>
 #include <vector>
 
-#include "provisioner/controller/cluster_parts.h"
 #include "provisioner/controller/ranking/immediate_rank.h"
 #include "provisioner/kube/backoff.h"
 #include "provisioner/kube/condition.h"
+#include "provisioner/kube/informer.h"
 #include "provisioner/objects/capacity_object.h"
+#include "provisioner/objects/objects.h"
 #include "provisioner/work/lasting_trouble.h"
 
 namespace flexlocal::provisioner {
+
+using kube::Task;
 
 // The nodes' CSIStorageCapacity objects of a class.
 struct ToldRooms {
@@ -34,8 +37,9 @@ class CapacitySurvey {
   static constexpr std::chrono::milliseconds kGoodForPerObject{400};
 
   using OnDone = std::function<void()>;
-  // `done`: there is a new list.
-  CapacitySurvey(ClusterParts& parts, OnDone done);
+  // `namespace_name`: of the objects. `done`: there is a new list.
+  CapacitySurvey(kube::ApiClient& api, kube::Informer<StorageClass>& classes,
+                 std::string namespace_name, const Clock& clock, Log& log, OnDone done);
 
   // Until its task is told to stop; to be called when the classes are known. Failures are logged
   // once each and tried again. The first list is asked for at once, so that there is a last one to
@@ -63,7 +67,10 @@ class CapacitySurvey {
   Task<Status> find_place();
   std::chrono::nanoseconds spread();
 
-  ClusterParts& parts_;
+  kube::ApiClient& api_;
+  kube::Informer<StorageClass>& classes_;
+  const Clock& clock_;
+  Log& log_;
   CapacityPlace place_;
   OnDone done_;
   kube::Random random_;

@@ -10,13 +10,13 @@ Task<Status> CapacityTeller::work(const std::string& name) {
   const auto placed = co_await find_place();
   if (!placed || !has_place()) co_return placed;
   std::vector<std::string> classes;
-  parts_.classes.for_each(
+  view_.classes.for_each(
       [&](const std::string& of, const StorageClass&) { classes.push_back(of); });
   Status outcome;
   for (const std::string& of : classes) {
     // The stores may have changed while the API server was waited for.
-    const Node* const node = parts_.nodes.get(name);
-    const StorageClass* const known = parts_.classes.get(of);
+    const Node* const node = view_.nodes.get(name);
+    const StorageClass* const known = view_.classes.get(of);
     if (node == nullptr || known == nullptr) continue;
     const Bytes size = room_of(*node, *known);
     const auto told = told_.find({name, of});
@@ -34,27 +34,27 @@ Task<Status> CapacityTeller::work(const std::string& name) {
 
 Bytes CapacityTeller::room_of(const Node& node, const StorageClass& storage_class) {
   const auto parameters = parse_class(storage_class);
-  const NodeView view = parts_.view_of(node);
-  if (!parameters || !view.carries_out() || index_.has_open_withdrawal(node.name) ||
+  const NodeView view = view_.nodes.view_of(node);
+  if (!parameters || !view.carries_out() || view_.copies.has_open_withdrawal(node.name) ||
       !is_allowed(storage_class, node) || chooser_.hides_room(node.name, storage_class.name))
     return {};
   const WantedVolume wanted{
       {.name = {}, .backend = parameters->backend, .pool = parameters->pool, .size = {}},
       parameters->disk_per_ram};
-  return largest_on(view, wanted) - index_.uncounted(view, parameters->pool);
+  return largest_on(view, wanted) - view_.copies.uncounted(view, parameters->pool);
 }
 
 // Once; an API server that has no such objects is asked again, for it may be a newer one then.
 // Several workers may look at once: what one has found the others leave as it is.
 Task<Status> CapacityTeller::find_place() {
   if (has_place()) co_return Status();
-  const auto version = co_await find_capacity_version(parts_.api);
+  const auto version = co_await find_capacity_version(api_);
   if (!version) co_return version.error();
   CapacityPlace found;
   if (!version->empty()) {
     auto owner = co_await find_owner();
     if (!owner) co_return owner.error();
-    found = CapacityPlace{*version, parts_.options.namespace_name, std::move(*owner)};
+    found = CapacityPlace{*version, daemon_set_.namespace_name, std::move(*owner)};
   }
   if (!has_place()) place_ = std::move(found);
   co_return Status();
@@ -62,9 +62,9 @@ Task<Status> CapacityTeller::find_place() {
 
 // A daemon that is not run by a DaemonSet has objects without an owner.
 Task<Result<CapacityOwner>> CapacityTeller::find_owner() {
-  const std::string path = daemon_set_path(parts_.options.namespace_name, daemon_set_);
-  const auto object = co_await parts_.api.get(path);
-  if (object) co_return CapacityOwner{daemon_set_, uid_of(object->root())};
+  const std::string path = daemon_set_path(daemon_set_.namespace_name, daemon_set_.name);
+  const auto object = co_await api_.get(path);
+  if (object) co_return CapacityOwner{daemon_set_.name, uid_of(object->root())};
   if (object.error().code() != ErrorCode::kNotFound)
     co_return object.error().context("looking for the DaemonSet");
   co_return CapacityOwner{};
@@ -74,7 +74,7 @@ Task<Status> CapacityTeller::tell(const NodeIdentity& node, const StorageClass& 
                                   Bytes size) {
   const std::string path = capacity_path(*place_, capacity_name(node, storage_class.name));
   const std::string body = capacity_patch(*place_, storage_class, size);
-  const auto patched = co_await parts_.api.merge_patch(path, body);
+  const auto patched = co_await api_.merge_patch(path, body);
   Status done = patched ? Status() : Status(patched.error());
   const bool absent = !done && done.error().code() == ErrorCode::kNotFound;
   // Where nothing is told there is no room.
@@ -83,7 +83,7 @@ Task<Status> CapacityTeller::tell(const NodeIdentity& node, const StorageClass& 
   } else if (absent) {
     const std::string all = capacity_path(*place_, "");
     const std::string object = capacity_json(*place_, node, storage_class, size);
-    done = co_await parts_.api.post(all, object);
+    done = co_await api_.post(all, object);
   }
   if (!done)
     co_return done.error().context(

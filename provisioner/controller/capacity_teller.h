@@ -9,22 +9,26 @@
 #include <utility>
 #include <vector>
 
-#include "provisioner/controller/cluster_parts.h"
-#include "provisioner/controller/copy_index.h"
+#include "provisioner/controller/cluster_view.h"
 #include "provisioner/controller/node_chooser.h"
 #include "provisioner/controller/open_claims.h"
 #include "provisioner/objects/capacity_object.h"
 
 namespace flexlocal::provisioner {
 
+struct DaemonSetName {
+  std::string namespace_name;
+  std::string name;
+};
+
 class CapacityTeller {
  public:
-  // `daemon_set`: the DaemonSet that owns the objects.
-  CapacityTeller(ClusterParts& parts, const OpenClaims& waiting, CopyIndex& index,
-                 const NodeChooser& chooser, std::string daemon_set)
-      : parts_(parts),
+  // `daemon_set`: which owns the objects, and in whose namespace they are.
+  CapacityTeller(kube::ApiClient& api, const ClusterView& view, const OpenClaims& waiting,
+                 const NodeChooser& chooser, DaemonSetName daemon_set)
+      : api_(api),
+        view_(view),
         waiting_(waiting),
-        index_(index),
         chooser_(chooser),
         daemon_set_(std::move(daemon_set)) {}
 
@@ -52,11 +56,11 @@ class CapacityTeller {
   Task<Result<CapacityOwner>> find_owner();
   Task<Status> tell(const NodeIdentity& node, const StorageClass& storage_class, Bytes size);
 
-  ClusterParts& parts_;
+  kube::ApiClient& api_;
+  const ClusterView& view_;
   const OpenClaims& waiting_;
-  CopyIndex& index_;
   const NodeChooser& chooser_;
-  std::string daemon_set_;
+  DaemonSetName daemon_set_;
   std::optional<CapacityPlace> place_;
   std::map<Key, Bytes> told_;
   std::function<void(const std::string& node)> on_changed_;

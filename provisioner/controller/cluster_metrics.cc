@@ -15,31 +15,31 @@ std::string_view daemon_state(const NodeView& node) {
 
 }  // namespace
 
-void show_volumes(kube::Metrics& metrics, const ClusterParts& parts) {
+void show_volumes(kube::Metrics& metrics, const ClusterView& view) {
   metrics.collect<Gauge>(
       {"flexlocal_volumes", "flexlocal's PersistentVolumes, by their phase.", {"phase"}},
-      [&parts](kube::Family<Gauge>& out) {
-        parts.volumes.for_each(
+      [&view](kube::Family<Gauge>& out) {
+        view.volumes.for_each(
             [&](const std::string&, const Volume& volume) { out.with({volume.phase}).add(1); });
       });
 }
 
-void show_cluster(kube::Metrics& metrics, const ClusterParts& parts, const kube::WorkQueue& queue) {
+void show_cluster(kube::Metrics& metrics, const ClusterView& view, const kube::WorkQueue& queue) {
   metrics.collect<Gauge>(
       {"flexlocal_nodes", "Nodes, by the state of flexlocal's daemon there.", {"daemon"}},
-      [&parts](kube::Family<Gauge>& out) {
+      [&view](kube::Family<Gauge>& out) {
         // All three from the beginning: an alert on "absent" must find a zero, too.
         for (const std::string_view state : {"ready", "not ready", "absent"}) out.with({state});
-        parts.nodes.for_each([&](const std::string&, const Node& node) {
-          out.with({daemon_state(parts.view_of(node))}).add(1);
+        view.nodes.for_each([&](const std::string&, const Node& node) {
+          out.with({daemon_state(view.nodes.view_of(node))}).add(1);
         });
       });
-  if (parts.options.scope == Scope::kAllNodes) show_volumes(metrics, parts);
+  if (view.scope == Scope::kAllNodes) show_volumes(metrics, view);
   kube::show_queues(metrics, {{&queue, "cluster"}});
   kube::show_informers(metrics,
-                       {kube::InformerView(parts.claims), kube::InformerView(parts.volumes),
-                        kube::InformerView(parts.classes), kube::InformerView(parts.nodes),
-                        kube::InformerView(parts.beats)});
+                       {kube::InformerView(view.claims), kube::InformerView(view.volumes),
+                        kube::InformerView(view.classes), kube::InformerView(view.nodes.nodes()),
+                        kube::InformerView(view.nodes.beats())});
 }
 
 }  // namespace flexlocal::provisioner

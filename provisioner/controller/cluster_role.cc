@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "provisioner/controller/fleet_roll.h"
-#include "provisioner/controller/observe.h"
 #include "provisioner/controller/work_keys.h"
 #include "provisioner/objects/paths.h"
 
@@ -79,29 +78,43 @@ ClusterRole::ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, cons
       loop_(io, api, clock, log, reconcile_options(options),
             [this](const std::string& key) { return this->work(key); }),
       queue_(loop_.queue()),
-      parts_{api,    loop_.events(), claims_, volumes_, classes_, nodes_,
-             beats_, observations_,  clock,   log,      work,     options},
-      open_claims_(claims_),
-      claim_worker_(parts_),
-      absence_(parts_),
-      volume_worker_(parts_, absence_),
-      labeler_(parts_),
+      node_cache_(nodes_, beats_, clock, options.lease_namespace),
       index_(copies_, clock),
-      roll_(make_roll(put_back)),
-      orders_(parts_, copies_, open_claims_, queue_, claim_worker_, absence_, *roll_, index_),
-      registry_(loop_.io(), parts_, options.scope == Scope::kAllNodes ? &orders_.teller() : nullptr,
-                [this] { return has_synced(); }) {
+      view_{claims_, volumes_, classes_, node_cache_, index_, options.scope, options.own_node},
+      open_claims_(claims_),
+      placer_(api, view_, clock, log, work),
+      selected_(api, view_, options.node_lost_after, EventReporter(loop_.events(), clock), log,
+                work),
+      no_room_(view_, EventReporter(loop_.events(), clock),
+               {options.immediate, options.no_room_after}, clock, work),
+      claim_worker_(view_, placer_, selected_, no_room_, options.immediate),
+      absence_(api, node_cache_, clock, options.node_delete_grace),
+      volume_worker_(api, view_, absence_, options.node_delete_policy,
+                     EventReporter(loop_.events(), clock), log, work),
+      labeler_(api, node_cache_, log, options.label_nodes),
+      roll_(make_roll(api, put_back)),
+      orders_(options_, api, loop_.events(), view_, copies_, open_claims_, queue_, selected_,
+              no_room_, absence_, *roll_, clock, log, work),
+      registry_(
+          loop_.io(), api, view_, options.scope == Scope::kAllNodes ? &orders_.teller() : nullptr,
+          [this] { return has_synced(); },
+          {options.namespace_name, options.register_driver, options.registry_interval},
+          loop_.events(), log),
+      silence_(api, node_cache_, log, options.scan_interval / 4) {
   watch_changes();
   orders_.watch();
 }
 
-std::unique_ptr<Roll> ClusterRole::make_roll(bool& put_back) {
+std::unique_ptr<Roll> ClusterRole::make_roll(kube::ApiClient& api, bool& put_back) {
   if (options_.is_of_one_node()) {
-    auto fleet = std::make_unique<FleetRoll>(loop_.io(), parts_, put_back);
+    auto fleet = std::make_unique<FleetRoll>(
+        loop_.io(), api, node_cache_, clock_, log_,
+        FleetRollOptions{options_.own_node, options_.scan_interval / 4, put_back});
     fleet_ = fleet.get();
     return fleet;
   }
-  return std::make_unique<RollCaller>(parts_, copies_, index_, put_back);
+  return std::make_unique<RollCaller>(node_cache_, copies_, index_, std::string(), clock_, log_,
+                                      put_back);
 }
 
 // What was asked for by name may be another node's.
@@ -141,7 +154,6 @@ void ClusterRole::watch_changes() {
   copies_.on_change([this](const std::string& name) {
     if (has_synced()) restless_.insert(volume_of_copy(name));
   });
-  observe(nodes_, beats_, observations_, clock_);
   nodes_.on_change([this](const std::string& name) {
     const Node* node = nodes_.get(name);
     if (node != nullptr) absence_.saw(name);

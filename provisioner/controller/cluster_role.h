@@ -4,7 +4,7 @@
 #include <memory>
 #include <tuple>
 
-#include "provisioner/controller/cluster_parts.h"
+#include "provisioner/controller/cluster_options.h"
 #include "provisioner/controller/fleet_roll.h"
 #include "provisioner/controller/lost_volume_worker.h"
 #include "provisioner/controller/node_absence.h"
@@ -35,7 +35,7 @@ class ClusterRole {
   // kUnavailable, in words, while a list is not complete: until then nothing is decided.
   Status readiness() const;
   // For those who show what the role does.
-  const ClusterParts& parts() const { return parts_; }
+  const ClusterView& view() const { return view_; }
   const kube::WorkQueue& queue() const { return loop_.queue(); }
 
  private:
@@ -45,7 +45,7 @@ class ClusterRole {
   Task<Status> work_on_volume(const std::string& volume);
   Task<void> begin_orders();
   Task<void> follow_claims();
-  std::unique_ptr<Roll> make_roll(bool& put_back);
+  std::unique_ptr<Roll> make_roll(kube::ApiClient& api, bool& put_back);
   void know_class(const std::string& name);
   bool is_worth_a_pass(const std::string& claim);
   std::optional<Claim> decode(JsonView claim) const;
@@ -75,19 +75,22 @@ class ClusterRole {
   kube::Informer<VolumeCopy>& copies_;
   ReconcileLoop loop_;
   kube::WorkQueue& queue_;
-  NodeObservations observations_;
-  ClusterParts parts_;
+  NodeCache node_cache_;
+  CopyIndex index_;
+  ClusterView view_;
   OpenClaims open_claims_;
+  ImmediatePlacer placer_;
+  SelectedNodeWorker selected_;
+  NoRoomReport no_room_;
   PendingClaimWorker claim_worker_;
   NodeAbsence absence_;
   LostVolumeWorker volume_worker_;
   NodeLabeler labeler_;
-  CopyIndex index_;
   FleetRoll* fleet_ = nullptr;  // which roll_ is, of one node
   std::unique_ptr<Roll> roll_;
   OrderController orders_;
   RegistryKeeper registry_;
-  SilenceCheck silence_{parts_};
+  SilenceCheck silence_;
   Restless restless_;   // volumes
   bool gather_ = true;  // all are to be looked at once, for which ones are restless
 };

@@ -29,7 +29,7 @@ bool was_never_more(const VolumeCopy& copy) {
 Task<CopyCollector::Again> CopyCollector::work(const VolumeCopy& copy) {
   if (!copy.order || copy.deleting) co_return std::nullopt;
   const CopyOrder& order = *copy.order;
-  const bool node_is_gone = parts_.nodes.get(order.node) == nullptr;
+  const bool node_is_gone = view_.nodes.get(order.node) == nullptr;
   orphans_.report_removal(copy);
   const bool is_to_go = order.desired == DesiredState::kRemoved;
   if (is_given_up(copy) || (has_volume(order) && is_gone_unmade(copy))) {
@@ -79,7 +79,7 @@ bool CopyCollector::rests(const VolumeCopy& copy) const {
 
 // One that names this very copy.
 bool CopyCollector::has_volume(const CopyOrder& order) const {
-  const auto volume = parts_.volumes.get(order.volume.name.text());
+  const auto volume = view_.volumes.get(order.volume.name.text());
   return volume != nullptr && volume->copy == order.volume.copy;
 }
 
@@ -90,17 +90,17 @@ Task<Result<bool>> CopyCollector::is_needed(const VolumeCopy& copy) {
   auto replaced = co_await is_being_replaced(copy);
   if (!replaced || *replaced) co_return replaced;
   // One that there is names another copy.
-  const bool had_volume = parts_.volumes.get(order.volume.name.text()) != nullptr;
+  const bool had_volume = view_.volumes.get(order.volume.name.text()) != nullptr;
   bool has_open_claim = false;
   if (!had_volume && !has_lost_volume(copy)) {
     auto claimed = co_await has_claim(order);
     // Another node's PersistentVolume may have the claim, which a controller of one node does not
     // follow.
-    if (!claimed || (*claimed && parts_.options.scope != Scope::kOneNode)) co_return claimed;
+    if (!claimed || (*claimed && view_.scope != Scope::kOneNode)) co_return claimed;
     has_open_claim = *claimed;
   }
   const std::string path = volume_path(order.volume.name.text());
-  const auto found = co_await parts_.api.get(path);
+  const auto found = co_await api_.get(path);
   if (!found && found.error().code() != ErrorCode::kNotFound)
     co_return found.error().context("looking whether the PersistentVolume is gone");
   if (!found) co_return had_volume || has_open_claim;  // the watch brings that it is gone
@@ -113,13 +113,13 @@ Task<Result<bool>> CopyCollector::is_needed(const VolumeCopy& copy) {
 // claims/replacement_plan.h.
 Task<Result<bool>> CopyCollector::is_being_replaced(const VolumeCopy& copy) {
   const std::string& volume = copy.order->volume.name.text();
-  const auto copies = index_.of_volume(volume);
-  const auto known = parts_.volumes.get(volume);
+  const auto copies = view_.copies.of_volume(volume);
+  const auto known = view_.volumes.get(volume);
   const bool is_between = std::ranges::any_of(copies, [&](const KnownCopy& other) {
     const bool is_named = known != nullptr && copy_name(volume, known->copy) == other->name;
     return is_given_up(*other)
                ? known == nullptr || is_named
-               : is_named && is_gone_unmade(*other) && parts_.options.scope == Scope::kAllNodes;
+               : is_named && is_gone_unmade(*other) && view_.scope == Scope::kAllNodes;
   });
   if (!is_between) co_return false;
   const CopyOrder order = *copy.order;
@@ -130,19 +130,19 @@ Task<Result<bool>> CopyCollector::is_being_replaced(const VolumeCopy& copy) {
 // Whether its claim is bound to a PersistentVolume that is not there.
 bool CopyCollector::has_lost_volume(const VolumeCopy& copy) const {
   const CopyOrder& order = *copy.order;
-  const auto claim = parts_.claims.get(concat(order.volume.claim_namespace, '/', order.claim_name));
+  const auto claim = view_.claims.get(concat(order.volume.claim_namespace, '/', order.claim_name));
   return copy.status.made && claim != nullptr && claim->uid == order.claim_uid &&
          claim->volume_name == order.volume.name.text();
 }
 
 Task<Result<bool>> CopyCollector::has_claim(const CopyOrder& order) {
-  const auto open = parts_.claims.get(concat(order.volume.claim_namespace, '/', order.claim_name));
+  const auto open = view_.claims.get(concat(order.volume.claim_namespace, '/', order.claim_name));
   if (open != nullptr && open->uid == order.claim_uid) co_return true;
   Claim named;
   named.namespace_name = order.volume.claim_namespace;
   named.name = order.claim_name;
   const std::string path = claim_path(named);
-  const auto claimed = co_await parts_.api.get(path);
+  const auto claimed = co_await api_.get(path);
   if (claimed) co_return uid_of(claimed->root()) == order.claim_uid;
   if (claimed.error().code() == ErrorCode::kNotFound) co_return false;
   co_return claimed.error().context("looking whether the claim is gone");
@@ -166,16 +166,15 @@ Task<CopyCollector::Again> CopyCollector::end(const VolumeCopy& copy) {
   order.desired = DesiredState::kRemoved;
   auto changed = co_await desk_.change(copy, order);
   if (!changed) co_return changed.error();
-  parts_.log.info("order withdrawn, for its claim is gone",
-                  {{"namespace", order.volume.claim_namespace},
-                   {"claim", order.claim_name},
-                   {"copy", copy.name},
-                   {"node", order.node}});
+  log_.info("order withdrawn, for its claim is gone", {{"namespace", order.volume.claim_namespace},
+                                                       {"claim", order.claim_name},
+                                                       {"copy", copy.name},
+                                                       {"node", order.node}});
   co_return std::nullopt;
 }
 
 Task<CopyCollector::Again> CopyCollector::bury(const VolumeCopy& copy) {
-  const auto now = parts_.clock.now();
+  const auto now = clock_.now();
   const auto since = removed_.try_emplace(copy.name, now).first->second;
   if (now - since < kRemovedStays) co_return kRemovedStays - (now - since);
   auto removed = co_await desk_.remove(copy);
@@ -188,8 +187,8 @@ Task<CopyCollector::Again> CopyCollector::bury(const VolumeCopy& copy) {
 // Should they come back, their node tells of the copy.
 Task<CopyCollector::Again> CopyCollector::release_with_node(const VolumeCopy& copy) {
   const std::string node = copy.order->node;
-  if (parts_.nodes.get(node) != nullptr || copy.order->reclaim_policy != "Delete" ||
-      parts_.options.node_delete_policy == NodeDeletePolicy::kTell)
+  if (view_.nodes.get(node) != nullptr || copy.order->reclaim_policy != "Delete" ||
+      options_.node_delete_policy == NodeDeletePolicy::kTell)
     co_return std::nullopt;
   auto gone = co_await absence_.is_gone(node);
   if (!gone) co_return gone.error();
@@ -199,8 +198,8 @@ Task<CopyCollector::Again> CopyCollector::release_with_node(const VolumeCopy& co
   if (!*absent) co_return std::nullopt;
   auto removed = co_await desk_.remove(copy);
   if (!removed) co_return removed.error();
-  parts_.log.warning("VolumeCopy of a deleted node let go; its data was not wiped",
-                     {{"copy", copy.name}, {"node", node}});
+  log_.warning("VolumeCopy of a deleted node let go; its data was not wiped",
+               {{"copy", copy.name}, {"node", node}});
   co_return std::nullopt;
 }
 

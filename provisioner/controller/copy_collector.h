@@ -7,8 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "provisioner/controller/cluster_parts.h"
-#include "provisioner/controller/copy_index.h"
+#include "provisioner/controller/cluster_view.h"
 #include "provisioner/controller/node_absence.h"
 #include "provisioner/controller/order_desk.h"
 #include "provisioner/controller/orphaned_copy_worker.h"
@@ -24,14 +23,19 @@ class CopyCollector {
  public:
   using Again = Result<std::optional<std::chrono::nanoseconds>>;
 
-  CopyCollector(ClusterParts& parts, OrderDesk& desk, const CopyIndex& index, Roll& roll,
-                NodeAbsence& absence, OrphanedCopyWorker& orphans)
-      : parts_(parts),
+  // `options`: of `orphans`; they outlive it.
+  CopyCollector(kube::ApiClient& api, const ClusterView& view, OrderDesk& desk, Roll& roll,
+                NodeAbsence& absence, OrphanedCopyWorker& orphans, const OrphanOptions& options,
+                const Clock& clock, Log& log)
+      : api_(api),
+        view_(view),
         desk_(desk),
-        index_(index),
         roll_(roll),
         absence_(absence),
-        orphans_(orphans) {}
+        orphans_(orphans),
+        options_(options),
+        clock_(clock),
+        log_(log) {}
 
   // One pass over the VolumeCopy. Returns after which time it is to be looked at again.
   Task<Again> work(const VolumeCopy& copy);
@@ -53,12 +57,15 @@ class CopyCollector {
   Task<Again> bury(const VolumeCopy& copy);
   Task<Again> release_with_node(const VolumeCopy& copy);
 
-  ClusterParts& parts_;
+  kube::ApiClient& api_;
+  const ClusterView& view_;
   OrderDesk& desk_;
-  const CopyIndex& index_;
   Roll& roll_;
   NodeAbsence& absence_;
   OrphanedCopyWorker& orphans_;
+  const OrphanOptions& options_;
+  const Clock& clock_;
+  Log& log_;
   std::map<std::string, Clock::Instant> removed_;  // when it was seen so first
 };
 

@@ -3,7 +3,6 @@
 #include <functional>
 
 #include "flexvolume/base/text.h"
-#include "provisioner/controller/observe.h"
 #include "provisioner/controller/silence_check.h"
 #include "provisioner/controller/unordered_copies.h"
 #include "provisioner/kube/task_group.h"
@@ -27,18 +26,17 @@ bool is_over_with(const VolumeCopy& copy) {
 
 // What was read of all nodes.
 struct FleetRoll::Fleet {
-  Fleet(ClusterParts& own, bool was_put_back)
-      : nodes(own.api, own.log, {"nodes", nodes_path(), {}, {}}, decode_node),
-        beats(own.api, own.log, {"leases", heartbeats_path(own.options.lease_namespace), {}, {}},
-              decode_heartbeat),
-        copies(own.api, own.log, {"volumecopies", copies_path(), {}, {}}, decode_copy),
-        parts{own.api,      own.events, own.claims, own.volumes, own.classes, nodes,         beats,
-              observations, own.clock,  own.log,    own.work,    own.options, own.cluster_id},
-        index(copies, own.clock),
-        put_back(was_put_back),
-        roll(parts, copies, index, put_back),
-        unordered(parts, index) {
-    observe(nodes, beats, observations, own.clock);
+  Fleet(kube::ApiClient& api, const Clock& clock, Log& log, const std::string& lease_namespace,
+        const FleetRollOptions& options)
+      : nodes(api, log, {"nodes", nodes_path(), {}, {}}, decode_node),
+        beats(api, log, {"leases", heartbeats_path(lease_namespace), {}, {}}, decode_heartbeat),
+        copies(api, log, {"volumecopies", copies_path(), {}, {}}, decode_copy),
+        cache(nodes, beats, clock, lease_namespace),
+        index(copies, clock),
+        put_back(options.was_put_back),
+        roll(cache, copies, index, options.own_node, clock, log, put_back),
+        unordered(cache, index),
+        silence(api, cache, log, options.silence_interval) {
     beats.on_change([this](const std::string& key) {
       if (const NodeHeartbeat* const beat = beats.get(key)) roll.heard(*beat);
     });
@@ -53,13 +51,12 @@ struct FleetRoll::Fleet {
   kube::Informer<Node> nodes;
   kube::Informer<NodeHeartbeat> beats;
   kube::Informer<VolumeCopy> copies;
-  NodeObservations observations;
-  ClusterParts parts;
+  NodeCache cache;
   CopyIndex index;
   bool put_back;
   RollCaller roll;
   UnorderedCopies unordered;
-  SilenceCheck silence{parts};
+  SilenceCheck silence;
   bool begun = false;
 };
 
@@ -114,8 +111,10 @@ Task<void> FleetRoll::run() {
 
 // Until nobody needs it any more. False: its task was told to stop.
 Task<bool> FleetRoll::read() {
-  began_ = own_.clock.now();
-  Fleet fleet(own_, was_put_back());
+  began_ = clock_.now();
+  FleetRollOptions options = options_;
+  options.was_put_back = was_put_back();
+  Fleet fleet(api_, clock_, log_, own_.lease_namespace(), options);
   kube::TaskGroup readers(io_);
   readers.spawn(fleet.nodes.run());
   readers.spawn(fleet.beats.run());
@@ -145,12 +144,10 @@ void FleetRoll::look() {
 }
 
 // As long as it has not heard all, and for a while after the last who asked.
-bool FleetRoll::is_needed() const {
-  return begun_ && (!over_ || own_.clock.now() - asked_ < kKept);
-}
+bool FleetRoll::is_needed() const { return begun_ && (!over_ || clock_.now() - asked_ < kKept); }
 
 void FleetRoll::ask() {
-  asked_ = own_.clock.now();
+  asked_ = clock_.now();
   if (fleet_ == nullptr) began_ = asked_;
   begun_ = true;
   asks_.notify_all();
@@ -162,7 +159,7 @@ bool FleetRoll::is_over() {
 }
 
 std::chrono::nanoseconds FleetRoll::lasted() const {
-  return begun_ ? own_.clock.now() - began_ : std::chrono::nanoseconds(0);
+  return begun_ ? clock_.now() - began_ : std::chrono::nanoseconds(0);
 }
 
 std::string FleetRoll::words() const {
@@ -175,17 +172,16 @@ std::optional<std::string> FleetRoll::elsewhere(const Claim& claim) {
   if (fleet_ == nullptr && !is_remembered(claim)) return std::nullopt;
   ask();
   if (fleet_ == nullptr || !fleet_->begun || !fleet_->roll.is_over()) return std::string();
-  return fleet_->with(own_.options.own_node, claim);
+  return fleet_->with(options_.own_node, claim);
 }
 
 // An object's versions only rise, also of one that was deleted and made again.
 Task<Status> FleetRoll::confirm() {
-  const ClusterRoleOptions& options = own_.options;
-  const NodeHeartbeat* const known = own_.beats.get(own_.beat_key(options.own_node));
+  const NodeHeartbeat* const known = own_.beat_of(options_.own_node);
   if (known == nullptr) co_return Error(ErrorCode::kUnavailable, "the node's Lease is not there");
   const kube::ObjectVersion seen(known->resource_version);
-  const std::string path = heartbeat_path(options.lease_namespace, options.own_node);
-  const auto lease = co_await own_.api.get(path);
+  const std::string path = heartbeat_path(own_.lease_namespace(), options_.own_node);
+  const auto lease = co_await api_.get(path);
   const bool missing = !lease && lease.error().code() == ErrorCode::kNotFound;
   if (!lease && !missing) co_return lease.error().context("looking at the node's Lease");
   if (!missing &&
@@ -204,7 +200,7 @@ bool FleetRoll::is_remembered(const Claim& claim) const {
 // Bound claims do not ask: most of it is never looked at.
 void FleetRoll::remember() {
   known_.clear();
-  const std::string& own_node = own_.options.own_node;
+  const std::string& own_node = options_.own_node;
   fleet_->copies.for_each([&](const std::string& name, const VolumeCopy& copy) {
     if (copy.agent == own_node || is_over_with(copy)) return;
     known_.insert(hash_of(volume_of_copy(name)));

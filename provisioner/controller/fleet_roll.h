@@ -8,20 +8,34 @@
 #include <optional>
 #include <string>
 #include <unordered_set>
+#include <utility>
 
 #include "provisioner/controller/roll_caller.h"
 #include "provisioner/kube/condition.h"
 
 namespace flexlocal::provisioner {
 
+struct FleetRollOptions {
+  std::string own_node;
+  std::chrono::nanoseconds silence_interval;  // see SilenceCheck
+  bool was_put_back = false;                  // the API server, not long ago
+};
+
 class FleetRoll final : public Roll {
  public:
   // For so long after somebody asked for it the lists are kept.
   static constexpr std::chrono::seconds kKept{30};
 
-  // `put_back`: whether the API server was seen to be put back not long ago.
-  FleetRoll(boost::asio::io_context& io, ClusterParts& own, bool put_back)
-      : io_(io), own_(own), started_(own.clock.now()), was_put_back_(put_back) {}
+  // `own`: what this node's controller knows of it.
+  FleetRoll(boost::asio::io_context& io, kube::ApiClient& api, const NodeCache& own,
+            const Clock& clock, Log& log, FleetRollOptions options)
+      : io_(io),
+        api_(api),
+        own_(own),
+        clock_(clock),
+        log_(log),
+        options_(std::move(options)),
+        started_(clock.now()) {}
 
   // Reads when it is asked, until its task is told to stop.
   Task<void> run();
@@ -37,7 +51,7 @@ class FleetRoll final : public Roll {
   std::chrono::nanoseconds lasted() const override;
   bool shows_put_back() const override;
   bool was_put_back() const override {
-    return was_put_back_ && own_.clock.now() - started_ < kPutBackCounts;
+    return options_.was_put_back && clock_.now() - started_ < kPutBackCounts;
   }
 
  private:
@@ -51,11 +65,14 @@ class FleetRoll final : public Roll {
   bool is_remembered(const Claim& claim) const;
 
   boost::asio::io_context& io_;
-  ClusterParts& own_;
+  kube::ApiClient& api_;
+  const NodeCache& own_;
+  const Clock& clock_;
+  Log& log_;
+  FleetRollOptions options_;
   std::int64_t term_ = 0;
   bool over_ = false;
   Clock::Instant started_;
-  bool was_put_back_;
   bool shows_put_back_ = false;  // as the last roll call found
   bool begun_ = false;
   Clock::Instant began_{};  // the reading

@@ -39,8 +39,8 @@ std::string cannot_be_ordered(const CopyIndex& index, const Volume& volume, cons
 }  // namespace
 
 Task<GrowthOrderer::Again> GrowthOrderer::work(const std::string& key) {
-  const auto known = parts_.claims.get(key);
-  const auto named = known == nullptr ? nullptr : parts_.volumes.get(known->volume_name);
+  const auto known = view_.claims.get(key);
+  const auto named = known == nullptr ? nullptr : view_.volumes.get(known->volume_name);
   if (known == nullptr || named == nullptr) co_return std::nullopt;
   const Claim claim = *known;  // the stores may change while we wait
   const Volume volume = *named;
@@ -49,9 +49,9 @@ Task<GrowthOrderer::Again> GrowthOrderer::work(const std::string& key) {
 }
 
 Task<GrowthOrderer::Again> GrowthOrderer::plan(const Claim& claim, const Volume& volume) {
-  const GrowthPlan plan = plan_growth(claim, &volume, volume.node, parts_.cluster_id);
+  const GrowthPlan plan = plan_growth(claim, &volume, volume.node, desk_.cluster_id());
   if (const auto* refusal = std::get_if<Refuse>(&plan)) {
-    say(claim, kube::EventType::kWarning, kFailed, refusal->why);
+    events_.record(claim, kube::EventType::kWarning, kFailed, refusal->why);
     co_return Error(ErrorCode::kInvalid, refusal->why);
   }
   if (const auto* left = std::get_if<Settle>(&plan)) {
@@ -68,13 +68,13 @@ Task<GrowthOrderer::Again> GrowthOrderer::plan(const Claim& claim, const Volume&
 
 Task<GrowthOrderer::Again> GrowthOrderer::carry_out(const Claim& claim, const Volume& volume,
                                                     const Growth& growth) {
-  const auto copy = index_.find(volume.name, volume.copy);
-  const Node* const node = parts_.nodes.get(volume.node);
+  const auto copy = view_.copies.find(volume.name, volume.copy);
+  const Node* const node = view_.nodes.get(volume.node);
   const Bytes rounded = node == nullptr
                             ? growth.asked
-                            : size_on(parts_.view_of(*node), promise_of(growth, growth.asked));
+                            : size_on(view_.nodes.view_of(*node), promise_of(growth, growth.asked));
   const GrowthOrder order = plan_growth_order(growth, rounded, copy.get());
-  if (order.step != GrowthStep::kWait) news_.forget(claim.key());
+  if (order.step != GrowthStep::kWait) events_.forget(claim.key());
   Status done;
   switch (order.step) {
     case GrowthStep::kWait:
@@ -99,14 +99,14 @@ Task<GrowthOrderer::Again> GrowthOrderer::carry_out(const Claim& claim, const Vo
 std::optional<std::chrono::nanoseconds> GrowthOrderer::await_answer(const Claim& claim,
                                                                     const Volume& volume,
                                                                     const KnownCopy& copy) {
-  const auto unanswered = copy == nullptr ? std::nullopt : index_.unanswered_for(*copy);
+  const auto unanswered = copy == nullptr ? std::nullopt : view_.copies.unanswered_for(*copy);
   if (unanswered && *unanswered < kOrderTimeout) return kOrderTimeout - *unanswered;
-  std::string why = cannot_be_ordered(index_, volume, copy);
-  if (why.empty()) why = silence_of(parts_, index_, *copy);
+  std::string why = cannot_be_ordered(view_.copies, volume, copy);
+  if (why.empty()) why = silence_of(view_.nodes, view_.copies, *copy);
   if (why.empty()) why = trouble_of(*copy);
-  if (!why.empty() && news_.is_news(claim.key(), kFailed, why, parts_.clock.now()))
-    say(claim, kube::EventType::kWarning, kFailed,
-        concat("volume ", volume.name, " does not grow yet: ", why));
+  if (!why.empty() && events_.is_news(claim.key(), kFailed, why))
+    events_.record(claim, kube::EventType::kWarning, kFailed,
+                   concat("volume ", volume.name, " does not grow yet: ", why));
   return unanswered ? std::optional<std::chrono::nanoseconds>(kLookedAtAgain) : std::nullopt;
 }
 
@@ -125,28 +125,29 @@ Task<Status> GrowthOrderer::conclude(const Claim& claim, const Volume& volume,
   }
   const std::string allocated = allocated_for(claim, order.size, order.as_requested);
   if (order.awaits_mount && says_pending(claim, allocated)) co_return Status();
-  const std::string body = order.awaits_mount ? pending_body(claim, allocated, parts_.clock.wall())
+  const std::string body = order.awaits_mount ? pending_body(claim, allocated, clock_.wall())
                                               : complete_body(claim, order.size, allocated);
   auto written = co_await write_status(claim, body);
   if (!written) co_return written;
   const std::string what = concat("volume ", volume.name);
   if (!order.awaits_mount) count_grown(claim, volume);
   if (order.awaits_mount)
-    say(claim, kube::EventType::kNormal, "FileSystemResizeRequired",
-        concat(what, " offers ", to_string(order.size),
-               "; its file system grows when a pod mounts it next"));
+    events_.record(claim, kube::EventType::kNormal, "FileSystemResizeRequired",
+                   concat(what, " offers ", to_string(order.size),
+                          "; its file system grows when a pod mounts it next"));
   else
-    say(claim, kube::EventType::kNormal, "FileSystemResizeSuccessful",
-        concat(what, " and its file system have ", to_string(order.size), " on node ",
-               volume.node));
+    events_.record(claim, kube::EventType::kNormal, "FileSystemResizeSuccessful",
+                   concat(what, " and its file system have ", to_string(order.size), " on node ",
+                          volume.node));
   co_return Status();
 }
 
 // The order stays, and so its node tries again.
 Task<Status> GrowthOrderer::fail(const Claim& claim, const Volume& volume, const Growth& growth,
                                  const GrowthOrder& order) {
-  parts_.work.volumes.grow.failed({claim.storage_class});
-  say(claim, kube::EventType::kWarning, kFailed,
+  counters_.failed({claim.storage_class});
+  events_.record(
+      claim, kube::EventType::kWarning, kFailed,
       concat("volume ", volume.name, " does not grow from ", to_string(order.size), " to ",
              to_string(growth.asked), " on node ", volume.node, ": ", order.why,
              "; it keeps what it has, and its node tries again when something there has changed"));
@@ -160,7 +161,7 @@ Task<Status> GrowthOrderer::fail(const Claim& claim, const Volume& volume, const
   }
   const std::string allocated = allocated_for(claim, order.size, false);
   if (says_failed(claim, allocated, order.size)) co_return Status();
-  const std::string body = failed_body(claim, allocated, order.size, parts_.clock.wall());
+  const std::string body = failed_body(claim, allocated, order.size, clock_.wall());
   auto written = co_await write_status(claim, body);
   co_return written;
 }
@@ -180,30 +181,25 @@ Task<Status> GrowthOrderer::settle(const Claim& claim, const Volume& volume, con
 Task<Status> GrowthOrderer::patch_capacity(const Volume& volume, Bytes size) {
   const std::string path = volume_path(volume.name);
   const std::string body = volume_growth_patch(volume, size);
-  auto answer = co_await parts_.api.merge_patch(path, body);
+  auto answer = co_await api_.merge_patch(path, body);
   if (!answer) co_return answer.error().context("telling the PersistentVolume its capacity");
-  parts_.volumes.put(answer->root());
+  view_.volumes.put(answer->root());
   co_return Status();
 }
 
 // A claim that is gone needs no status.
 Task<Status> GrowthOrderer::write_status(const Claim& claim, const std::string& body) {
   const std::string path = claim_status_path(claim);
-  auto answer = co_await parts_.api.merge_patch(path, body);
+  auto answer = co_await api_.merge_patch(path, body);
   if (!answer && answer.error().code() == ErrorCode::kNotFound) co_return Status();
   if (!answer) co_return answer.error().context("writing the claim's status");
-  parts_.claims.put(answer->root());
+  view_.claims.put(answer->root());
   co_return Status();
 }
 
 void GrowthOrderer::count_grown(const Claim& claim, const Volume& volume) {
-  if (const auto copy = index_.find(volume.name, volume.copy))
-    parts_.work.volumes.grow.succeeded({claim.storage_class}, index_.ordered_for(*copy));
-}
-
-void GrowthOrderer::say(const Claim& claim, kube::EventType type, std::string_view reason,
-                        const std::string& message) {
-  parts_.events.record({reference_to(claim), type, std::string(reason), message});
+  if (const auto copy = view_.copies.find(volume.name, volume.copy))
+    counters_.succeeded({claim.storage_class}, view_.copies.ordered_for(*copy));
 }
 
 }  // namespace flexlocal::provisioner

@@ -5,26 +5,33 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "provisioner/controller/claims/growth_order.h"
-#include "provisioner/controller/cluster_parts.h"
-#include "provisioner/controller/copy_index.h"
+#include "provisioner/controller/cluster_view.h"
+#include "provisioner/controller/event_reporter.h"
 #include "provisioner/controller/order_desk.h"
-#include "provisioner/work/news_filter.h"
+#include "provisioner/work/work_metrics.h"
 
 namespace flexlocal::provisioner {
 
 class GrowthOrderer {
  public:
-  GrowthOrderer(ClusterParts& parts, OrderDesk& desk, const CopyIndex& index)
-      : parts_(parts), desk_(desk), index_(index) {}
+  GrowthOrderer(kube::ApiClient& api, ClusterView& view, OrderDesk& desk, EventReporter events,
+                const Clock& clock, WorkCounters& counters)
+      : api_(api),
+        view_(view),
+        desk_(desk),
+        events_(std::move(events)),
+        clock_(clock),
+        counters_(counters) {}
 
   // One pass over the bound claim "namespace/name"; after which time it is to be looked at again,
   // though nothing changes.
   using Again = Result<std::optional<std::chrono::nanoseconds>>;
   Task<Again> work(const std::string& key);
   // Of a claim that is gone.
-  void forget(const std::string& key) { news_.forget(key); }
+  void forget(const std::string& key) { events_.forget(key); }
 
  private:
   Task<Again> plan(const Claim& claim, const Volume& volume);
@@ -39,13 +46,13 @@ class GrowthOrderer {
   Task<Status> patch_capacity(const Volume& volume, Bytes size);
   Task<Status> write_status(const Claim& claim, const std::string& body);
   void count_grown(const Claim& claim, const Volume& volume);
-  void say(const Claim& claim, kube::EventType type, std::string_view reason,
-           const std::string& message);
 
-  ClusterParts& parts_;
+  kube::ApiClient& api_;
+  ClusterView& view_;
   OrderDesk& desk_;
-  const CopyIndex& index_;
-  NewsFilter news_;  // by claim
+  EventReporter events_;
+  const Clock& clock_;
+  WorkCounters& counters_;
 };
 
 }  // namespace flexlocal::provisioner

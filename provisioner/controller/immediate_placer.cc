@@ -19,7 +19,7 @@ constexpr auto kPassedOver = std::chrono::seconds(30);
 bool ImmediatePlacer::waits(const Claim& claim) const {
   if (!claim.marked || claim.deleting || !claim.volume_name.empty() || !claim.selected_node.empty())
     return false;
-  const StorageClass* const known = parts_.classes.get(claim.storage_class);
+  const StorageClass* const known = view_.classes.get(claim.storage_class);
   return known != nullptr && known->immediate;
 }
 
@@ -27,7 +27,7 @@ Task<Result<bool>> ImmediatePlacer::place(const Claim& claim) {
   const std::string key = claim.key();
   settle();
   take_back_assignment(key);
-  const StorageClass* const known = parts_.classes.get(claim.storage_class);
+  const StorageClass* const known = view_.classes.get(claim.storage_class);
   const ClaimPlan plan = plan_claim(claim, known, false, claim.selected_node);
   const auto* const order = std::get_if<Order>(&plan);
   if (known == nullptr || order == nullptr) co_return false;
@@ -37,33 +37,33 @@ Task<Result<bool>> ImmediatePlacer::place(const Claim& claim) {
   assigned_.insert_or_assign(key, Assignment{node, promise_of(*order)});
   const std::string path = claim_path(claim);
   const std::string body = patch_with_selected_node(claim, node);
-  const auto answer = co_await parts_.api.merge_patch(path, body);
+  const auto answer = co_await api_.merge_patch(path, body);
   if (!answer) {
     // Whoever was faster is seen by the watch. Any other answer may be one to what was carried out.
     if (answer.error().code() == ErrorCode::kConflict) assigned_.erase(key);
     if (answer.error().code() == ErrorCode::kNotFound) co_return true;
     co_return answer.error().context("choosing a node for the claim");
   }
-  parts_.claims.put(answer->root());
-  parts_.work.claims_placed.with({}).add();
-  parts_.log.info("node chosen for the claim",
-                  {{"namespace", claim.namespace_name}, {"claim", claim.name}, {"node", node}});
+  view_.claims.put(answer->root());
+  work_.claims_placed.with({}).add();
+  log_.info("node chosen for the claim",
+            {{"namespace", claim.namespace_name}, {"claim", claim.name}, {"node", node}});
   co_return true;
 }
 
 // What is over, and what the daemons' figures count by now.
 void ImmediatePlacer::settle() {
   std::erase_if(refused_,
-                [&](const auto& entry) { return parts_.claims.get(entry.first) == nullptr; });
+                [&](const auto& entry) { return view_.claims.get(entry.first) == nullptr; });
   for (auto entry = assigned_.begin(); entry != assigned_.end();)
     entry = is_settled(entry->first, entry->second) ? assigned_.erase(entry) : std::next(entry);
 }
 
 bool ImmediatePlacer::is_settled(const std::string& key, Assignment& assignment) const {
-  const auto claim = parts_.claims.get(key);
+  const auto claim = view_.claims.get(key);
   if (claim == nullptr) return true;
-  if (parts_.volumes.get(volume_of_claim(claim->uid)) == nullptr) return false;
-  const auto now = parts_.clock.now();
+  if (view_.volumes.get(volume_of_claim(claim->uid)) == nullptr) return false;
+  const auto now = clock_.now();
   if (!assignment.made) assignment.made = now;
   return now - *assignment.made >= kCountedAfter;
 }
@@ -71,7 +71,7 @@ bool ImmediatePlacer::is_settled(const std::string& key, Assignment& assignment)
 void ImmediatePlacer::take_back_assignment(const std::string& claim) {
   const auto before = assigned_.find(claim);
   if (before == assigned_.end()) return;
-  refused_[claim][before->second.node] = parts_.clock.now();
+  refused_[claim][before->second.node] = clock_.now();
   assigned_.erase(before);
 }
 
@@ -83,10 +83,10 @@ std::string ImmediatePlacer::choose(const Claim& claim, const StorageClass& stor
     if (assignment.promise.pool == wanted.promise.pool)
       assigned[assignment.node] += assignment.promise.size;
   std::vector<NodeChoice> nodes;
-  parts_.nodes.for_each([&](const std::string& name, const Node& node) {
+  view_.nodes.for_each([&](const std::string& name, const Node& node) {
     if (is_passed_over(claim, name)) return;
     const auto more = assigned.find(name);
-    nodes.push_back({parts_.view_of(node), more == assigned.end() ? Bytes() : more->second});
+    nodes.push_back({view_.nodes.view_of(node), more == assigned.end() ? Bytes() : more->second});
   });
   return choose_node(nodes, storage_class, wanted);
 }
@@ -95,7 +95,7 @@ bool ImmediatePlacer::is_passed_over(const Claim& claim, const std::string& node
   const auto refusals = refused_.find(claim.key());
   if (refusals == refused_.end()) return false;
   const auto refused = refusals->second.find(node);
-  return refused != refusals->second.end() && parts_.clock.now() - refused->second < kPassedOver;
+  return refused != refusals->second.end() && clock_.now() - refused->second < kPassedOver;
 }
 
 }  // namespace flexlocal::provisioner

@@ -7,13 +7,16 @@
 #include <string>
 
 #include "provisioner/controller/claims/immediate_plan.h"
-#include "provisioner/controller/cluster_parts.h"
+#include "provisioner/controller/cluster_view.h"
+#include "provisioner/controller/cluster_work.h"
 
 namespace flexlocal::provisioner {
 
 class ImmediatePlacer {
  public:
-  explicit ImmediatePlacer(ClusterParts& parts) : parts_(parts) {}
+  ImmediatePlacer(kube::ApiClient& api, ClusterView& view, const Clock& clock, Log& log,
+                  ClusterWork& work)
+      : api_(api), view_(view), clock_(clock), log_(log), work_(work) {}
 
   // Whether the claim is one that somebody must choose a node for.
   bool waits(const Claim& claim) const;
@@ -39,7 +42,11 @@ class ImmediatePlacer {
                      const Order& order) const;
   bool is_passed_over(const Claim& claim, const std::string& node) const;
 
-  ClusterParts& parts_;
+  kube::ApiClient& api_;
+  ClusterView& view_;
+  const Clock& clock_;
+  Log& log_;
+  ClusterWork& work_;
   std::map<std::string, Assignment> assigned_;  // by claim
   std::map<std::string, Refusals> refused_;     // by claim
 };

@@ -6,19 +6,22 @@
 
 namespace flexlocal::provisioner {
 
-ImmediateRanks::ImmediateRanks(ClusterParts& parts, const CopyIndex& index, kube::WorkQueue& queue,
-                               RankPlacer::OwnRoom own_room)
-    : parts_(parts),
+ImmediateRanks::ImmediateRanks(kube::ApiClient& api, ClusterView& view, std::string namespace_name,
+                               kube::WorkQueue& queue, ClaimTaker::OwnRoom own_room,
+                               const Clock& clock, Log& log, ClusterWork& work)
+    : view_(view),
       queue_(queue),
-      survey_(parts, [this] { enqueue_asking(); }),
-      placer_(parts, index, survey_, std::move(own_room),
+      survey_(api, view.classes, std::move(namespace_name), clock, log,
+              [this] { enqueue_asking(); }),
+      taker_(api, view, std::move(own_room), log, work),
+      placer_(view, survey_, taker_, clock,
               [this](const std::string& claim, std::chrono::nanoseconds after) {
                 queue_.add_after(concat(kClaimKey, claim), after);
               }) {}
 
 // What is told is kept of known classes only.
 Task<void> ImmediateRanks::follow_rooms() {
-  const auto classes = co_await parts_.classes.wait_synced();
+  const auto classes = co_await view_.classes.wait_synced();
   if (classes) co_await survey_.run();
 }
 

@@ -12,8 +12,10 @@ namespace flexlocal::provisioner {
 
 class ImmediateRanks {
  public:
-  ImmediateRanks(ClusterParts& parts, const CopyIndex& index, kube::WorkQueue& queue,
-                 RankPlacer::OwnRoom own_room);
+  // `namespace_name`: where the nodes tell their room. `own_room`: see ClaimTaker.
+  ImmediateRanks(kube::ApiClient& api, ClusterView& view, std::string namespace_name,
+                 kube::WorkQueue& queue, ClaimTaker::OwnRoom own_room, const Clock& clock, Log& log,
+                 ClusterWork& work);
 
   // What the others tell, and claims that others go first for; until their tasks are told to stop.
   Task<void> follow_rooms();
@@ -29,9 +31,10 @@ class ImmediateRanks {
  private:
   void enqueue_asking();
 
-  ClusterParts& parts_;
+  ClusterView& view_;
   kube::WorkQueue& queue_;
   CapacitySurvey survey_;
+  ClaimTaker taker_;
   RankPlacer placer_;
 };
 

@@ -7,27 +7,27 @@
 namespace flexlocal::provisioner {
 
 Task<Status> LostVolumeWorker::work(const std::string& name) {
-  const auto known = parts_.volumes.get(name);
+  const auto known = view_.volumes.get(name);
   if (known == nullptr || known->node.empty()) {
-    news_.forget(name);
+    events_.forget(name);
     co_return Status();
   }
   const Volume volume = *known;  // the store may change while we wait
   const auto gone = co_await absence_.is_gone(volume.node);
   if (!gone) co_return gone.error();
   if (!*gone) {
-    if (parts_.nodes.get(volume.node) != nullptr) news_.forget(name);
+    if (view_.nodes.get(volume.node) != nullptr) events_.forget(name);
     co_return Status();
   }
-  auto looked_after = co_await look_after(volume);
-  co_return looked_after;
+  auto reconciled = co_await reconcile(volume);
+  co_return reconciled;
 }
 
-Task<Status> LostVolumeWorker::look_after(const Volume& volume) {
-  const LostVolumePlan plan = plan_lost_volume(volume, parts_.options.node_delete_policy);
+Task<Status> LostVolumeWorker::reconcile(const Volume& volume) {
+  const LostVolumePlan plan = plan_lost_volume(volume, policy_);
   if (plan == LostVolumePlan::kNothing) co_return Status();
   if (plan == LostVolumePlan::kTell) {
-    tell(volume);
+    report(volume);
     co_return Status();
   }
   auto acted = co_await act(volume, plan);
@@ -40,48 +40,47 @@ Task<Status> LostVolumeWorker::act(const Volume& known, LostVolumePlan plan) {
   if (!absent) co_return absent.error();
   if (!*absent) co_return Status();
   const std::string path = volume_path(known.name);
-  const auto answer = co_await parts_.api.get(path);
+  const auto answer = co_await api_.get(path);
   if (!answer && answer.error().code() == ErrorCode::kNotFound) co_return Status();
   if (!answer) co_return answer.error();
   std::optional<Volume> latest = decode_volume(answer->root());
   if (!latest || latest->uid != known.uid || latest->node != known.node ||
-      plan_lost_volume(*latest, parts_.options.node_delete_policy) != plan)
+      plan_lost_volume(*latest, policy_) != plan)
     co_return Status();  // the watch brings what it is now
   if (plan == LostVolumePlan::kDelete) {
     const kube::Preconditions same{.uid = latest->uid,
                                    .resource_version = latest->resource_version};
-    const auto deleted = co_await parts_.api.delete_object(path, same);
+    const auto deleted = co_await api_.delete_object(path, same);
     if (!deleted && deleted.error().code() == ErrorCode::kNotFound) co_return Status();
     if (!deleted) co_return deleted.error().context("deleting the PersistentVolume");
     latest = decode_volume(deleted->root());
     if (!latest) co_return Status();
   }
-  auto gone = co_await let_go(*latest);
+  auto gone = co_await release(*latest);
   co_return gone;
 }
 
-Task<Status> LostVolumeWorker::let_go(const Volume& volume) {
+Task<Status> LostVolumeWorker::release(const Volume& volume) {
   const std::string path = volume_path(volume.name);
   const std::string body = patch_without_finalizer(volume);
-  const auto answer = co_await parts_.api.merge_patch(path, body);
+  const auto answer = co_await api_.merge_patch(path, body);
   if (!answer && answer.error().code() != ErrorCode::kNotFound)
     co_return answer.error().context("letting the PersistentVolume go");
-  parts_.work.lost_volumes_removed.with({}).add();
-  parts_.log.warning("PersistentVolume of a deleted node let go; its data was not wiped",
-                     {{"volume", volume.name}, {"node", volume.node}});
+  work_.lost_volumes_removed.with({}).add();
+  log_.warning("PersistentVolume of a deleted node let go; its data was not wiped",
+               {{"volume", volume.name}, {"node", volume.node}});
   co_return Status();
 }
 
-void LostVolumeWorker::tell(const Volume& volume) {
+void LostVolumeWorker::report(const Volume& volume) {
   const std::string advice = advice_on(volume);
-  if (!news_.is_news(volume.name, "NodeDeleted", advice, parts_.clock.now())) return;
-  parts_.work.lost_volumes_told.with({}).add();
-  parts_.log.warning("PersistentVolume of a deleted node",
-                     {{"volume", volume.name}, {"node", volume.node}, {"advice", advice}});
-  parts_.events.record({reference_to(volume), kube::EventType::kWarning, "NodeDeleted", advice});
+  if (!events_.is_news(volume.name, "NodeDeleted", advice)) return;
+  work_.lost_volumes_told.with({}).add();
+  log_.warning("PersistentVolume of a deleted node",
+               {{"volume", volume.name}, {"node", volume.node}, {"advice", advice}});
+  events_.record(volume, kube::EventType::kWarning, "NodeDeleted", advice);
   if (volume.phase == "Bound")  // so its claim is there
-    parts_.events.record(
-        {reference_to_claim_of(volume), kube::EventType::kWarning, "NodeDeleted", advice});
+    events_.record(reference_to_claim_of(volume), kube::EventType::kWarning, "NodeDeleted", advice);
 }
 
 }  // namespace flexlocal::provisioner

@@ -2,29 +2,44 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
-#include "provisioner/controller/cluster_parts.h"
+#include "provisioner/controller/cluster_view.h"
+#include "provisioner/controller/cluster_work.h"
+#include "provisioner/controller/event_reporter.h"
 #include "provisioner/controller/node_absence.h"
-#include "provisioner/work/news_filter.h"
+#include "provisioner/controller/reclaim/lost_volume_plan.h"
 
 namespace flexlocal::provisioner {
 
 class LostVolumeWorker {
  public:
-  LostVolumeWorker(ClusterParts& parts, NodeAbsence& absence) : parts_(parts), absence_(absence) {}
+  LostVolumeWorker(kube::ApiClient& api, ClusterView& view, NodeAbsence& absence,
+                   NodeDeletePolicy policy, EventReporter events, Log& log, ClusterWork& work)
+      : api_(api),
+        view_(view),
+        absence_(absence),
+        policy_(policy),
+        events_(std::move(events)),
+        log_(log),
+        work_(work) {}
 
   // One pass over the volume of that name; to be repeated now and then.
   Task<Status> work(const std::string& name);
 
  private:
-  Task<Status> look_after(const Volume& volume);
+  Task<Status> reconcile(const Volume& volume);
   Task<Status> act(const Volume& known, LostVolumePlan plan);
-  Task<Status> let_go(const Volume& volume);
-  void tell(const Volume& volume);
+  Task<Status> release(const Volume& volume);
+  void report(const Volume& volume);
 
-  ClusterParts& parts_;
+  kube::ApiClient& api_;
+  ClusterView& view_;
   NodeAbsence& absence_;
-  NewsFilter news_;  // by PersistentVolume
+  NodeDeletePolicy policy_;
+  EventReporter events_;
+  Log& log_;
+  ClusterWork& work_;
 };
 
 }  // namespace flexlocal::provisioner

@@ -5,27 +5,27 @@
 namespace flexlocal::provisioner {
 
 Task<Result<bool>> NodeAbsence::is_gone(const std::string& node) {
-  if (parts_.nodes.get(node) != nullptr) {
+  if (nodes_.get(node) != nullptr) {
     gone_.answered_there(node);
     co_return false;
   }
-  if (gone_.verdict(node, parts_.clock.now()) == GoneNodes::Verdict::kAsk) {
+  if (gone_.verdict(node, clock_.now()) == GoneNodes::Verdict::kAsk) {
     const auto absent = co_await is_absent_now(node);
     if (!absent) co_return absent.error();
   }
-  co_return gone_.verdict(node, parts_.clock.now()) == GoneNodes::Verdict::kGone;
+  co_return gone_.verdict(node, clock_.now()) == GoneNodes::Verdict::kGone;
 }
 
 Task<Result<bool>> NodeAbsence::is_absent_now(const std::string& node) {
   const std::string path = node_path(node);
-  const auto answer = co_await parts_.api.get(path);
+  const auto answer = co_await api_.get(path);
   if (answer) {
-    parts_.nodes.put(answer->root());
+    nodes_.put(answer->root());
     gone_.answered_there(node);
     co_return false;
   }
   if (answer.error().code() != ErrorCode::kNotFound) co_return answer.error();
-  gone_.answered_absent(node, parts_.clock.now());
+  gone_.answered_absent(node, clock_.now());
   co_return true;
 }
 

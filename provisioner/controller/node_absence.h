@@ -1,17 +1,20 @@
 // Which nodes are gone for good, by the API server's own word.
 #pragma once
 
+#include <chrono>
 #include <string>
 
-#include "provisioner/controller/cluster_parts.h"
+#include "provisioner/controller/node_cache.h"
 #include "provisioner/controller/reclaim/gone_nodes.h"
 
 namespace flexlocal::provisioner {
 
 class NodeAbsence {
  public:
-  explicit NodeAbsence(ClusterParts& parts)
-      : parts_(parts), gone_(parts.options.node_delete_grace) {}
+  // `grace`: how long a node must be gone before it is gone for good.
+  NodeAbsence(kube::ApiClient& api, NodeCache& nodes, const Clock& clock,
+              std::chrono::nanoseconds grace)
+      : api_(api), nodes_(nodes), clock_(clock), gone_(grace) {}
 
   // Whether the API server said twice, with the grace between, that there is no such Node. To be
   // asked again and again.
@@ -22,7 +25,9 @@ class NodeAbsence {
   void saw(const std::string& node) { gone_.answered_there(node); }
 
  private:
-  ClusterParts& parts_;
+  kube::ApiClient& api_;
+  NodeCache& nodes_;
+  const Clock& clock_;
   GoneNodes gone_;
 };
 

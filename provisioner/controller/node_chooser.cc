@@ -5,14 +5,14 @@
 namespace flexlocal::provisioner {
 std::optional<std::string> NodeChooser::objection_to(const Claim& claim, const Order& order,
                                                      const Node& node) const {
-  const StorageClass* const storage_class = parts_.classes.get(claim.storage_class);
+  const StorageClass* const storage_class = view_.classes.get(claim.storage_class);
   if (storage_class != nullptr && !is_allowed(*storage_class, node))
     return concat("StorageClass ", storage_class->name, " does not allow node ", node.name,
                   " (allowedTopologies)");
-  if (index_.has_open_withdrawal(node.name))
+  if (view_.copies.has_open_withdrawal(node.name))
     return concat("node ", node.name, " has not said yet that an order that was withdrawn is gone");
-  const NodeView view = parts_.view_of(node);
-  if (!parts_.orders_for(node.name))
+  const NodeView view = view_.nodes.view_of(node);
+  if (!view_.orders_for(node.name))
     return concat("the node daemon of node ", node.name,
                   " gives its node's orders itself (--provisioning=distributed)");
   if (view.beat != nullptr && view.beat->report.trouble.empty() && !view.carries_out())
@@ -26,22 +26,22 @@ std::optional<std::string> NodeChooser::objection_to(const Claim& claim, const O
 
 std::string NodeChooser::choose(const Claim& claim, const std::string& volume,
                                 const WantedVolume& wanted) const {
-  const StorageClass* const storage_class = parts_.classes.get(claim.storage_class);
+  const StorageClass* const storage_class = view_.classes.get(claim.storage_class);
   if (storage_class == nullptr) return {};
   std::vector<NodeChoice> nodes;
-  parts_.nodes.for_each([&](const std::string& name, const Node& node) {
-    const NodeView view = parts_.view_of(node);
-    if (!view.carries_out() || !parts_.orders_for(name) || is_passed_over(claim, name) ||
-        index_.has_open_withdrawal(name))
+  view_.nodes.for_each([&](const std::string& name, const Node& node) {
+    const NodeView view = view_.nodes.view_of(node);
+    if (!view.carries_out() || !view_.orders_for(name) || is_passed_over(claim, name) ||
+        view_.copies.has_open_withdrawal(name))
       return;
-    if (index_.has_left_of(volume, name)) return;
+    if (view_.copies.has_left_of(volume, name)) return;
     nodes.push_back({view, uncounted(view, wanted.promise.pool)});
   });
   return choose_node(nodes, *storage_class, wanted);
 }
 
 void NodeChooser::refused(const Claim& claim, const std::string& node) {
-  refused_[claim.key()][node] = parts_.clock.now();
+  refused_[claim.key()][node] = clock_.now();
 }
 
 void NodeChooser::forget(const std::string& claim) {
@@ -51,7 +51,7 @@ void NodeChooser::forget(const std::string& claim) {
 
 void NodeChooser::hide_room(const Claim& claim, const Order& asked, const Node& node) {
   if (claim.selected_node.empty() || objection_to(claim, asked, node)) return;
-  const auto now = parts_.clock.now();
+  const auto now = clock_.now();
   const auto [last, is_first] = hidden_for_.try_emplace({claim.key(), node.name}, now);
   if (!is_first && now - last->second < kHiddenAgain) return;
   last->second = now;
@@ -74,11 +74,11 @@ bool NodeChooser::is_passed_over(const Claim& claim, const std::string& node) co
 
 // The watch may have brought an order before its answer came.
 Bytes NodeChooser::uncounted(const NodeView& node, const std::string& pool) const {
-  Bytes sum = index_.uncounted(node, pool);
+  Bytes sum = view_.copies.uncounted(node, pool);
   for (const CopyOrder& order : being_given_) {
     const engine::VolumeSpec& spec = order.volume;
     const bool counts = order.node == node.node.name && spec.pool == pool &&
-                        index_.find(spec.name.text(), spec.copy) == nullptr;
+                        view_.copies.find(spec.name.text(), spec.copy) == nullptr;
     if (counts) sum += spec.size;
   }
   return sum;

@@ -9,14 +9,14 @@
 #include <string>
 
 #include "provisioner/controller/claims/claim_plan.h"
-#include "provisioner/controller/cluster_parts.h"
-#include "provisioner/controller/copy_index.h"
+#include "provisioner/controller/claims/immediate_plan.h"
+#include "provisioner/controller/cluster_view.h"
 
 namespace flexlocal::provisioner {
 
 class NodeChooser {
  public:
-  NodeChooser(ClusterParts& parts, CopyIndex& index) : parts_(parts), index_(index) {}
+  NodeChooser(const ClusterView& view, const Clock& clock) : view_(view), clock_(clock) {}
 
   // Why the node cannot have the volume, in words; nullopt: as far as is known it can.
   std::optional<std::string> objection_to(const Claim& claim, const Order& order,
@@ -57,13 +57,11 @@ class NodeChooser {
   using Refusals = std::map<std::string, Clock::Instant>;  // by node
 
   bool is_passed_over(const Claim& claim, const std::string& node) const;
-  bool is_recent(Clock::Instant refusal) const {
-    return parts_.clock.now() - refusal < kPassedOver;
-  }
+  bool is_recent(Clock::Instant refusal) const { return clock_.now() - refusal < kPassedOver; }
   Bytes uncounted(const NodeView& node, const std::string& pool) const;
 
-  ClusterParts& parts_;
-  CopyIndex& index_;
+  const ClusterView& view_;
+  const Clock& clock_;
   std::map<std::string, Refusals> refused_;                                   // by claim
   std::map<std::pair<std::string, std::string>, Clock::Instant> hidden_;      // by node and class
   std::map<std::pair<std::string, std::string>, Clock::Instant> hidden_for_;  // by claim and node

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "provisioner/controller/cluster_parts.h"
+#include "provisioner/controller/node_cache.h"
 
 namespace flexlocal::provisioner {
 
@@ -21,7 +21,9 @@ std::optional<std::string> ready_label(const NodeHealth& health, const NodeHeart
 // Keeps it so; nobody else writes Nodes.
 class NodeLabeler {
  public:
-  explicit NodeLabeler(ClusterParts& parts) : parts_(parts) {}
+  // `enabled`: else nothing is labelled.
+  NodeLabeler(kube::ApiClient& api, NodeCache& nodes, Log& log, bool enabled)
+      : api_(api), nodes_(nodes), log_(log), enabled_(enabled) {}
 
   bool needs_work(const Node& node) const;
 
@@ -32,7 +34,10 @@ class NodeLabeler {
  private:
   std::optional<std::string> wanted(const Node& node) const;
 
-  ClusterParts& parts_;
+  kube::ApiClient& api_;
+  NodeCache& nodes_;
+  Log& log_;
+  bool enabled_;
 };
 
 }  // namespace flexlocal::provisioner

@@ -18,12 +18,12 @@ bool says_why(const VolumeCopy& copy) {
 
 }  // namespace
 
-std::string silence_of(const ClusterParts& parts, const CopyIndex& index, const VolumeCopy& copy) {
+std::string silence_of(const NodeCache& nodes, const CopyIndex& index, const VolumeCopy& copy) {
   if (!copy.order || says_why(copy)) return {};
   const auto unanswered = index.unanswered_for(copy);
-  const Node* const node = parts.nodes.get(copy.order->node);
+  const Node* const node = nodes.get(copy.order->node);
   if (!unanswered || *unanswered < kOrderTimeout || node == nullptr) return {};
-  const NodeView view = parts.view_of(*node);
+  const NodeView view = nodes.view_of(*node);
   if (view.beat == nullptr || !view.health.daemon_runs())
     return concat("the node daemon of node ", node->name, " gives no sign of life");
   const std::string& trouble = view.beat->report.trouble;

@@ -3,13 +3,13 @@
 
 #include <string>
 
-#include "provisioner/controller/cluster_parts.h"
 #include "provisioner/controller/copy_index.h"
+#include "provisioner/controller/node_cache.h"
 
 namespace flexlocal::provisioner {
 
 // For a person: what keeps the node from answering the order. Empty: it has answered, or said what
 // is in the way; there is time yet; or its Node is gone.
-std::string silence_of(const ClusterParts& parts, const CopyIndex& index, const VolumeCopy& copy);
+std::string silence_of(const NodeCache& nodes, const CopyIndex& index, const VolumeCopy& copy);
 
 }  // namespace flexlocal::provisioner

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "provisioner/controller/capacity_teller.h"
-#include "provisioner/controller/cluster_parts.h"
+#include "provisioner/controller/cluster_options.h"
 #include "provisioner/controller/copy_collector.h"
 #include "provisioner/controller/growth_orderer.h"
 #include "provisioner/controller/immediate_ranks.h"
@@ -22,11 +22,14 @@ namespace flexlocal::provisioner {
 
 class OrderController {
  public:
-  // To be made before `copies` takes anything in, and to be kept as long as it does. `index`
-  // is of these `copies`.
-  OrderController(ClusterParts& parts, kube::Informer<VolumeCopy>& copies,
-                  const OpenClaims& open_claims, kube::WorkQueue& queue,
-                  PendingClaimWorker& pending, NodeAbsence& absence, Roll& roll, CopyIndex& index);
+  // To be made before `copies` takes anything in, and to be kept as long as it does. `options`
+  // outlive it.
+  OrderController(const ClusterRoleOptions& options, kube::ApiClient& api,
+                  kube::EventRecorder& events, ClusterView& view,
+                  kube::Informer<VolumeCopy>& copies, const OpenClaims& open_claims,
+                  kube::WorkQueue& queue, SelectedNodeWorker& selected, NoRoomReport& no_room,
+                  NodeAbsence& absence, Roll& roll, const Clock& clock, Log& log,
+                  ClusterWork& work);
   OrderController(const OrderController&) = delete;
   OrderController& operator=(const OrderController&) = delete;
 
@@ -51,7 +54,7 @@ class OrderController {
   void heard(const NodeHeartbeat& beat);
   // A pass over the PersistentVolume would find it as it is to stay, until it or its copy changes.
   bool rests(const Volume& volume) const {
-    return !begun_ || !parts_.orders_for(volume.node) || end_worker_.rests(volume);
+    return !begun_ || !view_.orders_for(volume.node) || end_worker_.rests(volume);
   }
   // Puts into the queue what time alone changes; all copies are looked at once for which those are.
   void scan();
@@ -68,7 +71,7 @@ class OrderController {
  private:
   void watch_orders();
   void watch_rooms();
-  void look_at_claim(const std::string& namespace_name, const std::string& name);
+  void enqueue_claim(const std::string& namespace_name, const std::string& name);
   Bytes own_room(const std::string& storage_class);
   bool orders_copy(const VolumeCopy& copy) const;
   Task<ReplacementWorker::Again> work_on_bound(const Claim& claim);
@@ -76,19 +79,23 @@ class OrderController {
   Task<Status> learn_cluster();
   std::int64_t highest_known_term() const;
 
-  ClusterParts& parts_;
+  const ClusterRoleOptions& options_;
+  kube::ApiClient& api_;
+  ClusterView& view_;
   kube::Informer<VolumeCopy>& copies_;
   kube::WorkQueue& queue_;
-  CopyIndex& index_;
+  Log& log_;
   NodeChooser chooser_;
   CapacityTeller teller_;
   OrderDesk desk_;
   Roll& roll_;
-  UnorderedCopies unordered_;
+  ProvisioningReport provisioning_;
+  VolumeBinder binder_;
   OrderWorker order_worker_;
   GrowthOrderer growth_orderer_;
   ReplacementWorker replacements_;
   VolumeEndWorker end_worker_;
+  OrphanOptions orphan_options_;
   OrphanedCopyWorker orphans_;
   CopyCollector copy_collector_;
   std::optional<ImmediateRanks> ranks_;

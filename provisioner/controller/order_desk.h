@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "provisioner/kube/api.h"
 #include "provisioner/kube/informer.h"
@@ -26,6 +27,9 @@ class OrderDesk {
     keeps_orders_ = false;
   }
   std::int64_t term() const { return term_; }
+  // Whose orders they are: the uid of the namespace kube-system. Empty: not known yet.
+  void set_cluster_id(std::string id) { cluster_id_ = std::move(id); }
+  const std::string& cluster_id() const { return cluster_id_; }
 
   // A copy that nobody ordered before; `holds`: see kHoldsAnnotation. kInvalid when the API server
   // does not keep all of such an order: nothing is then ordered, by a dry run before.
@@ -55,6 +59,7 @@ class OrderDesk {
   kube::ApiClient& api_;
   kube::Informer<VolumeCopy>& copies_;
   std::int64_t term_ = 0;
+  std::string cluster_id_;
   std::set<std::string> unoffered_;         // names of copies
   std::map<std::string, std::string> cut_;  // see cut_of()
   bool keeps_orders_ = false;               // the API server all of a new copy's

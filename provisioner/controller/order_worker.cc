@@ -32,16 +32,16 @@ bool is_withdrawn(const KnownCopy& copy) {
 
 // Before the claim is marked, nobody has looked for a volume that would do.
 bool OrderWorker::has_volume(const Claim& claim) const {
-  if (parts_.volumes.get(volume_of_claim(claim.uid)) != nullptr) return true;
+  if (view_.volumes.get(volume_of_claim(claim.uid)) != nullptr) return true;
   return !claim.marked && unmatched_.have_one_for(claim);
 }
 
 Task<OrderWorker::Again> OrderWorker::work(const std::string& key) {
-  const auto known = parts_.claims.get(key);
+  const auto known = view_.claims.get(key);
   if (known == nullptr) {
     chooser_.forget(key);
-    news_.forget(key);
-    pending_.forget(key);
+    report_.forget(key);
+    no_room_.forget(key);
     co_return std::nullopt;
   }
   const Claim claim = *known;  // the store may change while we wait
@@ -52,14 +52,14 @@ Task<OrderWorker::Again> OrderWorker::work(const std::string& key) {
 
 OrderPlan OrderWorker::plan(const Claim& claim) const {
   ClaimSituation now{.claim = claim,
-                     .storage_class = parts_.classes.get(claim.storage_class),
+                     .storage_class = view_.classes.get(claim.storage_class),
                      .volume_exists = has_volume(claim),
-                     .copies = index_.of_volume(volume_of_claim(claim.uid)),
-                     .holding = index_.holding(claim.key()),
+                     .copies = view_.copies.of_volume(volume_of_claim(claim.uid)),
+                     .holding = view_.copies.holding(claim.key()),
                      .in_doubt = roll_.leaves_doubt(),
                      .term = desk_.term(),
                      .node = claim.selected_node};
-  now.unanswered_for = index_.unanswered_for(now.copies);
+  now.unanswered_for = view_.copies.unanswered_for(now.copies);
   // Which node is chosen when it is ordered. A node that was tried before may never say that
   // nothing is left there.
   if (now.node.empty() && is_immediate(claim) && std::ranges::all_of(now.copies, is_withdrawn))
@@ -72,15 +72,16 @@ Task<OrderWorker::Again> OrderWorker::carry_out(const Claim& claim, const OrderP
   switch (plan.action) {
     case OrderAction::kNone:
       // No scheduler chooses a node where none has room.
-      if (waits_for_choice(claim)) pending_.report_no_room(claim);
+      if (waits_for_choice(claim)) no_room_.report(claim);
       break;
     case OrderAction::kWait: {
-      const auto asked = plan.copy == nullptr ? std::nullopt : index_.unanswered_for(*plan.copy);
+      const auto asked =
+          plan.copy == nullptr ? std::nullopt : view_.copies.unanswered_for(*plan.copy);
       if (asked && *asked < kOrderTimeout) co_return kOrderTimeout - *asked;
       break;
     }
     case OrderAction::kRefuse:
-      fail(claim, plan.why);
+      report_.report_failed(claim, plan.why);
       done = Error(ErrorCode::kInvalid, plan.why);
       break;
     case OrderAction::kHandBack:
@@ -109,7 +110,7 @@ Task<OrderWorker::Again> OrderWorker::carry_out(const Claim& claim, const OrderP
       break;
     }
     case OrderAction::kTell:
-      say(claim, kube::EventType::kWarning, plan.reason, plan.why);
+      report_.record(claim, kube::EventType::kWarning, plan.reason, plan.why);
       break;
   }
   if (!done) co_return done.error();
@@ -117,7 +118,7 @@ Task<OrderWorker::Again> OrderWorker::carry_out(const Claim& claim, const OrderP
 }
 
 Task<OrderWorker::Again> OrderWorker::give(const Claim& claim, const Order& decided) {
-  const auto found = UnorderedCopies(parts_, index_).of_claim(claim);
+  const auto found = view_.unordered().of_claim(claim);
   if (!found && is_others_to_order(claim)) co_return std::nullopt;
   if (!roll_.is_over()) {
     wait_for_roll(claim);
@@ -136,27 +137,27 @@ Task<OrderWorker::Again> OrderWorker::give(const Claim& claim, const Order& deci
   Order order = decided;
   auto sized = co_await take_size(claim, order);
   if (!sized) {
-    fail(claim, sized.error().message());
+    report_.report_failed(claim, sized.error().message());
     co_return sized.error();
   }
   auto confirmed = co_await roll_.confirm();
   if (!confirmed) co_return confirmed.error();
   // What nodes say may have changed meanwhile.
-  if (!roll_.is_over() || UnorderedCopies(parts_, index_).of_claim(claim)) co_return kSoon;
+  if (!roll_.is_over() || view_.unordered().of_claim(claim)) co_return kSoon;
   const bool immediate = claim.selected_node.empty();
   const std::string name = immediate ? chooser_.choose(claim, order) : claim.selected_node;
   if (name.empty()) {
-    pending_.report_no_room(claim);
+    no_room_.report(claim);
     co_return std::nullopt;
   }
-  const Node* const node = parts_.nodes.get(name);
-  const auto reason =
-      node == nullptr
-          ? std::optional(NoRoom::kNoDaemon)
-          : no_room_on(parts_.view_of(*node), {promise_of(order), order.parameters.disk_per_ram});
+  const Node* const node = view_.nodes.get(name);
+  const auto reason = node == nullptr
+                          ? std::optional(NoRoom::kNoDaemon)
+                          : no_room_on(view_.nodes.view_of(*node),
+                                       {promise_of(order), order.parameters.disk_per_ram});
   if (reason && is_to_be_waited_for(*reason)) {
     Status looked;
-    if (claim.marked) looked = co_await pending_.look_after_choice(claim);
+    if (claim.marked) looked = co_await selected_.check(claim);
     if (!looked) co_return looked.error();
     co_return kSoon;
   }
@@ -171,13 +172,14 @@ Task<OrderWorker::Again> OrderWorker::give(const Claim& claim, const Order& deci
   const auto begun = chooser_.begin_order(*copy);
   auto given = co_await desk_.give(*copy);
   chooser_.end_order(begun);
-  if (!given && given.error().code() == ErrorCode::kInvalid) fail(claim, given.error().message());
+  if (!given && given.error().code() == ErrorCode::kInvalid)
+    report_.report_failed(claim, given.error().message());
   if (!given) co_return given.error();
-  if (immediate) parts_.work.claims_placed.with({}).add();
-  parts_.log.info("copy ordered", {{"namespace", claim.namespace_name},
-                                   {"claim", claim.name},
-                                   {"volume", order.name.text()},
-                                   {"node", name}});
+  if (immediate) report_.count_placed();
+  log_.info("copy ordered", {{"namespace", claim.namespace_name},
+                             {"claim", claim.name},
+                             {"volume", order.name.text()},
+                             {"node", name}});
   co_return std::chrono::nanoseconds(kOrderTimeout);
 }
 
@@ -190,15 +192,15 @@ std::optional<std::chrono::nanoseconds> OrderWorker::hold_for_another(const Clai
     wait_for_roll(claim);
     return kSoon;
   }
-  say(claim, kube::EventType::kNormal, "WaitingForNodes",
-      concat("no new volume is made for the claim on node ", parts_.options.own_node, ": ",
-             *elsewhere));
+  report_.record(
+      claim, kube::EventType::kNormal, "WaitingForNodes",
+      concat("no new volume is made for the claim on node ", view_.own_node, ": ", *elsewhere));
   return kLookedAtAgain;
 }
 
 // A controller of one node orders nothing elsewhere, though it may have a copy for that claim.
 bool OrderWorker::is_others_to_order(const Claim& claim) const {
-  return parts_.options.is_of_one_node() && claim.selected_node != parts_.options.own_node;
+  return view_.is_of_one_node() && claim.selected_node != view_.own_node;
 }
 
 // An order of an earlier leader is answered by its node alone: the volume may be on another, and
@@ -210,9 +212,10 @@ std::optional<std::chrono::nanoseconds> OrderWorker::check_other_copies(const Cl
     return kSoon;
   }
   if (const auto held = hold_for_another(claim)) return held;
-  const auto found = UnorderedCopies(parts_, index_).of_claim(claim);
+  const auto found = view_.unordered().of_claim(claim);
   if (!found || !found->of_this_claim) return std::nullopt;
-  say(claim, kube::EventType::kWarning, "VolumeRetained",
+  report_.record(
+      claim, kube::EventType::kWarning, "VolumeRetained",
       concat("node ", found->node.name,
              " has a volume of this claim that no VolumeCopy names (copy ", found->copy.volume.copy,
              "), and node ", copy.order->node, " was ordered to make one (VolumeCopy ", copy.name,
@@ -225,12 +228,10 @@ std::optional<std::chrono::nanoseconds> OrderWorker::check_other_copies(const Cl
 // for changes with each of their beats, and any number of claims may wait.
 void OrderWorker::wait_for_roll(const Claim& claim) {
   constexpr std::string_view reason = "WaitingForNodes";
-  if (roll_.lasted() < kRollSilent ||
-      !news_.is_due(claim.key(), reason, kRollToldAgain, parts_.clock.now()))
-    return;
-  say(claim, kube::EventType::kNormal, reason,
-      concat("no new volume is made before all nodes have said which ones they have: ",
-             roll_.words()));
+  if (roll_.lasted() < kRollSilent || !report_.is_due(claim, reason, kRollToldAgain)) return;
+  report_.record(claim, kube::EventType::kNormal, reason,
+                 concat("no new volume is made before all nodes have said which ones they have: ",
+                        roll_.words()));
 }
 
 // What is on a node and no order names is kept until a person chooses. Where the API server was put
@@ -238,10 +239,10 @@ void OrderWorker::wait_for_roll(const Claim& claim) {
 // put-back a node could draw claims to itself.
 Task<Status> OrderWorker::adopt(const Claim& claim, const Order& decided,
                                 const UnorderedCopies::Found& found) {
-  CopyOrder order = order_to_keep(found, parts_.cluster_id);
-  const StorageClass* const storage_class = parts_.classes.get(claim.storage_class);
+  CopyOrder order = order_to_keep(found, desk_.cluster_id());
+  const StorageClass* const storage_class = view_.classes.get(claim.storage_class);
   if (found.of_this_claim && storage_class != nullptr) {
-    order = order_for_claim(decided, claim, *storage_class, found.node, parts_.cluster_id,
+    order = order_for_claim(decided, claim, *storage_class, found.node, desk_.cluster_id(),
                             found.copy.volume.copy);
     take_as_it_is(found.copy, order);
     const bool serves = roll_.was_put_back() && found.copy.ready && found.alone;
@@ -250,11 +251,11 @@ Task<Status> OrderWorker::adopt(const Claim& claim, const Order& decided,
   const std::string holds = found.of_this_claim ? std::string() : claim.key();
   auto given = co_await desk_.give(order, holds);
   if (given)
-    parts_.log.warning("a volume that no order named is ordered as it is there",
-                       {{"namespace", claim.namespace_name},
-                        {"claim", claim.name},
-                        {"volume", order.volume.name.text()},
-                        {"node", order.node}});
+    log_.warning("a volume that no order named is ordered as it is there",
+                 {{"namespace", claim.namespace_name},
+                  {"claim", claim.name},
+                  {"volume", order.volume.name.text()},
+                  {"node", order.node}});
   co_return given;
 }
 
@@ -263,8 +264,7 @@ Task<Status> OrderWorker::take_size(const Claim& claim, Order& order) const {
   const ClassParameters& parameters = order.parameters;
   if (parameters.size_from != SizeFrom::kPodMemory) co_return Status();
   const Ratio ratio = parameters.disk_per_ram.value_or(NodeBudget().disk_per_ram);
-  const auto size =
-      co_await disk_for_first_pod(parts_.api, claim.namespace_name, claim.name, ratio);
+  const auto size = co_await disk_for_first_pod(api_, claim.namespace_name, claim.name, ratio);
   if (!size) co_return size.error();
   order.requested = std::max(order.requested, *size);
   co_return Status();
@@ -272,7 +272,7 @@ Task<Status> OrderWorker::take_size(const Claim& claim, Order& order) const {
 
 Result<CopyOrder> OrderWorker::order_for(const Claim& claim, const Order& decided,
                                          const Node& node) const {
-  const StorageClass* const storage_class = parts_.classes.get(claim.storage_class);
+  const StorageClass* const storage_class = view_.classes.get(claim.storage_class);
   const NodeIdentity identity = identity_of(node);
   if (storage_class == nullptr || identity.hostname.empty() || identity.uid.empty())
     return Error(ErrorCode::kInvalid,
@@ -280,8 +280,8 @@ Result<CopyOrder> OrderWorker::order_for(const Claim& claim, const Order& decide
   auto id = draw_copy_id();
   if (!id) return id.error();
   Order rounded = decided;
-  rounded.requested = size_on(parts_.view_of(node), promise_of(decided));
-  return order_for_claim(rounded, claim, *storage_class, identity, parts_.cluster_id,
+  rounded.requested = size_on(view_.nodes.view_of(node), promise_of(decided));
+  return order_for_claim(rounded, claim, *storage_class, identity, desk_.cluster_id(),
                          std::move(*id));
 }
 
@@ -290,11 +290,11 @@ Task<Status> OrderWorker::withdraw(const Claim& claim, const VolumeCopy& copy,
   // A PersistentVolume of it may be there that the watch has not brought yet.
   if (copy.status.promised) {
     const std::string path = volume_path(copy.order->volume.name.text());
-    const auto volume = co_await parts_.api.get(path);
+    const auto volume = co_await api_.get(path);
     if (!volume && volume.error().code() != ErrorCode::kNotFound)
       co_return volume.error().context("looking whether there is a PersistentVolume");
     if (volume) {
-      parts_.volumes.put(volume->root());
+      view_.volumes.put(volume->root());
       co_return Status();
     }
   }
@@ -303,11 +303,11 @@ Task<Status> OrderWorker::withdraw(const Claim& claim, const VolumeCopy& copy,
   const std::string node = order.node;
   auto changed = co_await desk_.change(copy, order);
   if (!changed) co_return changed;
-  parts_.log.info("order withdrawn", {{"namespace", claim.namespace_name},
-                                      {"claim", claim.name},
-                                      {"copy", copy.name},
-                                      {"node", node},
-                                      {"why", why}});
+  log_.info("order withdrawn", {{"namespace", claim.namespace_name},
+                                {"claim", claim.name},
+                                {"copy", copy.name},
+                                {"node", node},
+                                {"why", why}});
   if (why.empty()) co_return Status();
   auto refused = co_await refuse_node(claim, node, why);
   co_return refused;
@@ -319,35 +319,26 @@ Task<Status> OrderWorker::refuse_node(const Claim& claim, const std::string& nod
   chooser_.refused(claim, node);
   // By the mark the policies know it for ours; that it comes is a change of the claim.
   if (claim.selected_node == node && !claim.marked) co_return Status();
-  parts_.work.volumes.provision.failed({claim.storage_class, ""});
+  report_.count_failed(claim);
   if (claim.selected_node == node) {
-    auto taken = co_await pending_.take_back(claim, why);
+    auto taken = co_await selected_.unassign(claim, why);
     co_return taken;
   }
-  say(claim, kube::EventType::kWarning, "ProvisioningFailed",
-      concat(why, "; another node is looked for"));
+  report_.record(claim, kube::EventType::kWarning, "ProvisioningFailed",
+                 concat(why, "; another node is looked for"));
   co_return Status();
 }
 
 bool OrderWorker::waits_for_choice(const Claim& claim) const {
-  return claim.selected_node.empty() && index_.of_volume(volume_of_claim(claim.uid)).empty() &&
-         parts_.volumes.get(volume_of_claim(claim.uid)) == nullptr;
+  return claim.selected_node.empty() &&
+         view_.copies.of_volume(volume_of_claim(claim.uid)).empty() &&
+         view_.volumes.get(volume_of_claim(claim.uid)) == nullptr;
 }
 
 bool OrderWorker::is_immediate(const Claim& claim) const {
-  const StorageClass* const known = parts_.classes.get(claim.storage_class);
+  const StorageClass* const known = view_.classes.get(claim.storage_class);
   return known != nullptr && known->immediate && claim.marked &&
-         parts_.options.immediate == ImmediateBinding::kCentral;
-}
-
-void OrderWorker::fail(const Claim& claim, const std::string& why) {
-  parts_.work.volumes.provision.failed({claim.storage_class, ""});
-  say(claim, kube::EventType::kWarning, "ProvisioningFailed", why);
-}
-
-void OrderWorker::say(const Claim& claim, kube::EventType type, std::string_view reason,
-                      const std::string& message) {
-  parts_.events.record({reference_to(claim), type, std::string(reason), message});
+         immediate_ == ImmediateBinding::kCentral;
 }
 
 }  // namespace flexlocal::provisioner

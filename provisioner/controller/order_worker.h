@@ -6,32 +6,36 @@
 #include <string>
 
 #include "provisioner/controller/claims/order_plan.h"
-#include "provisioner/controller/cluster_parts.h"
-#include "provisioner/controller/copy_index.h"
+#include "provisioner/controller/cluster_view.h"
+#include "provisioner/controller/no_room_report.h"
 #include "provisioner/controller/node_chooser.h"
 #include "provisioner/controller/order_desk.h"
-#include "provisioner/controller/pending_claim_worker.h"
+#include "provisioner/controller/provisioning_report.h"
 #include "provisioner/controller/roll.h"
+#include "provisioner/controller/selected_node_worker.h"
 #include "provisioner/controller/unmatched_volumes.h"
-#include "provisioner/controller/unordered_copies.h"
 #include "provisioner/controller/volume_binder.h"
-#include "provisioner/work/news_filter.h"
 
 namespace flexlocal::provisioner {
 
 class OrderWorker {
  public:
   // To be made before the volumes are followed.
-  OrderWorker(ClusterParts& parts, OrderDesk& desk, CopyIndex& index, NodeChooser& chooser,
-              PendingClaimWorker& pending, Roll& roll)
-      : parts_(parts),
+  OrderWorker(kube::ApiClient& api, ClusterView& view, OrderDesk& desk, NodeChooser& chooser,
+              SelectedNodeWorker& selected, NoRoomReport& no_room, Roll& roll, VolumeBinder& binder,
+              ProvisioningReport& report, ImmediateBinding immediate, Log& log)
+      : api_(api),
+        view_(view),
         desk_(desk),
-        index_(index),
         chooser_(chooser),
-        pending_(pending),
+        selected_(selected),
+        no_room_(no_room),
         roll_(roll),
-        binder_(parts, desk, index),
-        unmatched_(parts.volumes) {}
+        binder_(binder),
+        report_(report),
+        immediate_(immediate),
+        log_(log),
+        unmatched_(view.volumes) {}
 
   // One pass over the claim "namespace/name". Returns after which time it is to be looked at again
   // whatever happens; nullopt: not before something changes.
@@ -56,20 +60,19 @@ class OrderWorker {
   bool is_others_to_order(const Claim& claim) const;
   std::optional<std::chrono::nanoseconds> hold_for_another(const Claim& claim);
   bool is_immediate(const Claim& claim) const;
-  // A try that came to nothing, in words.
-  void fail(const Claim& claim, const std::string& why);
-  void say(const Claim& claim, kube::EventType type, std::string_view reason,
-           const std::string& message);
 
-  ClusterParts& parts_;
+  kube::ApiClient& api_;
+  ClusterView& view_;
   OrderDesk& desk_;
-  CopyIndex& index_;
   NodeChooser& chooser_;
-  PendingClaimWorker& pending_;
+  SelectedNodeWorker& selected_;
+  NoRoomReport& no_room_;
   Roll& roll_;
-  VolumeBinder binder_;
+  VolumeBinder& binder_;
+  ProvisioningReport& report_;
+  ImmediateBinding immediate_;
+  Log& log_;
   UnmatchedVolumes unmatched_;
-  NewsFilter news_;  // by claim, of what waits for the roll call
 };
 
 }  // namespace flexlocal::provisioner

@@ -35,24 +35,23 @@ bool is_of(const CopyOrder& order, const std::string& claim_uid) {
 
 bool OrphanedCopyWorker::rests(const std::string& name) const {
   const auto known = known_.find(name);
-  return known != known_.end() && parts_.clock.now() < known->second.next;
+  return known != known_.end() && clock_.now() < known->second.next;
 }
 
 void OrphanedCopyWorker::begin_look(const std::string& name) {
-  const auto now = parts_.clock.now();
+  const auto now = clock_.now();
   known_.try_emplace(name, Known{.since = now, .removable_since = now});
-  rest(name, std::min<std::chrono::nanoseconds>(parts_.options.orphan_grace, kOrphanTold));
+  rest(name, std::min<std::chrono::nanoseconds>(options_.grace, kOrphanTold));
 }
 
 void OrphanedCopyWorker::found_none(const std::string& name) {
   const auto known = known_.find(name);
-  if (known != known_.end())
-    known->second.since = known->second.removable_since = parts_.clock.now();
+  if (known != known_.end()) known->second.since = known->second.removable_since = clock_.now();
 }
 
 void OrphanedCopyWorker::rest(const std::string& name, std::chrono::nanoseconds pause) {
   const auto known = known_.find(name);
-  if (known != known_.end()) known->second.next = parts_.clock.now() + pause;
+  if (known != known_.end()) known->second.next = clock_.now() + pause;
 }
 
 void OrphanedCopyWorker::forget(const std::string& name) {
@@ -70,8 +69,7 @@ Task<OrphanedCopyWorker::Again> OrphanedCopyWorker::work(const Orphan& orphan) {
   const std::string name = copy_name(orphan.order);
   const OrphanedCopy view = view_of(orphan);
   if (view.claim_lives) found_none(name);
-  const OrphanedCopyPlan plan =
-      plan_orphaned_copy(view, parts_.options.orphan_policy, parts_.options.orphan_grace);
+  const OrphanedCopyPlan plan = plan_orphaned_copy(view, options_.policy, options_.grace);
   if (plan.action == OrphanedCopyAction::kTell) rest(name, pause_after_telling(view));
   auto carried = co_await carry_out(orphan, plan);
   if (!carried) {
@@ -79,20 +77,19 @@ Task<OrphanedCopyWorker::Again> OrphanedCopyWorker::work(const Orphan& orphan) {
     co_return carried.error();
   }
   const auto known = known_.find(name);
-  const auto now = parts_.clock.now();
+  const auto now = clock_.now();
   if (known == known_.end() || known->second.next <= now) co_return std::nullopt;
   co_return known->second.next - now;
 }
 
 // Where a person is to act there is no hurry; what goes with its node is looked at again soon.
 std::chrono::nanoseconds OrphanedCopyWorker::pause_after_telling(const OrphanedCopy& view) const {
-  const bool goes_with_node = view.node_is_gone && !view.retained &&
-                              parts_.options.node_delete_policy != NodeDeletePolicy::kTell;
-  const bool for_a_person = parts_.options.orphan_policy == OrphanPolicy::kReport ||
-                            !view.is_ordered || view.retained || view.node_is_gone ||
-                            parts_.options.saw_put_back;
-  const std::chrono::nanoseconds soon = std::min<std::chrono::nanoseconds>(
-      parts_.options.orphan_grace, goes_with_node ? kOrphanTold : kInTheWay);
+  const bool goes_with_node =
+      view.node_is_gone && !view.retained && options_.node_delete_policy != NodeDeletePolicy::kTell;
+  const bool for_a_person = options_.policy == OrphanPolicy::kReport || !view.is_ordered ||
+                            view.retained || view.node_is_gone || options_.saw_put_back;
+  const std::chrono::nanoseconds soon =
+      std::min<std::chrono::nanoseconds>(options_.grace, goes_with_node ? kOrphanTold : kInTheWay);
   return for_a_person && !goes_with_node ? std::chrono::nanoseconds(kTellAgain) : soon;
 }
 
@@ -105,9 +102,9 @@ OrphanedCopy OrphanedCopyWorker::view_of(const Orphan& orphan) {
   if (orphan.object)
     view.retained =
         order.reclaim_policy != "Delete" || orphan.object->status.state == CopyState::kRetained;
-  view.node_is_gone = parts_.nodes.get(order.node) == nullptr;
+  view.node_is_gone = view_.nodes.get(order.node) == nullptr;
   view.in_doubt = is_in_doubt();
-  const auto now = parts_.clock.now();
+  const auto now = clock_.now();
   const auto known = known_.find(copy_name(order));
   if (known == known_.end()) return view;
   if (!is_removable(view)) known->second.removable_since = now;
@@ -117,7 +114,7 @@ OrphanedCopy OrphanedCopyWorker::view_of(const Orphan& orphan) {
 }
 
 bool OrphanedCopyWorker::is_in_doubt() const {
-  return roll_.leaves_doubt() || parts_.options.saw_put_back;
+  return roll_.leaves_doubt() || options_.saw_put_back;
 }
 
 // The lists may lag behind: whatever is done or said is by the API server's own word, that on the
@@ -126,7 +123,7 @@ Task<Status> OrphanedCopyWorker::carry_out(const Orphan& orphan, const OrphanedC
   using Action = OrphanedCopyAction;
   const std::string name = copy_name(orphan.order);
   if (plan.action == Action::kWait) co_return Status();
-  const bool has_another = parts_.volumes.get(orphan.order.volume.name.text()) != nullptr;
+  const bool has_another = view_.volumes.get(orphan.order.volume.name.text()) != nullptr;
   if (plan.action == Action::kRemove && !has_another) {
     auto claimed = co_await has_claim(orphan.order);
     if (!claimed) co_return claimed.error();
@@ -141,14 +138,14 @@ Task<Status> OrphanedCopyWorker::carry_out(const Orphan& orphan, const OrphanedC
   if (*volume && (*volume)->copy == orphan.order.volume.copy)
     found_none(name);  // the watch brings it
   else if (*volume || has_another)
-    tell_of_another(orphan);
+    report_other_copy(orphan);
   else if (plan.action == Action::kTellClaim)
     report_to_claim(orphan);
   else if (plan.action == Action::kRemove)
     removed = co_await remove(orphan);
   else
-    tell(orphan, concat(what_it_lacks(orphan),
-                        plan.action == Action::kTell ? "; its data stays: " : "; ", plan.why));
+    report(orphan, concat(what_it_lacks(orphan),
+                          plan.action == Action::kTell ? "; its data stays: " : "; ", plan.why));
   co_return removed;
 }
 
@@ -156,7 +153,7 @@ Task<Status> OrphanedCopyWorker::carry_out(const Orphan& orphan, const OrphanedC
 Task<Status> OrphanedCopyWorker::remove(const Orphan& orphan) {
   CopyOrder order = orphan.order;
   const std::string name = copy_name(order);
-  if (claim_of(order) != nullptr || parts_.volumes.get(order.volume.name.text()) != nullptr ||
+  if (claim_of(order) != nullptr || view_.volumes.get(order.volume.name.text()) != nullptr ||
       is_in_doubt()) {
     found_none(name);
     co_return Status();
@@ -165,14 +162,14 @@ Task<Status> OrphanedCopyWorker::remove(const Orphan& orphan) {
   auto ordered = co_await desk_.change(*orphan.object, order);
   if (!ordered) co_return ordered;
   removing_.insert(name);
-  parts_.log.warning("orphaned volume is being removed", {{"copy", name}, {"node", order.node}});
+  log_.warning("orphaned volume is being removed", {{"copy", name}, {"node", order.node}});
   co_return Status();
 }
 
 // The PersistentVolume of that name, whichever copy it names.
 Task<Result<std::optional<Volume>>> OrphanedCopyWorker::volume_of(const CopyOrder& order) {
   const std::string path = volume_path(order.volume.name.text());
-  const auto answer = co_await parts_.api.get(path);
+  const auto answer = co_await api_.get(path);
   if (!answer && answer.error().code() == ErrorCode::kNotFound) co_return std::nullopt;
   if (!answer) co_return answer.error().context("asking whether the PersistentVolume is gone");
   auto volume = decode_volume(answer->root());
@@ -185,7 +182,7 @@ Task<Result<bool>> OrphanedCopyWorker::has_claim(const CopyOrder& order) {
   const std::string path = claims_path(order.volume.claim_namespace);
   const std::string no_selector;
   const std::string field = "uid";
-  auto uids = co_await complete_list(parts_.api, path, no_selector, field);
+  auto uids = co_await complete_list(api_, path, no_selector, field);
   if (!uids) co_return uids.error().context("asking whether the claim is gone");
   co_return std::ranges::any_of(*uids, [&](const std::string& uid) { return is_of(order, uid); });
 }
@@ -193,11 +190,11 @@ Task<Result<bool>> OrphanedCopyWorker::has_claim(const CopyOrder& order) {
 kube::Found<Claim> OrphanedCopyWorker::claim_of(const CopyOrder& order) const {
   if (!order.claim_name.empty()) {
     const auto named =
-        parts_.claims.get(concat(order.volume.claim_namespace, '/', order.claim_name));
+        view_.claims.get(concat(order.volume.claim_namespace, '/', order.claim_name));
     return named != nullptr && is_of(order, named->uid) ? named : nullptr;
   }
   kube::Found<Claim> found;
-  parts_.claims.for_each([&](const std::string&, const Claim& claim) {
+  view_.claims.for_each([&](const std::string&, const Claim& claim) {
     if (is_of(order, claim.uid)) found = std::make_shared<const Claim>(claim);
   });
   return found;
@@ -207,7 +204,7 @@ kube::Found<Claim> OrphanedCopyWorker::claim_of(const CopyOrder& order) const {
 bool OrphanedCopyWorker::is_new(const std::string& name, const std::string& text) {
   const auto known = known_.find(name);
   if (known == known_.end()) return false;
-  const auto now = parts_.clock.now();
+  const auto now = clock_.now();
   if (known->second.text == text && now - known->second.told < kTellAgain) return false;
   known->second.text = text;
   known->second.told = now;
@@ -225,29 +222,28 @@ void OrphanedCopyWorker::report_to_claim(const Orphan& orphan) {
              ", stays as long as the claim does: copy it away before the claim is deleted, or "
              "create the PersistentVolume again as it was");
   if (!is_new(copy_name(order), text)) return;
-  parts_.log.warning("a claim has lost its PersistentVolume; its data stays",
-                     {{"namespace", claim->namespace_name},
-                      {"claim", claim->name},
-                      {"volume", order.volume.name.text()}});
-  parts_.events.record(
-      {reference_to(*claim), kube::EventType::kWarning, std::string(kOrphaned), text});
+  log_.warning("a claim has lost its PersistentVolume; its data stays",
+               {{"namespace", claim->namespace_name},
+                {"claim", claim->name},
+                {"volume", order.volume.name.text()}});
+  events_.record(*claim, kube::EventType::kWarning, kOrphaned, text);
 }
 
 // `what` follows the copy's name and place.
-void OrphanedCopyWorker::tell(const Orphan& orphan, const std::string& what) {
+void OrphanedCopyWorker::report(const Orphan& orphan, const std::string& what) {
   const CopyOrder& order = orphan.order;
   const std::string name = copy_name(order);
   std::string text = place_text(order) + what;
   if (orphan.object)
     text += concat(". A person removes it by spec.desiredState=Removed of VolumeCopy ", name);
   if (!is_new(name, text)) return;
-  parts_.log.warning("orphaned volume", {{"copy", name}, {"node", order.node}});
-  say(order, kube::EventType::kWarning, kOrphaned, text);
+  log_.warning("orphaned volume", {{"copy", name}, {"node", order.node}});
+  record_event(order, kube::EventType::kWarning, kOrphaned, text);
 }
 
-void OrphanedCopyWorker::tell_of_another(const Orphan& orphan) {
+void OrphanedCopyWorker::report_other_copy(const Orphan& orphan) {
   rest(copy_name(orphan.order), kTellAgain);
-  tell(orphan, " is not used: its PersistentVolume names another copy; its data stays");
+  report(orphan, " is not used: its PersistentVolume names another copy; its data stays");
 }
 
 void OrphanedCopyWorker::report_removal(const VolumeCopy& copy) {
@@ -257,8 +253,9 @@ void OrphanedCopyWorker::report_removal(const VolumeCopy& copy) {
   const bool answered = copy.status.observed_generation >= copy.generation;
   if (answered && copy.status.state == CopyState::kRemoved) {
     forget(copy.name);
-    return say(order, kube::EventType::kNormal, "OrphanedVolumeDeleted",
-               concat(place_text(order), " had neither PersistentVolume nor claim and is removed"));
+    return record_event(
+        order, kube::EventType::kNormal, "OrphanedVolumeDeleted",
+        concat(place_text(order), " had neither PersistentVolume nor claim and is removed"));
   }
   std::string why;
   if (!answered && !rests(copy.name)) why = "its node has not answered";
@@ -266,13 +263,13 @@ void OrphanedCopyWorker::report_removal(const VolumeCopy& copy) {
     if (answered && !condition.holds && !condition.message.empty()) why = condition.message;
   const std::string text = concat(place_text(order), " is not removed: ", why);
   if (!why.empty() && is_new(copy.name, text))
-    say(order, kube::EventType::kWarning, kOrphaned, text);
+    record_event(order, kube::EventType::kWarning, kOrphaned, text);
 }
 
-void OrphanedCopyWorker::say(const CopyOrder& order, kube::EventType type, std::string_view reason,
-                             const std::string& message) {
+void OrphanedCopyWorker::record_event(const CopyOrder& order, kube::EventType type,
+                                      std::string_view reason, const std::string& message) {
   const NodeIdentity node{order.node, order.hostname, order.node_uid};
-  parts_.events.record({reference_to(node), type, std::string(reason), message});
+  events_.record(reference_to(node), type, reason, message);
 }
 
 }  // namespace flexlocal::provisioner

@@ -7,9 +7,13 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
-#include "provisioner/controller/cluster_parts.h"
+#include "provisioner/controller/cluster_view.h"
+#include "provisioner/controller/event_reporter.h"
 #include "provisioner/controller/order_desk.h"
+#include "provisioner/controller/reclaim/lost_volume_plan.h"
+#include "provisioner/controller/reclaim/orphan_policy.h"
 #include "provisioner/controller/reclaim/orphaned_copy_plan.h"
 #include "provisioner/controller/roll.h"
 #include "provisioner/objects/copy_roll.h"
@@ -23,12 +27,31 @@ struct Orphan {
   std::optional<VolumeCopy> object{};
 };
 
+struct OrphanOptions {
+  OrphanPolicy policy = OrphanPolicy::kReport;
+  // How long a copy must be an orphan before it is removed, or a person is told once more.
+  std::chrono::nanoseconds grace = std::chrono::hours(1);
+  // See ClusterRoleOptions.
+  bool saw_put_back = false;
+  NodeDeletePolicy node_delete_policy = NodeDeletePolicy::kTell;
+};
+
 class OrphanedCopyWorker {
  public:
   using Again = Result<std::optional<std::chrono::nanoseconds>>;
 
-  OrphanedCopyWorker(ClusterParts& parts, OrderDesk& desk, Roll& roll)
-      : parts_(parts), desk_(desk), roll_(roll) {}
+  // `options` outlive it.
+  OrphanedCopyWorker(kube::ApiClient& api, const ClusterView& view, OrderDesk& desk, Roll& roll,
+                     EventReporter events, const OrphanOptions& options, const Clock& clock,
+                     Log& log)
+      : api_(api),
+        view_(view),
+        desk_(desk),
+        roll_(roll),
+        events_(std::move(events)),
+        options_(options),
+        clock_(clock),
+        log_(log) {}
 
   // Whether the copy of that name was looked at not long ago, and needs no other look yet.
   bool rests(const std::string& name) const;
@@ -64,16 +87,21 @@ class OrphanedCopyWorker {
   kube::Found<Claim> claim_of(const CopyOrder& order) const;
   bool is_new(const std::string& name, const std::string& text);
   void report_to_claim(const Orphan& orphan);
-  void tell(const Orphan& orphan, const std::string& what);
-  void tell_of_another(const Orphan& orphan);
+  void report(const Orphan& orphan, const std::string& what);
+  void report_other_copy(const Orphan& orphan);
   std::chrono::nanoseconds pause_after_telling(const OrphanedCopy& view) const;
   void rest(const std::string& name, std::chrono::nanoseconds pause);
-  void say(const CopyOrder& order, kube::EventType type, std::string_view reason,
-           const std::string& message);
+  void record_event(const CopyOrder& order, kube::EventType type, std::string_view reason,
+                    const std::string& message);
 
-  ClusterParts& parts_;
+  kube::ApiClient& api_;
+  const ClusterView& view_;
   OrderDesk& desk_;
   Roll& roll_;
+  EventReporter events_;
+  const OrphanOptions& options_;
+  const Clock& clock_;
+  Log& log_;
   std::map<std::string, Known> known_;  // by VolumeCopy's name
   std::set<std::string> removing_;      // orders that were given here
 };

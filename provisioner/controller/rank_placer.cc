@@ -6,8 +6,6 @@
 #include "flexvolume/base/text.h"
 #include "provisioner/controller/claims/immediate_plan.h"
 #include "provisioner/controller/claims/selected_node_plan.h"
-#include "provisioner/objects/claim_patch.h"
-#include "provisioner/objects/paths.h"
 #include "provisioner/objects/volume_object.h"
 
 namespace flexlocal::provisioner {
@@ -48,16 +46,16 @@ std::optional<std::size_t> rank_among(const RankCandidate& node, const ToldRooms
 }  // namespace
 
 bool RankPlacer::notice(const std::string& key) {
-  const auto claim = parts_.claims.get(key);
+  const auto claim = view_.claims.get(key);
   const StorageClass* const known =
-      claim == nullptr ? nullptr : parts_.classes.get(claim->storage_class);
+      claim == nullptr ? nullptr : view_.classes.get(claim->storage_class);
   if (known == nullptr || !known->immediate || !claim->marked || claim->deleting ||
       !claim->volume_name.empty()) {
     settle(key, nullptr);
     return false;
   }
   const bool chosen = !claim->selected_node.empty();
-  const bool ours = claim->selected_node == parts_.options.own_node;
+  const bool ours = claim->selected_node == view_.own_node;
   if (chosen && !ours) {
     settle(key, claim.get());
     return false;
@@ -67,7 +65,7 @@ bool RankPlacer::notice(const std::string& key) {
     end_wait(key, seen);
     seen = Seen{.uid = claim->uid};
   }
-  const auto now = parts_.clock.now();
+  const auto now = clock_.now();
   if (std::exchange(seen.ours, ours) && !ours) seen.not_before = now + kPassedOver;
   if (ours) {
     if (seen.since) note_taken(*claim, now - *seen.since);
@@ -87,7 +85,7 @@ void RankPlacer::settle(const std::string& key, const Claim* taken) {
   const auto found = seen_.find(key);
   if (found == seen_.end()) return;
   Seen& seen = found->second;
-  const auto now = parts_.clock.now();
+  const auto now = clock_.now();
   if (taken != nullptr && taken->uid == seen.uid && seen.since)
     note_taken(*taken, now - *seen.since);
   end_wait(key, seen);
@@ -105,14 +103,14 @@ void RankPlacer::end_wait(const std::string& key, Seen& seen) {
 
 // Only of those that are first: what another one took, it took after a pause.
 void RankPlacer::note_taken(const Claim& claim, std::chrono::nanoseconds waited) {
-  if (!pause_.is_news(waited, parts_.clock.now())) return;
+  if (!pause_.is_news(waited, clock_.now())) return;
   const auto size = parse_quantity(claim.requested);
   const auto* const told = survey_.last_rooms(claim.storage_class);
-  const StorageClass* const known = parts_.classes.get(claim.storage_class);
+  const StorageClass* const known = view_.classes.get(claim.storage_class);
   if (!size || told == nullptr || known == nullptr) return;
   const NodeHash taker = hash_of_node(claim.selected_node);
   if (rank_among({taker, told_by(*told, taker)}, *told, claim, *known, *size, 1) == 0)
-    pause_.observe(waited, parts_.clock.now());
+    pause_.observe(waited, clock_.now());
 }
 
 std::vector<std::string> RankPlacer::asking() const {
@@ -125,9 +123,9 @@ std::vector<std::string> RankPlacer::asking() const {
 // What no node could serve is refused in words by the cluster daemon.
 Task<Result<RankPlacer::Again>> RankPlacer::work(const std::string& key) {
   if (!notice(key)) co_return Again();
-  const Claim claim = *parts_.claims.get(key);  // the stores may change while we wait
-  const StorageClass storage_class = *parts_.classes.get(claim.storage_class);
-  const bool exists = parts_.volumes.get(volume_of_claim(claim.uid)) != nullptr;
+  const Claim claim = *view_.claims.get(key);  // the stores may change while we wait
+  const StorageClass storage_class = *view_.classes.get(claim.storage_class);
+  const bool exists = view_.volumes.get(volume_of_claim(claim.uid)) != nullptr;
   const ClaimPlan plan = plan_claim(claim, &storage_class, exists, claim.selected_node);
   const auto* const order = std::get_if<Order>(&plan);
   if (order == nullptr || seen_.at(key).lost_version == claim.resource_version) {
@@ -159,7 +157,7 @@ RankPlacer::Again RankPlacer::enter_line(const std::string& key) {
 // How long it is until this node may take the claim, or should look at it again.
 RankPlacer::Again RankPlacer::consider(const Claim& claim, const StorageClass& storage_class,
                                        Bytes size) {
-  if (room_of(storage_class.name) < size) return kLookAgain;
+  if (taker_.room_of(storage_class.name) < size) return kLookAgain;
   const auto left = turn(claim, storage_class, size, seen_.at(claim.key()));
   if (!left || *left > std::chrono::nanoseconds(0)) return left;
   return may_be_here(storage_class) ? left : Again(kLookAgain);
@@ -177,9 +175,9 @@ RankPlacer::Again RankPlacer::turn(const Claim& claim, const StorageClass& stora
 }
 
 RankPlacer::Again RankPlacer::others_first(const std::string& key) {
-  const auto claim = parts_.claims.get(key);
+  const auto claim = view_.claims.get(key);
   const StorageClass* const known =
-      claim == nullptr ? nullptr : parts_.classes.get(claim->storage_class);
+      claim == nullptr ? nullptr : view_.classes.get(claim->storage_class);
   const auto seen = seen_.find(key);
   if (known == nullptr || seen == seen_.end() || !seen->second.since) return std::nullopt;
   const auto size = parse_quantity(claim->requested);
@@ -188,12 +186,12 @@ RankPlacer::Again RankPlacer::others_first(const std::string& key) {
   seen->second.look.reset();
   if (!left) return left;
   line_.leave(key);  // it must not keep others waiting
-  if (*left > kRound) seen->second.look = parts_.clock.now() + *left;
+  if (*left > kRound) seen->second.look = clock_.now() + *left;
   return left;
 }
 
 std::vector<std::string> RankPlacer::next_round() {
-  const auto until = parts_.clock.now() + kRound;
+  const auto until = clock_.now() + kRound;
   std::vector<std::string> keys;
   for (auto& [key, seen] : seen_) {
     if (!seen.look || *seen.look > until) continue;
@@ -210,7 +208,7 @@ RankPlacer::Again RankPlacer::behind_others(const Claim& claim, const StorageCla
   const auto* const last = survey_.last_rooms(storage_class.name);
   if (last == nullptr) return std::nullopt;
   const auto ranked = seen.ranked;
-  if (ranked && parts_.clock.now() - *ranked >= std::int64_t{kFar} * pause_among(*last))
+  if (ranked && clock_.now() - *ranked >= std::int64_t{kFar} * pause_among(*last))
     return std::nullopt;
   const auto left = turn_by(*last, claim, storage_class, size, seen);
   seen.asks = false;
@@ -222,14 +220,14 @@ RankPlacer::Again RankPlacer::behind_others(const Claim& claim, const StorageCla
 // Each node that is before this one may have its part of all that wait to take first.
 std::chrono::nanoseconds RankPlacer::pause_among(const ToldRooms& told) const {
   const std::size_t nodes = told.nodes.size();
-  return std::max(pause_.at(parts_.clock.now()), least_rank_pause(nodes)) +
+  return std::max(pause_.at(clock_.now()), least_rank_pause(nodes)) +
          time_to_take(waiting_ - 1, nodes);
 }
 
 // nullopt: this node has no room.
 RankPlacer::Again RankPlacer::turn_by(const ToldRooms& told, const Claim& claim,
                                       const StorageClass& storage_class, Bytes size, Seen& seen) {
-  const auto now = parts_.clock.now();
+  const auto now = clock_.now();
   const auto ranked = seen.ranked.value_or(now);
   const auto far_again = std::clamp(now - ranked, kFarAgain, kMostFarAgain);
   const auto pause = pause_among(told);
@@ -247,7 +245,7 @@ RankPlacer::Again RankPlacer::turn_by(const ToldRooms& told, const Claim& claim,
 // The class may ask for labels of which nodes do not tell each other. Then nodes are ranked that it
 // does not allow, and the pauses for them are waited for.
 bool RankPlacer::may_be_here(const StorageClass& storage_class) const {
-  const Node* const node = parts_.nodes.get(parts_.options.own_node);
+  const Node* const node = view_.nodes.get(view_.own_node);
   return node != nullptr && node->ready && !node->cordoned && is_allowed(storage_class, *node);
 }
 
@@ -257,75 +255,33 @@ bool RankPlacer::may_be_here(const StorageClass& storage_class) const {
 RankCandidate RankPlacer::own_candidate(const std::string& storage_class, Bytes size,
                                         const ToldRooms& told) const {
   const Bytes own = told_by(told, own_hash_);
-  return {own_hash_, own < size ? room_of(storage_class) : own};
-}
-
-// Less what was taken and is not among the orders yet, which count by themselves.
-Bytes RankPlacer::room_of(const std::string& storage_class) const {
-  const StorageClass* const known = parts_.classes.get(storage_class);
-  const auto parameters = known == nullptr ? std::nullopt : std::optional(parse_class(*known));
-  if (!parameters || !*parameters) return {};
-  Bytes room = own_room_(storage_class);
-  for (const auto& [key, taken] : taken_)
-    if (taken.pool == (*parameters)->pool && !is_ordered(key, taken)) room = room - taken.size;
-  return room;
-}
-
-bool RankPlacer::is_ordered(const std::string& key, const Taken& taken) const {
-  if (!taken.written) return false;
-  const auto claim = parts_.claims.get(key);
-  return claim == nullptr || claim->uid != taken.uid || !claim->volume_name.empty() ||
-         claim->selected_node != parts_.options.own_node ||
-         !index_.names_of(volume_of_claim(taken.uid)).empty();
+  return {own_hash_, own < size ? taker_.room_of(storage_class) : own};
 }
 
 // A watch of an API server that is busy is late, and to write by what it said would be in vain.
 // What has changed meanwhile is in the store then.
-Task<Status> RankPlacer::look_anew(const Claim& claim) {
+Task<Status> RankPlacer::refresh(const Claim& claim) {
   const auto seen = seen_.find(claim.key());
   if (seen == seen_.end() || !seen->second.since) co_return Status();
-  if (parts_.clock.now() - *seen->second.since < kFresh) co_return Status();
-  const auto object = co_await parts_.api.get(claim_path(claim));
-  // Its end comes by the watch.
-  if (!object && object.error().code() != ErrorCode::kNotFound) co_return object.error();
-  if (object) parts_.claims.put(object->root());
-  co_return Status();
+  if (clock_.now() - *seen->second.since < kFresh) co_return Status();
+  auto refreshed = co_await taker_.refresh(claim);
+  co_return refreshed;
 }
 
 Task<Result<RankPlacer::Again>> RankPlacer::take(const Claim& claim, const Order& order) {
   const std::string key = claim.key();
-  const Status looked = co_await look_anew(claim);
-  if (!looked) co_return looked.error().context("looking whether another node has the claim");
+  const Status refreshed = co_await refresh(claim);
+  if (!refreshed) co_return refreshed.error().context("looking whether another node has the claim");
   // A claim that has changed meanwhile comes again by itself.
-  const auto now = parts_.claims.get(key);
+  const auto now = view_.claims.get(key);
   if (now == nullptr || now->resource_version != claim.resource_version) co_return Again();
-  if (room_of(claim.storage_class) < order.requested) co_return Again(kLookAgain);
-  // Nothing may be awaited between the look at the room and this.
-  std::erase_if(taken_,
-                [this](const auto& entry) { return is_ordered(entry.first, entry.second); });
-  taken_.insert_or_assign(key, Taken{claim.uid, order.parameters.pool, order.requested});
-  const std::string path = claim_path(claim);
-  const std::string body = patch_with_selected_node(claim, parts_.options.own_node);
-  const auto answer = co_await parts_.api.merge_patch(path, body);
-  if (!answer) co_return not_taken(claim, answer.error());
-  parts_.claims.put(answer->root());
-  taken_.at(key).written = true;
-  parts_.work.claims_taken.with({}).add();
-  parts_.log.info("claim taken for this node",
-                  {{"namespace", claim.namespace_name}, {"claim", claim.name}});
-  co_return Again();
-}
-
-// Whoever was faster is seen by the watch. Any other answer may be one to what was carried out.
-Result<RankPlacer::Again> RankPlacer::not_taken(const Claim& claim, const Error& why) {
-  taken_.erase(claim.key());
-  const bool conflict = why.code() == ErrorCode::kConflict;
-  if (!conflict && why.code() != ErrorCode::kNotFound)
-    return why.context("taking the claim for this node");
-  if (conflict) parts_.work.immediate_conflicts.with({}).add();
-  if (const auto seen = seen_.find(claim.key()); seen != seen_.end())
+  const auto taken = co_await taker_.take(claim, order);
+  if (!taken) co_return taken.error();
+  if (*taken == ClaimTaker::Outcome::kNoRoom) co_return Again(kLookAgain);
+  const auto seen = seen_.find(key);
+  if (*taken == ClaimTaker::Outcome::kLost && seen != seen_.end())
     seen->second.lost_version = claim.resource_version;
-  return Again();
+  co_return Again();
 }
 
 }  // namespace flexlocal::provisioner

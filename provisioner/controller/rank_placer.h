@@ -5,16 +5,15 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "provisioner/controller/capacity_survey.h"
+#include "provisioner/controller/claim_taker.h"
 #include "provisioner/controller/claims/claim_plan.h"
-#include "provisioner/controller/cluster_parts.h"
-#include "provisioner/controller/copy_index.h"
+#include "provisioner/controller/cluster_view.h"
 #include "provisioner/controller/ranking/immediate_rank.h"
 #include "provisioner/controller/ranking/take_line.h"
 #include "provisioner/objects/node_object.h"
@@ -23,22 +22,19 @@ namespace flexlocal::provisioner {
 
 class RankPlacer {
  public:
-  // The largest volume of the class that can be ordered of this node now, but for what it has taken
-  // and was not ordered yet; 0: none.
-  using OwnRoom = std::function<Bytes(const std::string& storage_class)>;
   // When to come again; nullopt: when the claim changes, CapacitySurvey has a new list, or `let`
   // says so.
   using Again = std::optional<std::chrono::nanoseconds>;
 
   // `let`: the claim may be worked on again after so long.
-  RankPlacer(ClusterParts& parts, const CopyIndex& index, CapacitySurvey& survey, OwnRoom own_room,
+  RankPlacer(const ClusterView& view, CapacitySurvey& survey, ClaimTaker& taker, const Clock& clock,
              TakeLine::Let let)
-      : parts_(parts),
-        index_(index),
+      : view_(view),
         survey_(survey),
-        own_room_(std::move(own_room)),
-        own_hash_(hash_of_node(parts.options.own_node)),
-        line_(parts.clock, std::move(let)) {}
+        taker_(taker),
+        clock_(clock),
+        own_hash_(hash_of_node(view.own_node)),
+        line_(clock, std::move(let)) {}
 
   // To be called at each change of the claim "namespace/name". Whether it waits for a node.
   bool notice(const std::string& key);
@@ -73,20 +69,10 @@ class RankPlacer {
     std::string lost_version{};            // the version at which somebody was faster
   };
 
-  // Of a claim that was taken and may not be ordered yet.
-  struct Taken {
-    std::string uid;
-    std::string pool;
-    Bytes size;
-    bool written = false;
-  };
-
   Again consider(const Claim& claim, const StorageClass& storage_class, Bytes size);
   Again turn(const Claim& claim, const StorageClass& storage_class, Bytes size, Seen& seen);
   Again enter_line(const std::string& key);
   bool may_be_here(const StorageClass& storage_class) const;
-  Bytes room_of(const std::string& storage_class) const;
-  bool is_ordered(const std::string& key, const Taken& taken) const;
   void settle(const std::string& key, const Claim* taken);
   void end_wait(const std::string& key, Seen& seen);
   void note_taken(const Claim& claim, std::chrono::nanoseconds waited);
@@ -97,21 +83,18 @@ class RankPlacer {
                       Seen& seen);
   RankCandidate own_candidate(const std::string& storage_class, Bytes size,
                               const ToldRooms& told) const;
-  bool has_room(const std::string& storage_class, Bytes size) const;
-  Task<Status> look_anew(const Claim& claim);
+  Task<Status> refresh(const Claim& claim);
   Task<Result<Again>> take(const Claim& claim, const Order& order);
-  Result<Again> not_taken(const Claim& claim, const Error& why);
 
-  ClusterParts& parts_;
-  const CopyIndex& index_;
+  const ClusterView& view_;
   CapacitySurvey& survey_;
-  OwnRoom own_room_;
+  ClaimTaker& taker_;
+  const Clock& clock_;
   NodeHash own_hash_;
   std::unordered_map<std::string, Seen> seen_;  // by claim
   std::size_t waiting_ = 0;                     // of those
   TakeLine line_;
   RankPause pause_;
-  std::map<std::string, Taken> taken_;  // by claim
 };
 
 }  // namespace flexlocal::provisioner

@@ -19,11 +19,11 @@ Task<Status> Registry::reconcile_driver() {
 Task<Status> Registry::make_driver() {
   const std::string path = drivers_path();
   const std::string body = driver_json();
-  const auto made = co_await parts_.api.create(path, body);
+  const auto made = co_await api_.create(path, body);
   // Somebody was faster: theirs is looked at the next time.
   if (!made && made.error().code() == ErrorCode::kExists) co_return Status();
   if (!made) co_return made.error();
-  parts_.log.info("CSIDriver made: the scheduler asks for room", {{"name", engine::kProvisioner}});
+  log_.info("CSIDriver made: the scheduler asks for room", {{"name", engine::kProvisioner}});
   driver_.put(made->root());
   check_driver(decode_driver(made->root()));
   co_return Status();
@@ -37,8 +37,8 @@ void Registry::check_driver(const RegisteredDriver& driver) {
         concat("this CSIDriver is not as flexlocal needs it: ", differs,
                "; delete it, and it is made anew, or change it, or run the cluster daemon with "
                "--register=false");
-    parts_.log.warning(text, {{"name", engine::kProvisioner}});
-    parts_.events.record({driver.reference, kube::EventType::kWarning, "DriverDiffers", text});
+    log_.warning(text, {{"name", engine::kProvisioner}});
+    events_.record({driver.reference, kube::EventType::kWarning, "DriverDiffers", text});
   }
   told_ = differs;
 }
@@ -66,23 +66,23 @@ Task<Status> Registry::sweep() {
 // A daemon that is cut off comes back and tells of its room anew, so a mistake costs seconds.
 std::string Registry::objection_to(const PublishedCapacity& published) const {
   const std::string& node = published.node;
-  if (parts_.classes.get(published.storage_class) == nullptr) return "its StorageClass is gone";
-  if (parts_.nodes.get(node) == nullptr) return "its node is gone";
-  const NodeHealth health = parts_.observations.health(node, parts_.clock.now());
+  if (view_.classes.get(published.storage_class) == nullptr) return "its StorageClass is gone";
+  if (view_.nodes.get(node) == nullptr) return "its node is gone";
+  const NodeHealth health = view_.nodes.health(node);
   return health.is_silent() ? "its node's daemon gives no sign of life" : "";
 }
 
 Task<Status> Registry::remove(const PublishedCapacity& published, const std::string& why) {
   const std::string path = capacity_path(place_, published.name);
-  const auto removed = co_await parts_.api.delete_object(path, published.preconditions);
+  const auto removed = co_await api_.delete_object(path, published.preconditions);
   if (!removed) {
     const ErrorCode code = removed.error().code();
     // Gone already, or written meanwhile: then somebody keeps it.
     if (code == ErrorCode::kNotFound || code == ErrorCode::kConflict) co_return Status();
     co_return removed.error();
   }
-  parts_.log.info("room is no longer told",
-                  {{"node", published.node}, {"class", published.storage_class}, {"why", why}});
+  log_.info("room is no longer told",
+            {{"node", published.node}, {"class", published.storage_class}, {"why", why}});
   co_return Status();
 }
 

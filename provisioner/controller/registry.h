@@ -5,7 +5,8 @@
 #include <string>
 
 #include "provisioner/controller/capacity_teller.h"
-#include "provisioner/controller/cluster_parts.h"
+#include "provisioner/controller/cluster_view.h"
+#include "provisioner/kube/events.h"
 #include "provisioner/objects/capacity_object.h"
 #include "provisioner/objects/driver_object.h"
 
@@ -15,10 +16,18 @@ class Registry {
  public:
   // `place`: where the objects are. `driver` and `capacities`: those that are there. `teller`: who
   // tells of the room here; nullptr: the node daemons do.
-  Registry(ClusterParts& parts, CapacityTeller* teller, const CapacityPlace& place,
-           kube::Informer<RegisteredDriver>& driver,
-           const kube::Informer<PublishedCapacity>& capacities)
-      : parts_(parts), teller_(teller), place_(place), driver_(driver), capacities_(capacities) {}
+  Registry(kube::ApiClient& api, const ClusterView& view, CapacityTeller* teller,
+           const CapacityPlace& place, kube::Informer<RegisteredDriver>& driver,
+           const kube::Informer<PublishedCapacity>& capacities, kube::EventRecorder& events,
+           Log& log)
+      : api_(api),
+        view_(view),
+        teller_(teller),
+        place_(place),
+        driver_(driver),
+        capacities_(capacities),
+        events_(events),
+        log_(log) {}
 
   // Each to be repeated now and then, when its list is complete. Makes the CSIDriver when there is
   // none, and says so when there is another than ours.
@@ -32,11 +41,14 @@ class Registry {
   Task<Status> remove(const PublishedCapacity& published, const std::string& why);
   std::string objection_to(const PublishedCapacity& published) const;
 
-  ClusterParts& parts_;
+  kube::ApiClient& api_;
+  const ClusterView& view_;
   CapacityTeller* teller_;
   const CapacityPlace& place_;
   kube::Informer<RegisteredDriver>& driver_;
   const kube::Informer<PublishedCapacity>& capacities_;
+  kube::EventRecorder& events_;
+  Log& log_;
   std::string told_;  // how the CSIDriver differs
 };
 

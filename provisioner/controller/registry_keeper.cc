@@ -30,10 +30,10 @@ Status is_known(const kube::Informer<T>& informer) {
 
 // What is followed in one place.
 struct RegistryKeeper::Watched {
-  Watched(ClusterParts& parts, const CapacityPlace& place)
-      : has_driver(parts.options.register_driver),
-        driver(parts.api, parts.log, driver_kind(), decode_driver),
-        capacities(parts.api, parts.log, capacities_kind(place), decode_capacity) {}
+  Watched(kube::ApiClient& api, Log& log, bool register_driver, const CapacityPlace& place)
+      : has_driver(register_driver),
+        driver(api, log, driver_kind(), decode_driver),
+        capacities(api, log, capacities_kind(place), decode_capacity) {}
 
   double failures() const { return capacities.stats().list_failures.value(); }
 
@@ -56,25 +56,25 @@ Task<void> RegistryKeeper::run() {
 }
 
 Task<Status> RegistryKeeper::find_place() {
-  auto version = co_await find_capacity_version(parts_.api);
+  auto version = co_await find_capacity_version(api_);
   if (!version) co_return version.error();
   if (version->empty() && !told_of_none_) {
-    parts_.log.info("this API server has no CSIStorageCapacity: no CSIDriver is made");
+    log_.info("this API server has no CSIStorageCapacity: no CSIDriver is made");
     told_of_none_ = true;
   }
   place_.version = std::move(*version);
-  place_.namespace_name = parts_.options.namespace_name;
+  place_.namespace_name = options_.namespace_name;
   co_return Status();
 }
 
 // Until the objects are found in another version. False: its task was told to stop.
 Task<bool> RegistryKeeper::follow() {
   const CapacityPlace place = place_;
-  Watched watched(parts_, place);
+  Watched watched(api_, log_, options_.register_driver, place);
   kube::TaskGroup readers(io_);
   if (watched.has_driver) readers.spawn(watched.driver.run());
   readers.spawn(watched.capacities.run());
-  Registry registry(parts_, teller_, place, watched.driver, watched.capacities);
+  Registry registry(api_, view_, teller_, place, watched.driver, watched.capacities, events_, log_);
   double failures = 0;
   Status rested;
   while (rested && place_.version == place.version) {
@@ -105,8 +105,8 @@ Task<Status> RegistryKeeper::look(Registry& registry, const Watched& watched) co
 
 // What failed is tried again soon, and what is not known yet is waited for.
 Task<Status> RegistryKeeper::rest(const Status& looked) {
-  trouble_.look(looked, parts_.log, "the CSIDriver and CSIStorageCapacities are not looked after");
-  const auto pause = looked ? parts_.options.registry_interval : std::chrono::seconds(1);
+  trouble_.look(looked, log_, "the CSIDriver and CSIStorageCapacities are not looked after");
+  const auto pause = looked ? options_.interval : std::chrono::seconds(1);
   auto rested = co_await kube::sleep_for(pause);
   co_return rested;
 }

@@ -2,20 +2,39 @@
 // should be nothing is asked of it.
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <string>
+#include <utility>
 
 #include "provisioner/controller/registry.h"
 #include "provisioner/work/lasting_trouble.h"
 
 namespace flexlocal::provisioner {
 
+struct RegistryOptions {
+  std::string namespace_name;  // of the CSIStorageCapacities
+  // Whether the CSIDriver is made where there is none.
+  bool register_driver = true;
+  // How often both are compared with what is to be there.
+  std::chrono::nanoseconds interval = std::chrono::minutes(1);
+};
+
 class RegistryKeeper {
  public:
   // `synced`: whether the lists are complete by which is judged what somebody keeps. `teller`: see
   // Registry.
-  RegistryKeeper(boost::asio::io_context& io, ClusterParts& parts, CapacityTeller* teller,
-                 std::function<bool()> synced)
-      : io_(io), parts_(parts), teller_(teller), synced_(std::move(synced)) {}
+  RegistryKeeper(boost::asio::io_context& io, kube::ApiClient& api, const ClusterView& view,
+                 CapacityTeller* teller, std::function<bool()> synced, RegistryOptions options,
+                 kube::EventRecorder& events, Log& log)
+      : io_(io),
+        api_(api),
+        view_(view),
+        teller_(teller),
+        synced_(std::move(synced)),
+        options_(std::move(options)),
+        events_(events),
+        log_(log) {}
 
   // Until its task is told to stop. Does nothing, for it would be of no use, where the API server
   // has no CSIStorageCapacity.
@@ -30,9 +49,13 @@ class RegistryKeeper {
   Task<Status> rest(const Status& looked);
 
   boost::asio::io_context& io_;
-  ClusterParts& parts_;
+  kube::ApiClient& api_;
+  const ClusterView& view_;
   CapacityTeller* teller_;
   std::function<bool()> synced_;
+  RegistryOptions options_;
+  kube::EventRecorder& events_;
+  Log& log_;
   CapacityPlace place_;  // without a version: there is none
   bool told_of_none_ = false;
   LastingTrouble trouble_;

@@ -23,17 +23,17 @@ constexpr std::string_view kGivenUp = "PromiseGivenUp";
 // Where each node's daemon gives its own orders, nobody could give one elsewhere: agents give
 // nothing up there.
 bool ReplacementWorker::concerns(const Claim& claim) const {
-  return parts_.options.scope == Scope::kAllNodes && !claim.volume_name.empty() &&
+  return view_.scope == Scope::kAllNodes && !claim.volume_name.empty() &&
          plan(claim).action != ReplacementAction::kNone;
 }
 
 ReplacementPlan ReplacementWorker::plan(const Claim& claim) const {
-  const auto volume = parts_.volumes.get(claim.volume_name);
+  const auto volume = view_.volumes.get(claim.volume_name);
   ReplacementSituation now{.claim = claim,
                            .volume = volume.get(),
-                           .copies = index_.of_volume(claim.volume_name),
+                           .copies = view_.copies.of_volume(claim.volume_name),
                            .in_doubt = roll_.leaves_doubt()};
-  now.unanswered_for = index_.unanswered_for(now.copies);
+  now.unanswered_for = view_.copies.unanswered_for(now.copies);
   return plan_replacement(now);
 }
 
@@ -50,7 +50,7 @@ Task<ReplacementWorker::Again> ReplacementWorker::carry_out(const Claim& claim,
     case ReplacementAction::kNone:
       break;
     case ReplacementAction::kWait: {
-      const auto asked = index_.unanswered_for(*plan.copy);
+      const auto asked = view_.copies.unanswered_for(*plan.copy);
       co_return asked&&* asked < kOrderTimeout ? kOrderTimeout - *asked
                                                : std::chrono::nanoseconds(kLookedAtAgain);
     }
@@ -79,7 +79,7 @@ Task<ReplacementWorker::Again> ReplacementWorker::carry_out(const Claim& claim,
       break;
     }
     case ReplacementAction::kTell:
-      tell(claim, "VolumeLost", plan.why);
+      report(claim, "VolumeLost", plan.why);
       co_return kLookedAtAgain;
   }
   if (!done) co_return done.error();
@@ -92,14 +92,14 @@ Task<Status> ReplacementWorker::give_up(const Claim& claim, const VolumeCopy& co
   auto given_up = co_await desk_.give_up(copy);
   if (!given_up) co_return given_up;
   chooser_.refused(claim, node);
-  parts_.work.promises_given_up.with({}).add();
-  parts_.log.warning("a promise was given up, and the volume gets another node",
-                     {{"namespace", claim.namespace_name},
-                      {"claim", claim.name},
-                      {"copy", copy.name},
-                      {"node", node},
-                      {"why", why}});
-  tell(claim, kGivenUp, concat(why, ". No pod has had it, and it gets another node"));
+  work_.promises_given_up.with({}).add();
+  log_.warning("a promise was given up, and the volume gets another node",
+               {{"namespace", claim.namespace_name},
+                {"claim", claim.name},
+                {"copy", copy.name},
+                {"node", node},
+                {"why", why}});
+  report(claim, kGivenUp, concat(why, ". No pod has had it, and it gets another node"));
   co_return Status();
 }
 
@@ -108,21 +108,21 @@ Task<ReplacementWorker::Again> ReplacementWorker::give_order(const Claim& claim,
   auto confirmed = co_await roll_.confirm();
   if (!confirmed) co_return confirmed.error();
   if (!roll_.is_over()) co_return kSoon;
-  if (const auto found = UnorderedCopies(parts_, index_).of_claim(claim)) {
-    tell(claim, "VolumeRetained",
-         concat("node ", found->node.name,
-                " has a volume of this claim that no VolumeCopy names: "
-                "none is made beside it"));
+  if (const auto found = view_.unordered().of_claim(claim)) {
+    report(claim, "VolumeRetained",
+           concat("node ", found->node.name,
+                  " has a volume of this claim that no VolumeCopy names: "
+                  "none is made beside it"));
     co_return kLookedAtAgain;
   }
   const CopyOrder& before = *given_up.order;
   const WantedVolume wanted{promise_of(before.volume), before.disk_per_ram};
   const std::string name = chooser_.choose(claim, before.volume.name.text(), wanted);
-  const Node* const node = name.empty() ? nullptr : parts_.nodes.get(name);
+  const Node* const node = name.empty() ? nullptr : view_.nodes.get(name);
   if (node == nullptr) {
-    tell(claim, kGivenUp,
-         concat("node ", before.node, " could not make volume ", before.volume.name.text(),
-                ", and no other node has room for it now; it is looked for one"));
+    report(claim, kGivenUp,
+           concat("node ", before.node, " could not make volume ", before.volume.name.text(),
+                  ", and no other node has room for it now; it is looked for one"));
     co_return kLookedAtAgain;
   }
   auto order = order_like(before, claim, *node);
@@ -131,13 +131,13 @@ Task<ReplacementWorker::Again> ReplacementWorker::give_order(const Claim& claim,
   auto given = co_await desk_.give(*order);
   chooser_.end_order(begun);
   if (!given && given.error().code() == ErrorCode::kInvalid)
-    tell(claim, kGivenUp, given.error().message());
+    report(claim, kGivenUp, given.error().message());
   if (!given) co_return given.error();
-  parts_.log.info("copy ordered in place of one that was given up",
-                  {{"namespace", claim.namespace_name},
-                   {"claim", claim.name},
-                   {"volume", order->volume.name.text()},
-                   {"node", name}});
+  log_.info("copy ordered in place of one that was given up",
+            {{"namespace", claim.namespace_name},
+             {"claim", claim.name},
+             {"volume", order->volume.name.text()},
+             {"node", name}});
   co_return std::chrono::nanoseconds(kOrderTimeout);
 }
 
@@ -152,13 +152,13 @@ Result<CopyOrder> ReplacementWorker::order_like(const CopyOrder& given_up, const
   if (!id) return id.error();
   CopyOrder order = given_up;
   order.volume.copy = std::move(*id);
-  order.volume.size = size_on(parts_.view_of(node), promise_of(given_up.volume));
+  order.volume.size = size_on(view_.nodes.view_of(node), promise_of(given_up.volume));
   order.node = identity.name;
   order.node_uid = identity.uid;
   order.hostname = identity.hostname;
   order.claim_name = claim.name;
   order.desired = DesiredState::kServing;
-  if (const auto volume = parts_.volumes.get(order.volume.name.text()))
+  if (const auto volume = view_.volumes.get(order.volume.name.text()))
     order.reclaim_policy = policy_of_order(*volume);
   return order;
 }
@@ -171,19 +171,19 @@ Task<Status> ReplacementWorker::withdraw(const Claim& claim, const VolumeCopy& c
   auto changed = co_await desk_.change(copy, order);
   if (!changed) co_return changed;
   chooser_.refused(claim, node);
-  parts_.log.info("order withdrawn", {{"namespace", claim.namespace_name},
-                                      {"claim", claim.name},
-                                      {"copy", copy.name},
-                                      {"node", node},
-                                      {"why", why}});
-  if (!why.empty()) tell(claim, kGivenUp, concat(why, "; another node is looked for"));
+  log_.info("order withdrawn", {{"namespace", claim.namespace_name},
+                                {"claim", claim.name},
+                                {"copy", copy.name},
+                                {"node", node},
+                                {"why", why}});
+  if (!why.empty()) report(claim, kGivenUp, concat(why, "; another node is looked for"));
   co_return Status();
 }
 
 // The source of a PersistentVolume can never be changed. Until the next one is there the claim is
 // Lost: for the time of a request.
 Task<Status> ReplacementWorker::replace(const Claim& claim, const VolumeCopy& copy) {
-  const auto known = parts_.volumes.get(claim.volume_name);
+  const auto known = view_.volumes.get(claim.volume_name);
   const std::string from = known == nullptr ? std::string() : known->node;
   VolumeCopy served = copy;
   if (known != nullptr) {
@@ -195,10 +195,10 @@ Task<Status> ReplacementWorker::replace(const Claim& claim, const VolumeCopy& co
   auto bound = co_await binder_.bind(claim, served);
   if (!bound) co_return bound;
   const std::string to = served.order->node;
-  parts_.log.warning("volume replaced", {{"namespace", claim.namespace_name},
-                                         {"claim", claim.name},
-                                         {"volume", claim.volume_name},
-                                         {"node", to}});
+  log_.warning("volume replaced", {{"namespace", claim.namespace_name},
+                                   {"claim", claim.name},
+                                   {"volume", claim.volume_name},
+                                   {"node", to}});
   co_await record_replaced(claim, from, to);
   auto touched = co_await touch(claim);
   co_return touched;
@@ -210,7 +210,7 @@ Task<Status> ReplacementWorker::end_volume(const Volume& known) {
   Volume volume = known;
   if (!volume.deleting) {
     const kube::Preconditions same{.uid = volume.uid, .resource_version = volume.resource_version};
-    const auto deleted = co_await parts_.api.delete_object(path, same);
+    const auto deleted = co_await api_.delete_object(path, same);
     if (!deleted && deleted.error().code() == ErrorCode::kNotFound) co_return Status();
     if (!deleted) co_return deleted.error().context("deleting the PersistentVolume");
     auto latest = decode_volume(deleted->root());
@@ -218,7 +218,7 @@ Task<Status> ReplacementWorker::end_volume(const Volume& known) {
     volume = std::move(*latest);
   }
   const std::string body = patch_without_protection(volume);
-  const auto answer = co_await parts_.api.merge_patch(path, body);
+  const auto answer = co_await api_.merge_patch(path, body);
   if (!answer && answer.error().code() != ErrorCode::kNotFound)
     co_return answer.error().context("letting the PersistentVolume go");
   co_return Status();
@@ -229,13 +229,13 @@ Task<Status> ReplacementWorker::end_volume(const Volume& known) {
 // pkg/controller/volume/persistentvolume/pv_controller.go.
 Task<Status> ReplacementWorker::touch(const Claim& claim) {
   const std::string path = claim_path(claim);
-  const auto found = co_await parts_.api.get(path);
+  const auto found = co_await api_.get(path);
   if (!found && found.error().code() == ErrorCode::kNotFound) co_return Status();
   if (!found) co_return found.error().context("reading the claim of a volume that was replaced");
   const auto latest = decode_claim(found->root());
   if (!latest || latest->uid != claim.uid || latest->selected_node.empty()) co_return Status();
   const std::string body = patch_without_selected_node(*latest);
-  const auto answer = co_await parts_.api.merge_patch(path, body);
+  const auto answer = co_await api_.merge_patch(path, body);
   // Whoever was faster has touched it.
   const bool touched = answer || answer.error().code() == ErrorCode::kConflict ||
                        answer.error().code() == ErrorCode::kNotFound;
@@ -248,20 +248,17 @@ Task<void> ReplacementWorker::record_replaced(const Claim& claim, const std::str
   std::string pods = "pods that use the claim";
   if (!from.empty()) {
     const auto names =
-        co_await pods_on_node(parts_.api, claim.namespace_name, claim.name, from, kMostPods);
+        co_await pods_on_node(api_, claim.namespace_name, claim.name, from, kMostPods);
     if (names && !names->empty()) pods = concat("pod ", join(*names, ", "));
   }
   std::string text = concat("volume ", claim.volume_name, " is on node ", to, " now; delete ", pods,
                             " if sent elsewhere before: there they wait for ever");
-  parts_.events.record(
-      {reference_to(claim), kube::EventType::kWarning, "VolumeReplaced", std::move(text)});
+  events_.record(claim, kube::EventType::kWarning, "VolumeReplaced", std::move(text));
 }
 
-void ReplacementWorker::tell(const Claim& claim, std::string_view reason,
-                             const std::string& message) {
-  if (news_.is_news(claim.key(), reason, message, parts_.clock.now()))
-    parts_.events.record(
-        {reference_to(claim), kube::EventType::kWarning, std::string(reason), message});
+void ReplacementWorker::report(const Claim& claim, std::string_view reason,
+                               const std::string& message) {
+  events_.report(claim, kube::EventType::kWarning, reason, message);
 }
 
 }  // namespace flexlocal::provisioner

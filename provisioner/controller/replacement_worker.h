@@ -4,14 +4,15 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "provisioner/controller/claims/replacement_plan.h"
+#include "provisioner/controller/cluster_work.h"
+#include "provisioner/controller/event_reporter.h"
 #include "provisioner/controller/node_chooser.h"
 #include "provisioner/controller/order_desk.h"
 #include "provisioner/controller/roll.h"
-#include "provisioner/controller/unordered_copies.h"
 #include "provisioner/controller/volume_binder.h"
-#include "provisioner/work/news_filter.h"
 
 namespace flexlocal::provisioner {
 
@@ -19,14 +20,18 @@ class ReplacementWorker {
  public:
   using Again = Result<std::optional<std::chrono::nanoseconds>>;
 
-  ReplacementWorker(ClusterParts& parts, OrderDesk& desk, CopyIndex& index, NodeChooser& chooser,
-                    Roll& roll)
-      : parts_(parts),
+  ReplacementWorker(kube::ApiClient& api, ClusterView& view, OrderDesk& desk, NodeChooser& chooser,
+                    Roll& roll, VolumeBinder& binder, EventReporter events, Log& log,
+                    ClusterWork& work)
+      : api_(api),
+        view_(view),
         desk_(desk),
-        index_(index),
         chooser_(chooser),
         roll_(roll),
-        binder_(parts, desk, index) {}
+        binder_(binder),
+        events_(std::move(events)),
+        log_(log),
+        work_(work) {}
 
   // Whether the claim is one of these, so that nothing else is done for it.
   bool concerns(const Claim& claim) const;
@@ -34,7 +39,7 @@ class ReplacementWorker {
   // happens; nullopt: not before something changes.
   Task<Again> work(const Claim& claim);
   // There is no such claim any more.
-  void forget(const std::string& claim) { news_.forget(claim); }
+  void forget(const std::string& claim) { events_.forget(claim); }
 
  private:
   ReplacementPlan plan(const Claim& claim) const;
@@ -48,15 +53,17 @@ class ReplacementWorker {
   Task<Status> end_volume(const Volume& volume);
   Task<Status> touch(const Claim& claim);
   Task<void> record_replaced(const Claim& claim, const std::string& from, const std::string& to);
-  void tell(const Claim& claim, std::string_view reason, const std::string& message);
+  void report(const Claim& claim, std::string_view reason, const std::string& message);
 
-  ClusterParts& parts_;
+  kube::ApiClient& api_;
+  ClusterView& view_;
   OrderDesk& desk_;
-  CopyIndex& index_;
   NodeChooser& chooser_;
   Roll& roll_;
-  VolumeBinder binder_;
-  NewsFilter news_;  // by claim
+  VolumeBinder& binder_;
+  EventReporter events_;
+  Log& log_;
+  ClusterWork& work_;
 };
 
 }  // namespace flexlocal::provisioner

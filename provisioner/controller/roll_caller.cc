@@ -1,6 +1,7 @@
 #include "provisioner/controller/roll_caller.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "flexvolume/base/text.h"
 
@@ -25,9 +26,16 @@ bool may_be_late(const NodeView& view, bool has_copies, bool put_back) {
 
 }  // namespace
 
-RollCaller::RollCaller(ClusterParts& parts, kube::Informer<VolumeCopy>& copies,
-                       const CopyIndex& index, bool& put_back)
-    : parts_(parts), copies_(copies), index_(index), put_back_(put_back) {
+RollCaller::RollCaller(const NodeCache& nodes, kube::Informer<VolumeCopy>& copies,
+                       const CopyIndex& index, std::string own_node, const Clock& clock, Log& log,
+                       bool& put_back)
+    : nodes_(nodes),
+      copies_(copies),
+      index_(index),
+      own_node_(std::move(own_node)),
+      clock_(clock),
+      log_(log),
+      put_back_(put_back) {
   copies.on_change([this](const std::string& name) {
     if (!goes_on_) return;
     if (const auto copy = copies_.get(name)) see_order(*copy);
@@ -37,27 +45,27 @@ RollCaller::RollCaller(ClusterParts& parts, kube::Informer<VolumeCopy>& copies,
 void RollCaller::begin(std::int64_t term) {
   // Whom it has heard already it need not hear again: the lists are the same.
   if (!goes_on_) {
-    begun_ = parts_.clock.now();
+    begun_ = clock_.now();
     agreed_.clear();
   }
   goes_on_ = true;
   over_ = false;
-  look_again_ = parts_.clock.now();
+  look_again_ = clock_.now();
   term_ = term;
   was_put_back_ = was_put_back_ || put_back_;
   terms_.clear();
   copies_.for_each([this](const std::string&, const VolumeCopy& copy) { see_order(copy); });
-  parts_.beats.for_each([this](const std::string&, const NodeHeartbeat& beat) { heard(beat); });
+  nodes_.beats().for_each([this](const std::string&, const NodeHeartbeat& beat) { heard(beat); });
 }
 
 // Each node's controller has terms of its own; a leader of all nodes has one sequence for all.
 std::string RollCaller::orders_of(const std::string& node) const {
-  return parts_.options.is_of_one_node() ? node : std::string();
+  return own_node_.empty() ? std::string() : node;
 }
 
 // What we wrote ourselves in this term says nothing of what the API server had before.
 bool RollCaller::counts(const std::string& whose, std::int64_t term) const {
-  return whose != orders_of(parts_.options.own_node) || term < term_;
+  return whose != orders_of(own_node_) || term < term_;
 }
 
 void RollCaller::see_order(const VolumeCopy& copy) {
@@ -75,7 +83,7 @@ bool RollCaller::shows_put_back() const {
 
 // Orders change all the time: what the node saw is compared when it says so.
 void RollCaller::heard(const NodeHeartbeat& beat) {
-  if (!goes_on_ || !beat.report.roll || is_excused(parts_.nodes, beat.node)) return;
+  if (!goes_on_ || !beat.report.roll || is_excused(nodes_, beat.node)) return;
   if (const std::string whose = orders_of(beat.node); counts(whose, beat.report.roll->term)) {
     Terms& terms = terms_[whose];
     terms.followed = std::max(terms.followed, beat.report.roll->term);
@@ -83,7 +91,7 @@ void RollCaller::heard(const NodeHeartbeat& beat) {
   if (agrees(beat)) agreed_.insert(beat.node);
 }
 
-bool is_excused(const kube::Informer<Node>& nodes, const std::string& name) {
+bool is_excused(const NodeCache& nodes, const std::string& name) {
   const Node* const node = nodes.get(name);
   if (node == nullptr) return true;
   const auto label = node->labels.find(std::string(kRollCallLabel));
@@ -92,7 +100,7 @@ bool is_excused(const kube::Informer<Node>& nodes, const std::string& name) {
 
 bool RollCaller::agrees(const NodeHeartbeat& beat) const {
   const CopyRoll& roll = *beat.report.roll;
-  const NodeHealth health = parts_.observations.health(beat.node, parts_.clock.now());
+  const NodeHealth health = nodes_.health(beat.node);
   if (roll.cut || !health.has_lease || health.silent_for >= lasted()) return false;
   return roll.orders == digest_of(index_.names_seen_by(beat.node));
 }
@@ -100,9 +108,9 @@ bool RollCaller::agrees(const NodeHeartbeat& beat) const {
 std::map<std::string, std::string> RollCaller::waited_for() const {
   std::map<std::string, std::string> waited;
   const RollState state{shows_put_back(), lasted()};
-  parts_.nodes.for_each([&](const std::string& name, const Node& node) {
+  nodes_.for_each([&](const std::string& name, const Node& node) {
     if (agreed_.contains(name)) return;
-    const NodeView view = parts_.view_of(node);
+    const NodeView view = nodes_.view_of(node);
     const bool has_copies = !index_.names_seen_by(name).empty();
     if (view.beat == nullptr && never_had_daemon(view, has_copies, state.put_back)) return;
     RollEntry entry;
@@ -111,7 +119,7 @@ std::map<std::string, std::string> RollCaller::waited_for() const {
     entry.runs = view.beat == nullptr
                      ? may_be_late(view, has_copies, state.put_back)
                      : view.health.daemon_runs() && (node.ready || entry.has_beaten);
-    entry.excused = is_excused(parts_.nodes, name);
+    entry.excused = is_excused(nodes_, name);
     entry.tells = view.carries_out();
     if (auto why = missing_in_roll(entry, state)) waited.emplace(name, std::move(*why));
   });
@@ -119,7 +127,7 @@ std::map<std::string, std::string> RollCaller::waited_for() const {
 }
 
 bool RollCaller::is_over() {
-  const auto now = parts_.clock.now();
+  const auto now = clock_.now();
   if (over_ || !goes_on_ || now < look_again_) return over_;
   look_again_ = now + kBetweenLooks;
   waited_ = waited_for();
@@ -128,7 +136,7 @@ bool RollCaller::is_over() {
   goes_on_ = false;
   put_back_ = false;
   agreed_.clear();
-  parts_.log.info("all nodes have said which volumes they have: new ones are ordered");
+  log_.info("all nodes have said which volumes they have: new ones are ordered");
   return true;
 }
 

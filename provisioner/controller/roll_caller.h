@@ -6,8 +6,8 @@
 #include <string>
 
 #include "provisioner/controller/claims/roll_call.h"
-#include "provisioner/controller/cluster_parts.h"
 #include "provisioner/controller/copy_index.h"
+#include "provisioner/controller/node_cache.h"
 #include "provisioner/controller/roll.h"
 #include "provisioner/objects/volume_copy.h"
 
@@ -18,15 +18,16 @@ inline constexpr std::string_view kRollCallLabel = "flexlocal.io/roll-call";
 inline constexpr std::string_view kRollCallSkip = "skip";
 
 // Whether a person said that the node is not to be listened to, nor waited for; or it is gone.
-bool is_excused(const kube::Informer<Node>& nodes, const std::string& node);
+bool is_excused(const NodeCache& nodes, const std::string& node);
 
 class RollCaller final : public Roll {
  public:
   // To be made before `copies` takes anything in, behind `index`, and to be kept as long as it
-  // does. `put_back`: whether the API server was seen to be put back. It outlives the term, and the
-  // roll call clears it when it is over.
-  RollCaller(ClusterParts& parts, kube::Informer<VolumeCopy>& copies, const CopyIndex& index,
-             bool& put_back);
+  // does. `own_node`: of a controller of one node; empty: one leader gives the orders of all.
+  // `put_back`: whether the API server was seen to be put back. It outlives the term, and the roll
+  // call clears it when it is over.
+  RollCaller(const NodeCache& nodes, kube::Informer<VolumeCopy>& copies, const CopyIndex& index,
+             std::string own_node, const Clock& clock, Log& log, bool& put_back);
 
   void begin(std::int64_t term) override;
   void heard(const NodeHeartbeat& beat) override;
@@ -36,7 +37,7 @@ class RollCaller final : public Roll {
   // The leader's own Lease shows it within seconds, and ends the term.
   kube::Task<Status> confirm() override { co_return Status(); }
   std::string words() const override;
-  std::chrono::nanoseconds lasted() const override { return parts_.clock.now() - begun_; }
+  std::chrono::nanoseconds lasted() const override { return clock_.now() - begun_; }
   bool shows_put_back() const override;
   bool was_put_back() const override { return was_put_back_ && lasted() < kPutBackCounts; }
 
@@ -47,9 +48,12 @@ class RollCaller final : public Roll {
   bool agrees(const NodeHeartbeat& beat) const;
   std::map<std::string, std::string> waited_for() const;
 
-  ClusterParts& parts_;
+  const NodeCache& nodes_;
   kube::Informer<VolumeCopy>& copies_;
   const CopyIndex& index_;
+  std::string own_node_;
+  const Clock& clock_;
+  Log& log_;
   bool& put_back_;
   bool was_put_back_ = false;
   bool goes_on_ = false;

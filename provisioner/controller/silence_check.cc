@@ -9,12 +9,12 @@ namespace flexlocal::provisioner {
 
 Task<void> SilenceCheck::run() {
   LastingTrouble trouble;
-  Status waited = co_await parts_.beats.wait_synced();
-  if (waited) waited = co_await parts_.nodes.wait_synced();
+  Status waited = co_await nodes_.beats().wait_synced();
+  if (waited) waited = co_await nodes_.nodes().wait_synced();
   while (waited) {
     const Status looked = co_await look();
-    trouble.look(looked, parts_.log, "nodes that seem silent are not taken for silent");
-    waited = co_await kube::sleep_for(parts_.options.scan_interval / 4);
+    trouble.look(looked, log_, "nodes that seem silent are not taken for silent");
+    waited = co_await kube::sleep_for(interval_);
   }
 }
 
@@ -22,31 +22,30 @@ Task<void> SilenceCheck::run() {
 Task<Status> SilenceCheck::look() {
   const std::vector<std::string> nodes = seem_silent();
   if (nodes.empty()) co_return Status();
-  const std::string path = heartbeats_path(parts_.options.lease_namespace);
+  const std::string path = heartbeats_path(nodes_.lease_namespace());
   kube::Query selectors;
   if (nodes.size() == 1) selectors.add("fieldSelector", by_name(heartbeat_name(nodes.front())));
   const Visit visit = [this](JsonView lease) -> Status {
-    parts_.beats.put(lease);
+    nodes_.beats().put(lease);
     return {};
   };
-  const Status listed = co_await visit_all(parts_.api, path, selectors, visit);
+  const Status listed = co_await visit_all(api_, path, selectors, visit);
   if (!listed) co_return listed.error().context("reading the nodes' Leases");
   std::size_t alive = 0;
   for (const std::string& node : nodes) {
-    parts_.observations.confirm_silence(node, parts_.clock.now());
-    if (!parts_.observations.health(node, parts_.clock.now()).is_silent()) ++alive;
+    nodes_.confirm_silence(node);
+    if (!nodes_.health(node).is_silent()) ++alive;
   }
   if (alive > 0)
-    parts_.log.warning("the watch of the nodes' Leases is behind: nodes that seemed silent are not",
-                       {{"nodes", concat(alive)}, {"silent", concat(nodes.size() - alive)}});
+    log_.warning("the watch of the nodes' Leases is behind: nodes that seemed silent are not",
+                 {{"nodes", concat(alive)}, {"silent", concat(nodes.size() - alive)}});
   co_return Status();
 }
 
 std::vector<std::string> SilenceCheck::seem_silent() const {
   std::vector<std::string> nodes;
-  const auto now = parts_.clock.now();
-  parts_.nodes.for_each([&](const std::string& name, const Node&) {
-    if (parts_.observations.health(name, now).seems_silent()) nodes.push_back(name);
+  nodes_.for_each([&](const std::string& name, const Node&) {
+    if (nodes_.health(name).seems_silent()) nodes.push_back(name);
   });
   return nodes;
 }

@@ -2,16 +2,19 @@
 // silence of all nodes at once.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
-#include "provisioner/controller/cluster_parts.h"
+#include "provisioner/controller/node_cache.h"
 
 namespace flexlocal::provisioner {
 
 class SilenceCheck {
  public:
-  explicit SilenceCheck(ClusterParts& parts) : parts_(parts) {}
+  // `interval`: between two looks.
+  SilenceCheck(kube::ApiClient& api, NodeCache& nodes, Log& log, std::chrono::nanoseconds interval)
+      : api_(api), nodes_(nodes), log_(log), interval_(interval) {}
 
   // look(), now and then, from complete stores on until its task is told to stop.
   Task<void> run();
@@ -24,7 +27,10 @@ class SilenceCheck {
  private:
   std::vector<std::string> seem_silent() const;
 
-  ClusterParts& parts_;
+  kube::ApiClient& api_;
+  NodeCache& nodes_;
+  Log& log_;
+  std::chrono::nanoseconds interval_;
 };
 
 }  // namespace flexlocal::provisioner

@@ -14,17 +14,16 @@ constexpr std::int64_t kMostLeadersLost = kTermStride << 18U;
 
 }  // namespace
 
-std::int64_t highest_term(const ClusterParts& parts, std::int64_t ordered) {
+std::int64_t highest_term(const NodeCache& nodes, Log& log, std::int64_t ordered) {
   const std::int64_t known = std::min(ordered, kMostTerm);
   std::int64_t highest = known;
-  parts.beats.for_each([&](const std::string&, const NodeHeartbeat& beat) {
-    if (!beat.report.roll || is_excused(parts.nodes, beat.node)) return;
+  nodes.beats().for_each([&](const std::string&, const NodeHeartbeat& beat) {
+    if (!beat.report.roll || is_excused(nodes, beat.node)) return;
     if (beat.report.roll->term <= known + kMostLeadersLost)
       highest = std::max(highest, beat.report.roll->term);
     else
-      parts.log.warning(
-          "a node says that it followed the order of a leader that there cannot have been",
-          {{"node", beat.node}, {"term", concat(beat.report.roll->term)}});
+      log.warning("a node says that it followed the order of a leader that there cannot have been",
+                  {{"node", beat.node}, {"term", concat(beat.report.roll->term)}});
   });
   return highest;
 }

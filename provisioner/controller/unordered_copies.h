@@ -6,8 +6,8 @@
 #include <set>
 #include <string>
 
-#include "provisioner/controller/cluster_parts.h"
 #include "provisioner/controller/copy_index.h"
+#include "provisioner/controller/node_cache.h"
 #include "provisioner/objects/copy_order.h"
 #include "provisioner/objects/copy_roll.h"
 
@@ -22,7 +22,7 @@ class UnorderedCopies {
     bool alone = true;           // no other copy of this claim's is told of
   };
 
-  UnorderedCopies(ClusterParts& parts, const CopyIndex& index) : parts_(parts), index_(index) {}
+  UnorderedCopies(const NodeCache& nodes, const CopyIndex& index) : nodes_(nodes), index_(index) {}
 
   // What holds the claim back: a copy of its own volume, one that may hold data before one that
   // does not; else one that may, and was ordered last for a claim of its name, unless it was to be
@@ -37,9 +37,9 @@ class UnorderedCopies {
   // of those that were made since.
   template <typename Visit>
   void for_each(Visit visit) const {
-    parts_.beats.for_each([&](const std::string&, const NodeHeartbeat& beat) {
+    nodes_.beats().for_each([&](const std::string&, const NodeHeartbeat& beat) {
       if (!beat.report.roll || beat.report.roll->told.empty()) return;
-      const Node* const node = parts_.nodes.get(beat.node);
+      const Node* const node = nodes_.get(beat.node);
       if (node == nullptr) return;
       for (const ToldCopy& copy : beat.report.roll->told)
         if (index_.find(copy.volume.name.text(), copy.volume.copy) == nullptr)
@@ -48,7 +48,7 @@ class UnorderedCopies {
   }
 
  private:
-  ClusterParts& parts_;
+  const NodeCache& nodes_;
   const CopyIndex& index_;
 };
 

@@ -4,16 +4,17 @@
 
 #include <string>
 
-#include "provisioner/controller/cluster_parts.h"
-#include "provisioner/controller/copy_index.h"
+#include "provisioner/controller/cluster_view.h"
 #include "provisioner/controller/order_desk.h"
+#include "provisioner/controller/provisioning_report.h"
 
 namespace flexlocal::provisioner {
 
 class VolumeBinder {
  public:
-  VolumeBinder(ClusterParts& parts, OrderDesk& desk, const CopyIndex& index)
-      : parts_(parts), desk_(desk), index_(index) {}
+  VolumeBinder(kube::ApiClient& api, ClusterView& view, OrderDesk& desk, ProvisioningReport& report,
+               Log& log)
+      : api_(api), view_(view), desk_(desk), report_(report), log_(log) {}
 
   // One that is there for this very copy is taken for ours; kExists for any other of that name.
   Task<Status> bind(const Claim& claim, const VolumeCopy& copy);
@@ -21,13 +22,12 @@ class VolumeBinder {
  private:
   Task<Status> adopt(const Claim& claim, const VolumeCopy& copy);
   void count_bound(const Claim& claim, const VolumeCopy& copy);
-  void fail(const Claim& claim, const std::string& why);
-  void say(const Claim& claim, kube::EventType type, std::string_view reason,
-           const std::string& message);
 
-  ClusterParts& parts_;
+  kube::ApiClient& api_;
+  ClusterView& view_;
   OrderDesk& desk_;
-  const CopyIndex& index_;
+  ProvisioningReport& report_;
+  Log& log_;
 };
 
 }  // namespace flexlocal::provisioner

@@ -44,12 +44,13 @@ bool is_out_of_service(const VolumeCopy& copy) {
 }  // namespace
 
 Task<Status> VolumeEndWorker::work(const std::string& name) {
-  const auto known = parts_.volumes.get(name);
+  const auto known = view_.volumes.get(name);
   if (known == nullptr || !is_ours(*known)) co_return Status();
   const Volume volume = *known;  // the store may change while we wait
   const EndPlan planned = plan(volume);
   if (planned.keeps_deleting)
-    say(volume, kube::EventType::kWarning, "VolumeFailedDelete",
+    events_.record(
+        volume, kube::EventType::kWarning, "VolumeFailedDelete",
         "the claim is still bound to this volume; its data stays until the claim is deleted");
   auto carried = co_await carry_out(volume, planned);
   co_return carried;
@@ -57,8 +58,7 @@ Task<Status> VolumeEndWorker::work(const std::string& name) {
 
 EndPlan VolumeEndWorker::plan(const Volume& volume) const {
   const auto copy = copy_of(volume);
-  const bool is_replaced =
-      parts_.options.scope == Scope::kAllNodes && is_to_be_replaced(volume, copy.get());
+  const bool is_replaced = view_.scope == Scope::kAllNodes && is_to_be_replaced(volume, copy.get());
   return is_replaced ? EndPlan() : plan_end(volume, copy.get());
 }
 
@@ -73,8 +73,8 @@ bool VolumeEndWorker::rests(const Volume& volume) const {
 // Should its node come back, it is to find what holds now: that the copy is to be kept, or is not
 // to be removed any more.
 Task<Status> VolumeEndWorker::keep(const std::string& name) {
-  const auto known = parts_.volumes.get(name);
-  if (known == nullptr) news_.forget(name);
+  const auto known = view_.volumes.get(name);
+  if (known == nullptr) events_.forget(name);
   if (known == nullptr || !is_ours(*known)) co_return Status();
   const Volume volume = *known;
   const auto copy = copy_of(volume);
@@ -89,17 +89,17 @@ Task<Status> VolumeEndWorker::keep(const std::string& name) {
 
 // Also one that is not understood: its name is taken, and it is not written over.
 KnownCopy VolumeEndWorker::copy_of(const Volume& volume) const {
-  return provisioner::copy_of(volume, index_.of_volume(volume.name));
+  return provisioner::copy_of(volume, view_.copies.of_volume(volume.name));
 }
 
 Task<Status> VolumeEndWorker::carry_out(const Volume& volume, const EndPlan& plan) {
   Status done;
   switch (plan.action) {
     case EndAction::kNone:
-      tell_of_loss(volume);
+      report_loss(volume);
       break;
     case EndAction::kWait:
-      tell_of_trouble(volume);
+      report_trouble(volume);
       break;
     case EndAction::kDelete:
       done = co_await remove_object(volume);
@@ -108,7 +108,7 @@ Task<Status> VolumeEndWorker::carry_out(const Volume& volume, const EndPlan& pla
       done = co_await order(volume, plan.desired);
       break;
     case EndAction::kLetGo:
-      done = co_await let_go(volume);
+      done = co_await release(volume);
       break;
   }
   co_return done;
@@ -130,94 +130,81 @@ Task<Status> VolumeEndWorker::order(const Volume& volume, DesiredState desired) 
   const auto spec = stated_spec(volume);
   if (!spec) co_return spec.error();
   CopyOrder stated = *volume.order;
-  if (stated.volume.cluster_id != parts_.cluster_id)
+  if (stated.volume.cluster_id != desk_.cluster_id())
     co_return Error(ErrorCode::kDenied, "the volume was made for another cluster");
   stated.origin = Origin::kExisting;
   stated.desired = desired;
   take_over(volume, stated);
   auto given = co_await desk_.give(stated);
   if (given)
-    parts_.log.warning("the order of a volume's copy was lost and is given again",
-                       {{"volume", volume.name}, {"node", volume.node}});
+    log_.warning("the order of a volume's copy was lost and is given again",
+                 {{"volume", volume.name}, {"node", volume.node}});
   co_return given;
 }
 
 Task<Status> VolumeEndWorker::remove_object(const Volume& volume) {
   const std::string path = volume_path(volume.name);
   const kube::Preconditions same{.uid = volume.uid, .resource_version = volume.resource_version};
-  auto answer = co_await parts_.api.delete_object(path, same);
+  auto answer = co_await api_.delete_object(path, same);
   if (!answer && answer.error().code() == ErrorCode::kNotFound) co_return Status();
   if (!answer) co_return answer.error().context("deleting the PersistentVolume");
-  parts_.volumes.put(answer->root());
+  view_.volumes.put(answer->root());
   co_return Status();
 }
 
-Task<Status> VolumeEndWorker::let_go(const Volume& volume) {
+Task<Status> VolumeEndWorker::release(const Volume& volume) {
   const std::string path = volume_path(volume.name);
   const std::string body = patch_without_finalizer(volume);
-  auto answer = co_await parts_.api.merge_patch(path, body);
+  auto answer = co_await api_.merge_patch(path, body);
   if (!answer && answer.error().code() == ErrorCode::kNotFound) co_return Status();
   if (!answer) co_return answer.error().context("letting the PersistentVolume go");
-  news_.forget(volume.name);
+  events_.forget(volume.name);
   count_removed(volume);
-  parts_.log.info("volume let go", {{"namespace", volume.claim_namespace},
-                                    {"claim", volume.claim_name},
-                                    {"volume", volume.name}});
+  log_.info("volume let go", {{"namespace", volume.claim_namespace},
+                              {"claim", volume.claim_name},
+                              {"volume", volume.name}});
   co_return Status();
 }
 
 // Of a volume that is to serve and cannot: on the claim as well, whose pods wait.
-void VolumeEndWorker::tell_of_loss(const Volume& volume) {
+void VolumeEndWorker::report_loss(const Volume& volume) {
   const auto copy = copy_of(volume);
   if (copy == nullptr || !is_out_of_service(*copy)) return;
   for (const CopyCondition& condition : copy->status.conditions) {
     if (condition.type != kAsOrdered || condition.holds) continue;
     const std::string text =
         concat("node ", volume.node, " cannot serve the volume: ", condition.message);
-    say(volume, kube::EventType::kWarning, "VolumeLost", text);
-    parts_.events.record(
-        {reference_to_claim_of(volume), kube::EventType::kWarning, "VolumeLost", text});
+    events_.record(volume, kube::EventType::kWarning, "VolumeLost", text);
+    events_.record(reference_to_claim_of(volume), kube::EventType::kWarning, "VolumeLost", text);
   }
 }
 
 // What its node says of an end that does not come, or takes its time.
-void VolumeEndWorker::tell_of_trouble(const Volume& volume) {
+void VolumeEndWorker::report_trouble(const Volume& volume) {
   const auto copy = copy_of(volume);
   if (copy == nullptr) return;
-  if (const std::string silence = silence_of(parts_, index_, *copy); !silence.empty())
-    return tell(volume, kube::EventType::kWarning, "VolumeFailedDelete", silence);
+  if (const std::string silence = silence_of(view_.nodes, view_.copies, *copy); !silence.empty())
+    return events_.report(volume, kube::EventType::kWarning, "VolumeFailedDelete", silence);
   const CopyStatus& status = copy->status;
   if (status.state == CopyState::kRemoving && status.wiped > Bytes())
-    tell(volume, kube::EventType::kNormal, "VolumeWiping",
-         concat("wiping: ", to_string(status.wiped), " of ", to_string(status.size)));
+    events_.report(volume, kube::EventType::kNormal, "VolumeWiping",
+                   concat("wiping: ", to_string(status.wiped), " of ", to_string(status.size)));
   // What it said of an earlier order is none of this one's troubles.
   if (status.observed_generation < copy->generation) return;
   for (const CopyCondition& condition : status.conditions) {
     if (condition.holds || condition.message.empty()) continue;
     const bool wiped = condition.reason == kPartlyWiped;
-    if (!wiped) parts_.work.volumes.remove.failed({volume.storage_class});
-    tell(volume, kube::EventType::kWarning, wiped ? "VolumeWiping" : "VolumeFailedDelete",
-         condition.message);
+    if (!wiped) counters_.failed({volume.storage_class});
+    events_.report(volume, kube::EventType::kWarning, wiped ? "VolumeWiping" : "VolumeFailedDelete",
+                   condition.message);
   }
-}
-
-// Once an hour, which is how long events are kept, or when it is another text.
-void VolumeEndWorker::tell(const Volume& volume, kube::EventType type, std::string_view reason,
-                           const std::string& message) {
-  if (news_.is_news(volume.name, reason, message, parts_.clock.now()))
-    say(volume, type, reason, message);
 }
 
 // What is kept is let go, too, and is not removed.
 void VolumeEndWorker::count_removed(const Volume& volume) {
   const auto copy = copy_of(volume);
   if (copy == nullptr || copy->status.state != CopyState::kRemoved) return;
-  parts_.work.volumes.remove.succeeded({volume.storage_class}, index_.ordered_for(*copy));
-}
-
-void VolumeEndWorker::say(const Volume& volume, kube::EventType type, std::string_view reason,
-                          const std::string& message) {
-  parts_.events.record({reference_to(volume), type, std::string(reason), message});
+  counters_.succeeded({volume.storage_class}, view_.copies.ordered_for(*copy));
 }
 
 }  // namespace flexlocal::provisioner

@@ -2,19 +2,26 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
-#include "provisioner/controller/cluster_parts.h"
-#include "provisioner/controller/copy_index.h"
+#include "provisioner/controller/cluster_view.h"
+#include "provisioner/controller/event_reporter.h"
 #include "provisioner/controller/order_desk.h"
 #include "provisioner/controller/reclaim/end_plan.h"
-#include "provisioner/work/news_filter.h"
+#include "provisioner/work/work_metrics.h"
 
 namespace flexlocal::provisioner {
 
 class VolumeEndWorker {
  public:
-  VolumeEndWorker(ClusterParts& parts, OrderDesk& desk, const CopyIndex& index)
-      : parts_(parts), desk_(desk), index_(index) {}
+  VolumeEndWorker(kube::ApiClient& api, ClusterView& view, OrderDesk& desk, EventReporter events,
+                  Log& log, WorkCounters& counters)
+      : api_(api),
+        view_(view),
+        desk_(desk),
+        events_(std::move(events)),
+        log_(log),
+        counters_(counters) {}
 
   // One pass over the PersistentVolume of that name.
   Task<Status> work(const std::string& name);
@@ -29,19 +36,17 @@ class VolumeEndWorker {
   Task<Status> carry_out(const Volume& volume, const EndPlan& plan);
   Task<Status> order(const Volume& volume, DesiredState desired);
   Task<Status> remove_object(const Volume& volume);
-  Task<Status> let_go(const Volume& volume);
-  void tell_of_loss(const Volume& volume);
-  void tell_of_trouble(const Volume& volume);
-  void tell(const Volume& volume, kube::EventType type, std::string_view reason,
-            const std::string& message);
+  Task<Status> release(const Volume& volume);
+  void report_loss(const Volume& volume);
+  void report_trouble(const Volume& volume);
   void count_removed(const Volume& volume);
-  void say(const Volume& volume, kube::EventType type, std::string_view reason,
-           const std::string& message);
 
-  ClusterParts& parts_;
+  kube::ApiClient& api_;
+  ClusterView& view_;
   OrderDesk& desk_;
-  const CopyIndex& index_;
-  NewsFilter news_;  // by PersistentVolume
+  EventReporter events_;
+  Log& log_;
+  WorkCounters& counters_;
 };
 
 }  // namespace flexlocal::provisioner

@@ -73,7 +73,7 @@ class ClusterDaemon final : public kube::LeaderWork {
     ClusterRole role(process_.io(), *api_, clock_, process_.log(), role_options(), work_,
                      put_back_);
     kube::Metrics term;
-    show_cluster(term, role.parts(), role.queue());
+    show_cluster(term, role.view(), role.queue());
     role_ = &role;
     term_ = &term;
     co_await role.run();

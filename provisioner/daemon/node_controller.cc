@@ -68,9 +68,9 @@ Task<Status> NodeController::confirm(const VolumeCopy& copy) {
 }
 
 Status NodeController::readiness() const {
-  const ClusterParts& parts = role_.parts();
+  const ClusterView& view = role_.view();
   for (const Status& list :
-       {check_synced(parts.claims), check_synced(parts.volumes), check_synced(parts.classes)})
+       {check_synced(view.claims), check_synced(view.volumes), check_synced(view.classes)})
     if (!list) return list;
   return {};
 }
@@ -79,15 +79,15 @@ void NodeController::show_in(kube::Metrics& metrics) const {
   work_.volumes.show_in(metrics);
   metrics.show(work_.claims_taken);
   metrics.show(work_.immediate_conflicts);
-  show_volumes(metrics, role_.parts());
+  show_volumes(metrics, role_.view());
 }
 
 void NodeController::add_to(kube::ClientView& client) const {
   client.queues.push_back({&role_.queue(), "controller"});
   client.apis.push_back(&api_);
-  const ClusterParts& parts = role_.parts();
-  for (const auto& informer : {kube::InformerView(parts.claims), kube::InformerView(parts.volumes),
-                               kube::InformerView(parts.classes)})
+  const ClusterView& view = role_.view();
+  for (const auto& informer : {kube::InformerView(view.claims), kube::InformerView(view.volumes),
+                               kube::InformerView(view.classes)})
     client.informers.push_back(informer);
 }
 

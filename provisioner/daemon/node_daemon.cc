@@ -77,8 +77,9 @@ class NodeDaemon {
     if (!id) co_return id.error();
     const auto holder = running_host(*id);
     if (!holder) co_return holder.error();
-    AgentRole role(process_.io(), api, storage_, config_, process_.clock(), process_.log(),
-                   membership, std::move(*id), agent_options());
+    const AgentNode node{config_, membership, std::move(*id)};
+    AgentRole role(process_.io(), api, storage_, node, process_.clock(), process_.log(),
+                   agent_options());
     std::optional<NodeController> controller;
     if (orders_itself()) {
       controller.emplace(process_, http, role.copies(), put_back_.is_recent());

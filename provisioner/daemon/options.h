@@ -59,7 +59,7 @@ struct DaemonOptions {
   // Of both roles, see immediate_plan.h; a node's is kOff or kRank.
   ImmediateBinding immediate = ImmediateBinding::kCentral;
   bool register_driver = true;
-  // The cluster role's, see election.h and cluster_parts.h.
+  // The cluster role's, see election.h and cluster_options.h.
   bool leader_election = true;
   bool label_nodes = true;
   std::chrono::milliseconds lease_duration{15000};

@@ -85,12 +85,13 @@ class SimulatedNode {
     const std::string id = digest_of({name_});
     AgentOptions options;
     options.orders_itself = arguments_.way != "orders";
-    AgentRole role(io, api, storage_, config_, clock_, log_, *membership, id, options);
+    const AgentNode node{config_, *membership, id};
+    AgentRole role(io, api, storage_, node, clock_, log_, options);
     std::optional<ClusterRole> controller;
     if (options.orders_itself)
       controller.emplace(io, api, clock_, log_, role_options(), work_, put_back_, &role.copies());
     synced_ = [&role, &controller] {
-      return role.readiness().ok() && (!controller || controller->parts().claims.has_synced());
+      return role.readiness().ok() && (!controller || controller->view().claims.has_synced());
     };
     const HeartbeatOwner owner{name_, membership->node.uid, id};
     auto ended = co_await run_role(io, api, role, controller, owner);

@@ -89,9 +89,8 @@ struct AgentLab : kube::test::Lab {
     options.disks.changed = options.disks.gather = std::chrono::milliseconds(0);
     options.disks.limits = std::chrono::milliseconds(1);
     options.disks.resume = std::chrono::milliseconds(1);
-    role = std::make_unique<AgentRole>(io, api, storage, config, clock, log,
-                                       Membership{kNodeIdentity, kCluster, kMuchMemory}, "host",
-                                       options);
+    const AgentNode node{config, {kNodeIdentity, kCluster, kMuchMemory}, "host"};
+    role = std::make_unique<AgentRole>(io, api, storage, node, clock, log, options);
     role->on_news([this] {
       ++news;
       role->report();  // as a beat does

@@ -15,7 +15,7 @@ const std::string kList =
 
 struct Fixture : ClusterLab {
   int done = 0;
-  CapacitySurvey survey{parts, [this] { ++done; }};
+  CapacitySurvey survey{api, classes, "ns", manual, log, [this] { ++done; }};
 
   Fixture() {
     put(classes, with(class_text(), "WaitForFirstConsumer", "Immediate"));

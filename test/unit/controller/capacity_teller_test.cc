@@ -54,10 +54,8 @@ class HeldHttp final : public kube::Http {
 struct Fixture : OrderLab {
   HeldHttp held{http};
   kube::ApiClient held_api{held, clock, kube::ApiOptions{.limit = {}}};
-  ClusterParts own{held_api, events,       claims, volumes, classes, nodes,
-                   beats,    observations, manual, log,     work,    options()};
   OpenClaims open{claims};
-  CapacityTeller teller{own, open, index, chooser, "flexlocal-node"};
+  CapacityTeller teller{held_api, view, open, chooser, {"ns", "flexlocal-node"}};
 
   Fixture() { server.put(kGroupPath, R"({"resources":[{"name":"csistoragecapacities"}]})"); }
 

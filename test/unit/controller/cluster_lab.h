@@ -1,4 +1,4 @@
-// The parts of the cluster role on a fake API server, whose calls are in one journal:
+// What the pieces of the cluster role use, on a fake API server, whose calls are in one journal:
 // "GET /api/v1/nodes/node-a".
 #pragma once
 
@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "flexvolume/base/text.h"
-#include "provisioner/controller/cluster_parts.h"
+#include "provisioner/controller/cluster_view.h"
+#include "provisioner/controller/cluster_work.h"
+#include "provisioner/controller/event_reporter.h"
 #include "test/unit/kube/fake_http.h"
 #include "test/unit/kube/lab.h"
 #include "test/unit/objects/samples.h"
@@ -31,10 +33,11 @@ struct ClusterLab : kube::test::Lab {
   kube::Informer<StorageClass> classes{api, log, {"classes", "/s", "", ""}, decode_storage_class};
   kube::Informer<Node> nodes{api, log, {"nodes", "/n", "", ""}, decode_node};
   kube::Informer<NodeHeartbeat> beats{api, log, {"leases", "/l", "", ""}, decode_heartbeat};
-  NodeObservations observations;
+  kube::Informer<VolumeCopy> copies{api, log, {"copies", "/k", "", ""}, decode_copy};
+  NodeCache node_cache{nodes, beats, manual, "beats"};
+  CopyIndex index{copies, manual};
   ClusterWork work;
-  ClusterParts parts{api,   events,       claims, volumes, classes, nodes,
-                     beats, observations, manual, log,     work,    options()};
+  ClusterView view{claims, volumes, classes, node_cache, index};
 
   // The next answers to each "METHOD path", the last of them for ever; 200 and "{}" otherwise.
   struct Answer {
@@ -55,23 +58,9 @@ struct ClusterLab : kube::test::Lab {
       if (script.size() > 1) script.erase(script.begin());
       return kube::HttpResponse{.status = now.status, .body = now.body, .retry_after = {}};
     };
-    nodes.on_change([this](const std::string& name) {
-      const Node* node = nodes.get(name);
-      observations.saw_node(name, node == nullptr ? std::nullopt : std::optional<bool>(node->ready),
-                            manual.now());
-    });
-    beats.on_change([this](const std::string& key) {
-      const auto* beat = beats.get(key);
-      if (beat != nullptr) observations.saw_lease(beat->node, beat, manual.now());
-    });
   }
 
-  static ClusterRoleOptions options() {
-    ClusterRoleOptions options;
-    options.namespace_name = "ns";
-    options.lease_namespace = "beats";
-    return options;
-  }
+  EventReporter reporter() { return {events, manual}; }
 
   static std::string next_version() {
     static int version = 1'000'000;

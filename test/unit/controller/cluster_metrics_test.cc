@@ -1,8 +1,7 @@
 #include "provisioner/controller/cluster_metrics.h"
 
 #include "provisioner/controller/lost_volume_worker.h"
-#include "provisioner/controller/pending_claim_worker.h"
-#include "test/unit/controller/cluster_lab.h"
+#include "test/unit/controller/pending_lab.h"
 
 namespace flexlocal::provisioner::test {
 namespace {
@@ -13,7 +12,7 @@ struct Fixture : ClusterLab {
   bool shows(const std::string& line) const {
     kube::Metrics metrics;
     work.show_in(metrics);
-    show_cluster(metrics, parts, queue);
+    show_cluster(metrics, view, queue);
     const std::string text = concat('\n', metrics.text());
     return text.find(concat('\n', line, '\n')) != std::string::npos;
   }
@@ -33,7 +32,7 @@ TEST_CASE_FIXTURE(Fixture,
       with(lease_text(2), R"("flexlocal.io/ready":"true")", R"("flexlocal.io/ready":"false")"));
   CHECK(shows(R"(flexlocal_nodes{daemon="not ready"} 1)"));
   manual.advance(kHeartbeatDuration + std::chrono::seconds(1));
-  observations.confirm_silence(kNode, manual.now());
+  node_cache.confirm_silence(kNode);
   CHECK(shows(R"(flexlocal_nodes{daemon="absent"} 1)"));
 }
 
@@ -41,24 +40,25 @@ TEST_CASE_FIXTURE(Fixture, "a claim that is handed back is counted") {
   CHECK(shows("flexlocal_claims_handed_back_total 0"));
   put(claims, claim_text(sample_claim()));
   answers["GET " + kNodePath] = {missing()};
-  PendingClaimWorker worker(parts);
-  CHECK(wait_for(worker.work("shop/data")).ok());
+  PendingLab pending(*this);
+  CHECK(wait_for(pending.worker.work("shop/data")).ok());
   CHECK(did("PATCH " + kClaimPath));
   CHECK(shows("flexlocal_claims_handed_back_total 1"));
 }
 
 TEST_CASE_FIXTURE(Fixture, "volumes of deleted nodes are counted, told of or let go") {
   for (const bool removes : {false, true}) {
-    parts.options.node_delete_policy =
-        removes ? NodeDeletePolicy::kDelete : NodeDeletePolicy::kTell;
     put(volumes, volume_text(sample_spec(), "Released"));
     answers["GET " + kNodePath] = {missing()};
     answers["GET " + kVolumePath] = {{200, volume_text(sample_spec(), "Released")}};
     answers["DELETE " + kVolumePath] = {{200, volume_text(sample_spec(), "Released")}};
-    NodeAbsence absence(parts);
-    LostVolumeWorker worker(parts, absence);
+    const auto grace = std::chrono::minutes(10);
+    NodeAbsence absence(api, node_cache, manual, grace);
+    LostVolumeWorker worker(api, view, absence,
+                            removes ? NodeDeletePolicy::kDelete : NodeDeletePolicy::kTell,
+                            reporter(), log, work);
     CHECK(wait_for(worker.work("pvc-" + kUid)).ok());
-    manual.advance(parts.options.node_delete_grace);
+    manual.advance(grace);
     CHECK(wait_for(worker.work("pvc-" + kUid)).ok());
   }
   CHECK(shows("flexlocal_lost_volumes_told_total 1"));

@@ -54,10 +54,10 @@ TEST_CASE_FIXTURE(Fixture,
                   "only a controller of one node asks for the PersistentVolume of a claim") {
   know_claim(sample_claim());
   for (const Scope all : {Scope::kAllNodes, Scope::kAbsentNodes}) {
-    parts.options.scope = all;
+    view.scope = all;
     CHECK(did() == "");
   }
-  parts.options.scope = Scope::kOneNode;
+  view.scope = Scope::kOneNode;
   CHECK(did() == "GET persistentvolumes");
   CHECK(order_now().desired == DesiredState::kServing);
 }
@@ -157,7 +157,7 @@ TEST_CASE_FIXTURE(Fixture, "a claim whose PersistentVolume is gone is told where
   Claim lost = sample_claim();
   lost.volume_name = volume;
   know_claim(lost);
-  parts.options.orphan_policy = OrphanPolicy::kDelete;
+  orphan_options.policy = OrphanPolicy::kDelete;
   CHECK(did() == "GET persistentvolumes, GET persistentvolumes");
   manual.advance(std::chrono::hours(2));
   CHECK(did() == "GET persistentvolumes, GET persistentvolumes");
@@ -250,7 +250,7 @@ TEST_CASE_FIXTURE(Fixture, "of a node that is gone only what was never promised 
 TEST_CASE_FIXTURE(Fixture, "the object of a node that is gone for good goes by the policy") {
   const std::string gone = R"({"metadata":{"labels":{"flexlocal.io/node":"gone"}},)"
                            R"("spec":{"nodeName":"gone"},"status":{"made":true}})";
-  parts.options.node_delete_policy = NodeDeletePolicy::kOrphan;
+  orphan_options.node_delete_policy = NodeDeletePolicy::kOrphan;
   std::string patch = "{}";
   bool goes = false;
   SUBCASE("nobody needs it") { goes = true; }
@@ -262,11 +262,11 @@ TEST_CASE_FIXTURE(Fixture, "the object of a node that is gone for good goes by t
   SUBCASE("its policy retains it") { patch = R"({"spec":{"reclaimPolicy":"Retain"}})"; }
   SUBCASE("its claim lives") { know_claim(sample_claim()); }
   SUBCASE("it has its PersistentVolume") { put(volumes, volume_text(sample_spec(), "Released")); }
-  SUBCASE("the policy is another") { parts.options.node_delete_policy = NodeDeletePolicy::kTell; }
+  SUBCASE("the policy is another") { orphan_options.node_delete_policy = NodeDeletePolicy::kTell; }
   server.patch(copy_path(copy().name), gone);
   put(copies, server.patch(copy_path(copy().name), patch));
   CHECK(work().ok());
-  manual.advance(parts.options.node_delete_grace);
+  manual.advance(kNodeGrace);
   CHECK(work().ok());
   CHECK(copy_count() == (goes ? 0 : 1));
 }

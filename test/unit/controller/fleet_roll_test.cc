@@ -22,7 +22,7 @@ struct Fixture : NodeScopeLab {
   }
   void show_claim(const std::string& node) {
     send_claim_to(node);
-    role->parts().claims.put(parsed(objects.text(kClaimPath)).root());
+    role->view().claims.put(parsed(objects.text(kClaimPath)).root());
   }
   // The time goes on with what is done, at five times its pace.
   template <typename Until>

@@ -223,7 +223,7 @@ TEST_CASE_FIXTURE(
 }
 
 TEST_CASE_FIXTURE(Fixture, "the volume of another cluster does not grow, and that is said") {
-  parts.cluster_id = kOtherUid;
+  desk.set_cluster_id(kOtherUid);
   CHECK(work().error().code() == ErrorCode::kInvalid);
   CHECK(server.done() == "");
   CHECK(event_says("made for another cluster"));

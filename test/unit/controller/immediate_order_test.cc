@@ -90,8 +90,9 @@ TEST_CASE_FIXTURE(Fixture,
 }
 
 TEST_CASE_FIXTURE(Fixture, "an Immediate claim is not given an order where that is switched off") {
-  parts.options.immediate = ImmediateBinding::kOff;
-  CHECK(did() == "");
+  OrderWorker off = order_worker(ImmediateBinding::kOff);
+  CHECK(wait_for(off.work("shop/data")).ok());
+  CHECK(server.done() == "");
   CHECK(copy_count() == 0);
 }
 

@@ -1,7 +1,9 @@
 #include "provisioner/controller/immediate_placer.h"
 
-#include "provisioner/controller/pending_claim_worker.h"
-#include "test/unit/controller/cluster_lab.h"
+#include <optional>
+#include <utility>
+
+#include "test/unit/controller/pending_lab.h"
 
 namespace flexlocal::provisioner::test {
 namespace {
@@ -12,7 +14,7 @@ const std::string kPlace = "PATCH " + kClaimPath;
 
 // A claim of an Immediate class, and one node with room for two of them.
 struct Fixture : ClusterLab {
-  PendingClaimWorker worker{parts};
+  std::optional<PendingLab> pending{std::in_place, *this};
   Claim claim = sample_claim();
   int beat = 0;
 
@@ -42,7 +44,9 @@ struct Fixture : ClusterLab {
     text.replace(at, text.find('"', at) - at, "2000000");
     answers[kPlace] = {{200, text}};
   }
-  Status work(const std::string& name = "data") { return wait_for(worker.work("shop/" + name)); }
+  Status work(const std::string& name = "data") {
+    return wait_for(pending->worker.work("shop/" + name));
+  }
   long placed() const { return std::count(journal.begin(), journal.end(), kPlace); }
 };
 
@@ -138,7 +142,7 @@ TEST_CASE_FIXTURE(Fixture, "without room the claim is told why, as late-binding 
 }
 
 TEST_CASE_FIXTURE(Fixture, "switched off, nobody is chosen, and the claim says who decided so") {
-  parts.options.immediate = ImmediateBinding::kOff;
+  pending.emplace(*this, ImmediateBinding::kOff);
   for (const int second : {0, 20}) {
     manual.advance(seconds(second));
     CHECK(work().ok());
@@ -150,7 +154,7 @@ TEST_CASE_FIXTURE(Fixture, "switched off, nobody is chosen, and the claim says w
 
 TEST_CASE_FIXTURE(Fixture,
                   "where the nodes rank, nobody is chosen, and only a lack of room is told") {
-  parts.options.immediate = ImmediateBinding::kRank;
+  pending.emplace(*this, ImmediateBinding::kRank);
   for (const int second : {0, 20}) {
     manual.advance(seconds(second));
     know_node(kGiB.count());

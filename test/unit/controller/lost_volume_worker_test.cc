@@ -20,10 +20,10 @@ struct Fixture : ClusterLab {
     know("Released");
   }
   void begin(NodeDeletePolicy policy) {
-    parts.options.node_delete_policy = policy;
     worker.reset();
-    absence = std::make_unique<NodeAbsence>(parts);
-    worker = std::make_unique<LostVolumeWorker>(parts, *absence);
+    absence = std::make_unique<NodeAbsence>(api, node_cache, manual, minutes(10));
+    worker = std::make_unique<LostVolumeWorker>(api, view, *absence, policy, reporter(), log,
+                                                ClusterLab::work);
   }
   void know(const std::string& phase) {
     const std::string text = volume_text(sample_spec(), phase);

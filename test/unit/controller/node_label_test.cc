@@ -10,7 +10,7 @@ using std::chrono::seconds;
 const std::string kPatch = "PATCH " + kNodePath;
 
 struct Fixture : ClusterLab {
-  NodeLabeler labeler{parts};
+  NodeLabeler labeler{api, node_cache, log, true};
 
   static std::string labelled(const std::string& label) {
     return with(node_text(), R"("metadata":{)",
@@ -19,8 +19,8 @@ struct Fixture : ClusterLab {
   }
   // As after the API server was asked.
   std::optional<std::string> wanted() {
-    observations.confirm_silence(kNode, manual.now());
-    return ready_label(observations.health(kNode, manual.now()), beats.get(parts.beat_key(kNode)),
+    node_cache.confirm_silence(kNode);
+    return ready_label(node_cache.health(kNode), node_cache.beat_of(kNode),
                        nodes.get(kNode)->ready_label);
   }
   Status work() { return wait_for(labeler.work(kNode)); }
@@ -72,9 +72,9 @@ TEST_CASE_FIXTURE(Fixture, "a node that never had a daemon, or nobody is to labe
   put(nodes, node_text());
   manual.advance(seconds(100));
   CHECK(work().ok());
-  parts.options.label_nodes = false;
+  NodeLabeler disabled{api, node_cache, log, false};
   put(beats, lease_text(1));
-  CHECK(work().ok());
+  CHECK(wait_for(disabled.work(kNode)).ok());
   CHECK(journal.empty());
 }
 

@@ -35,7 +35,7 @@ std::string beat_of(const std::string& node, int renewed, Bytes free, std::int64
 
 OrderLab::OrderLab() {
   http.answer = [this](const kube::HttpRequest& request) { return server.answer(request); };
-  parts.cluster_id = kCluster;
+  desk.set_cluster_id(kCluster);
   desk.begin_term(kTerm);
   beats.on_change([this](const std::string& key) {
     if (const NodeHeartbeat* const known = beats.get(key)) roll.heard(*known);

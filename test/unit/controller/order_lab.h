@@ -11,6 +11,7 @@
 #include "provisioner/objects/paths.h"
 #include "test/unit/controller/cluster_lab.h"
 #include "test/unit/controller/object_server.h"
+#include "test/unit/controller/pending_lab.h"
 #include "test/unit/objects/json_merge.h"
 
 namespace flexlocal::provisioner::test {
@@ -18,6 +19,8 @@ namespace flexlocal::provisioner::test {
 inline const std::string kOtherNode = "node-b";
 inline constexpr Bytes kTenGiB{10 * kGiB.count()};
 inline constexpr std::int64_t kTerm = 7;
+// How long a node must be gone to be gone for good.
+inline constexpr std::chrono::minutes kNodeGrace{10};
 
 // The text of a Node with uid and hostname.
 std::string ready_node(const std::string& name);
@@ -31,24 +34,30 @@ std::string beat_of(const std::string& node, int renewed, Bytes free, std::int64
 // One ready node with 10 GiB in pool "default", the class "local", and no claim.
 struct OrderLab : ClusterLab {
   ObjectServer server;
-  kube::Informer<VolumeCopy> copies{api, log, {"copies", "/k", "", ""}, decode_copy};
-  CopyIndex index{copies, manual};
   OrderDesk desk{api, copies};
-  PendingClaimWorker pending{parts};
+  PendingLab pending{*this};
   bool put_back = false;
-  RollCaller roll{parts, copies, index, put_back};
-  UnorderedCopies unordered{parts, index};
-  NodeChooser chooser{parts, index};
-  OrderWorker orders{parts, desk, index, chooser, pending, roll};
-  VolumeEndWorker ends{parts, desk, index};
-  GrowthOrderer growths{parts, desk, index};
-  NodeAbsence absence{parts};
-  OrphanedCopyWorker orphans{parts, desk, roll};
-  CopyCollector collector{parts, desk, index, roll, absence, orphans};
-  ReplacementWorker replacements{parts, desk, index, chooser, roll};
+  RollCaller roll{node_cache, copies, index, "", manual, log, put_back};
+  UnorderedCopies unordered{node_cache, index};
+  NodeChooser chooser{view, manual};
+  ProvisioningReport report{reporter(), work};
+  VolumeBinder binder{api, view, desk, report, log};
+  OrderWorker orders = order_worker(ImmediateBinding::kCentral);
+  VolumeEndWorker ends{api, view, desk, reporter(), log, work.volumes.remove};
+  GrowthOrderer growths{api, view, desk, reporter(), manual, work.volumes.grow};
+  NodeAbsence absence{api, node_cache, manual, kNodeGrace};
+  OrphanOptions orphan_options;
+  OrphanedCopyWorker orphans{api, view, desk, roll, reporter(), orphan_options, manual, log};
+  CopyCollector collector{api, view, desk, roll, absence, orphans, orphan_options, manual, log};
+  ReplacementWorker replacements{api, view, desk, chooser, roll, binder, reporter(), log, work};
   const std::string volume = "pvc-" + kUid;
 
   OrderLab();
+
+  OrderWorker order_worker(ImmediateBinding immediate) {
+    return {api,    view,   desk,      chooser, pending.selected, pending.no_room, roll,
+            binder, report, immediate, log};
+  }
 
   // Puts it on the server, and shows it as the watch does.
   void know_node(const std::string& name, Bytes free = kTenGiB);

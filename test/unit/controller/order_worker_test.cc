@@ -351,7 +351,7 @@ TEST_CASE_FIXTURE(Fixture,
 
 TEST_CASE_FIXTURE(Fixture, "a daemon that is not there is waited for, not passed over at once") {
   manual.advance(kHeartbeatDuration + seconds(1));
-  observations.confirm_silence(kNode, manual.now());
+  node_cache.confirm_silence(kNode);
   server.put(kLeasePath, beat_of(kNode, 1, kTenGiB));
   const auto worked = work();
   REQUIRE(worked);

@@ -11,7 +11,7 @@ const std::string kAsks = "LIST persistentvolumeclaims, GET persistentvolumes";
 // another PersistentVolume.
 struct Fixture : OrderLab {
   Fixture() {
-    parts.options.orphan_policy = OrphanPolicy::kDelete;
+    orphan_options.policy = OrphanPolicy::kDelete;
     put(volumes, volume_text(sample_spec(kOtherUid), "Bound"));
     roll.begin(kTerm);
     pass(std::chrono::seconds(1));
@@ -45,7 +45,7 @@ struct Fixture : OrderLab {
   // Seen once, and then for as long as the grace.
   std::string did_after_grace(const Orphan& orphan) {
     CHECK(did(orphan) == "");
-    manual.advance(parts.options.orphan_grace);
+    manual.advance(orphan_options.grace);
     return did(orphan);
   }
 };
@@ -86,7 +86,7 @@ TEST_CASE_FIXTURE(Fixture, "nothing is said any more of a removal that a person 
 
 TEST_CASE_FIXTURE(Fixture, "what only its node tells of is said, and never removed") {
   CHECK(did_after_grace(told()) == "GET persistentvolumes");
-  manual.advance(parts.options.orphan_grace);
+  manual.advance(orphan_options.grace);
   CHECK(did(told()) == "GET persistentvolumes");
   CHECK(copy_count() == 0);
   CHECK(event_says("has no VolumeCopy and no PersistentVolume; its data stays"));
@@ -118,7 +118,7 @@ TEST_CASE_FIXTURE(Fixture,
   // The time begins anew.
   server.erase(kClaimPath);
   server.erase(kVolumePath);
-  manual.advance(parts.options.orphan_grace - std::chrono::seconds(1));
+  manual.advance(orphan_options.grace - std::chrono::seconds(1));
   CHECK(did(ordered()) == "GET persistentvolumes");
   CHECK(order().desired == DesiredState::kServing);
   manual.advance(std::chrono::seconds(1));
@@ -141,10 +141,10 @@ TEST_CASE_FIXTURE(Fixture,
 TEST_CASE_FIXTURE(Fixture, "without an answer nothing is removed, and the time begins anew") {
   order_there();
   CHECK(did(ordered()) == "");
-  manual.advance(parts.options.orphan_grace);
+  manual.advance(orphan_options.grace);
   server.fails["LIST persistentvolumeclaims"] = {500};
   CHECK_FALSE(wait_for(orphans.work(ordered())));
-  manual.advance(parts.options.orphan_grace - std::chrono::seconds(1));
+  manual.advance(orphan_options.grace - std::chrono::seconds(1));
   server.journal.clear();
   CHECK(did(ordered()) == "GET persistentvolumes");
   CHECK(order().desired == DesiredState::kServing);
@@ -158,7 +158,7 @@ TEST_CASE_FIXTURE(Fixture, "after a restore of etcd nothing is removed") {
     pass(std::chrono::seconds(60));
     REQUIRE(roll.is_over());
   }
-  SUBCASE("in a later one") { parts.options.saw_put_back = true; }
+  SUBCASE("in a later one") { orphan_options.saw_put_back = true; }
   CHECK(did_after_grace(ordered()) == "GET persistentvolumes");
   CHECK(order().desired == DesiredState::kServing);
   CHECK(event_says("may have been put back to an earlier state"));
@@ -175,7 +175,7 @@ TEST_CASE_FIXTURE(Fixture, "that it will be removed is said a minute after it be
 TEST_CASE_FIXTURE(Fixture, "the time of one that was none meanwhile begins anew") {
   order_there();
   CHECK(did(ordered()) == "");
-  manual.advance(parts.options.orphan_grace);
+  manual.advance(orphan_options.grace);
   SUBCASE("it was retained, or had its PersistentVolume") { orphans.forget(copy().name); }
   SUBCASE("it was not there") {
     orphans.forget_unless([](const std::string&) { return false; });
@@ -186,7 +186,7 @@ TEST_CASE_FIXTURE(Fixture, "the time of one that was none meanwhile begins anew"
 
 TEST_CASE_FIXTURE(Fixture, "the grace begins when nothing else is in the way any more") {
   CHECK(did_after_grace(told()) == "GET persistentvolumes");
-  manual.advance(parts.options.orphan_grace);
+  manual.advance(orphan_options.grace);
   order_there();
   SUBCASE("its node alone told of it") { CHECK(did(told()) == "GET persistentvolumes"); }
   SUBCASE("a person had retained it") {
@@ -195,7 +195,7 @@ TEST_CASE_FIXTURE(Fixture, "the grace begins when nothing else is in the way any
     answer(CopyState::kReady);
   }
   CHECK(did(ordered()) == "GET persistentvolumes");
-  manual.advance(parts.options.orphan_grace - std::chrono::seconds(1));
+  manual.advance(orphan_options.grace - std::chrono::seconds(1));
   CHECK(did(ordered()) == "GET persistentvolumes");
   CHECK(order().desired == DesiredState::kServing);
   manual.advance(std::chrono::seconds(1));
@@ -204,7 +204,7 @@ TEST_CASE_FIXTURE(Fixture, "the grace begins when nothing else is in the way any
 
 TEST_CASE_FIXTURE(Fixture, "where a person is to act the API server is asked once an hour") {
   order_there();
-  parts.options.orphan_policy = OrphanPolicy::kReport;
+  orphan_options.policy = OrphanPolicy::kReport;
   CHECK(did_after_grace(ordered()) == "GET persistentvolumes");
   const std::string name = copy().name;
   manual.advance(std::chrono::hours(1) - std::chrono::seconds(1));

@@ -1,6 +1,6 @@
 #include "provisioner/controller/pending_claim_worker.h"
 
-#include "test/unit/controller/cluster_lab.h"
+#include "test/unit/controller/pending_lab.h"
 
 namespace flexlocal::provisioner::test {
 namespace {
@@ -10,14 +10,14 @@ using std::chrono::seconds;
 const std::string kTakeBack = "PATCH " + kClaimPath;
 
 struct Fixture : ClusterLab {
-  PendingClaimWorker worker{parts};
+  PendingLab pending{*this};
 
   Fixture() {
     put(classes, class_text());
     put(claims, claim_text(sample_claim()));
     answers["GET " + kNodePath] = {{200, node_text()}};
   }
-  Status work() { return wait_for(worker.work("shop/data")); }
+  Status work() { return wait_for(pending.worker.work("shop/data")); }
   void know_unchosen() {
     Claim claim = sample_claim();
     claim.selected_node.clear();

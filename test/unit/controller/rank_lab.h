@@ -23,13 +23,12 @@ inline const std::string kList =
 // A claim of 1 GiB of an Immediate class that waits, this node with room for two, and what others
 // tell.
 struct RankLab : ClusterLab {
-  const std::string own_node = (parts.options.own_node = kNode);
-  kube::Informer<VolumeCopy> copies{api, log, {"copies", "/k", "", ""}, decode_copy};
-  CopyIndex index{copies, manual};
-  CapacitySurvey survey{parts, [] {}};
+  const std::string own_node = (view.own_node = kNode);
+  CapacitySurvey survey{api, classes, "ns", manual, log, [] {}};
   Bytes room = kGiB + kGiB;
   std::vector<std::pair<std::string, std::chrono::nanoseconds>> let;  // in line, to be taken next
-  RankPlacer placer{parts, index, survey, [this](const std::string&) { return room; },
+  ClaimTaker taker{api, view, [this](const std::string&) { return room; }, log, ClusterLab::work};
+  RankPlacer placer{view, survey, taker, manual,
                     [this](const std::string& key, std::chrono::nanoseconds after) {
                       let.emplace_back(key, after);
                     }};

@@ -15,7 +15,7 @@ TEST_CASE_FIXTURE(RankLab, "the only node takes the claim at once, by the versio
   CHECK(body.find(R"("volume.kubernetes.io/selected-node":"node-a")") != std::string::npos);
   CHECK(body.find(concat(R"("resourceVersion":")", version, '"')) != std::string::npos);
   CHECK(claims.get("shop/data")->selected_node == kNode);
-  CHECK(parts.work.claims_taken.with({}).value() == 1);
+  CHECK(ClusterLab::work.claims_taken.with({}).value() == 1);
   CHECK_FALSE(placer.notice("shop/data"));
 }
 
@@ -59,7 +59,7 @@ TEST_CASE_FIXTURE(RankLab, "claims of a burst are taken one after the other, at 
   manual.advance(step);
   answers["PATCH /api/v1/namespaces/shop/persistentvolumeclaims/other"] = {{409, "{}"}};
   CHECK(*wait_for(placer.work("shop/other")) == RankPlacer::Again());
-  CHECK(parts.work.immediate_conflicts.with({}).value() == 1);
+  CHECK(ClusterLab::work.immediate_conflicts.with({}).value() == 1);
 }
 
 TEST_CASE_FIXTURE(RankLab, "a claim that is left to others leaves the line to the next") {
@@ -90,7 +90,7 @@ TEST_CASE_FIXTURE(RankLab, "a node without room asks nobody, and looks again whe
 TEST_CASE_FIXTURE(RankLab, "somebody who was faster is counted, and that version is left alone") {
   answers[kTake] = {{409, refused("Conflict")}, {200, chosen(kNode)}};
   CHECK(work() == RankPlacer::Again());
-  CHECK(parts.work.immediate_conflicts.with({}).value() == 1);
+  CHECK(ClusterLab::work.immediate_conflicts.with({}).value() == 1);
   CHECK(work() == RankPlacer::Again());
   CHECK(taken() == 1);
   know_claim(claim);
@@ -139,7 +139,7 @@ TEST_CASE_FIXTURE(RankLab, "what was taken counts until it is ordered, which cou
   CHECK(*wait_for(placer.work("shop/other")) == RankPlacer::Again());
   manual.advance(time_to_take(3, 1));
   CHECK(*wait_for(placer.work("shop/third")) == RankPlacer::Again());
-  CHECK(parts.work.claims_taken.with({}).value() == 3);
+  CHECK(ClusterLab::work.claims_taken.with({}).value() == 3);
 }
 
 TEST_CASE_FIXTURE(RankLab, "a claim that this node handed back it passes over for a while") {

@@ -1,5 +1,7 @@
 #include "provisioner/controller/registry_keeper.h"
 
+#include <memory>
+
 #include "test/unit/controller/cluster_lab.h"
 
 namespace flexlocal::provisioner::test {
@@ -67,22 +69,20 @@ const std::string kForgotten =
 struct Fixture : ClusterLab {
   StorageServer server;
   kube::ApiClient of_server{server, clock, kube::ApiOptions{.limit = {}}};
-  ClusterParts of_cluster{of_server, events,       claims, volumes, classes, nodes,
-                          beats,     observations, manual, log,     work,    quick()};
+  RegistryOptions options{.namespace_name = "ns", .interval = std::chrono::milliseconds(1)};
   bool synced = true;
   bool ended = false;
-  RegistryKeeper keeper{io, of_cluster, nullptr, [this] { return synced; }};
+  std::unique_ptr<RegistryKeeper> keeper;
 
-  static ClusterRoleOptions quick() {
-    ClusterRoleOptions quick = options();
-    quick.registry_interval = std::chrono::milliseconds(1);
-    return quick;
-  }
   static kube::Task<void> run(RegistryKeeper& keeper, bool& ended) {
     co_await keeper.run();
     ended = true;
   }
-  void start() { tasks.spawn(run(keeper, ended)); }
+  void start() {
+    keeper = std::make_unique<RegistryKeeper>(
+        io, of_server, view, nullptr, [this] { return synced; }, options, events, log);
+    tasks.spawn(run(*keeper, ended));
+  }
   bool stop() {
     tasks.cancel();
     return run_until([this] { return ended; });
@@ -119,7 +119,7 @@ TEST_CASE_FIXTURE(Fixture,
 }
 
 TEST_CASE_FIXTURE(Fixture, "a list that failed once does not cost a whole interval") {
-  of_cluster.options.registry_interval = std::chrono::hours(1);
+  options.interval = std::chrono::hours(1);
   server.refused = "/csidrivers?";
   server.refusals = 1;
   start();
@@ -128,7 +128,7 @@ TEST_CASE_FIXTURE(Fixture, "a list that failed once does not cost a whole interv
 }
 
 TEST_CASE_FIXTURE(Fixture, "left to the administrator, the CSIDriver is not even asked for") {
-  of_cluster.options.register_driver = false;
+  options.register_driver = false;
   server.capacity = kForgotten;
   start();
   CHECK(run_until([&] { return asked("DELETE ") == 2; }));

@@ -28,7 +28,7 @@ struct Fixture : ClusterLab {
   kube::Informer<RegisteredDriver> driver{api, log, {"csidrivers", "/d", "", ""}, decode_driver};
   kube::Informer<PublishedCapacity> capacities{
       api, log, {"capacities", "/r", "", ""}, decode_capacity};
-  Registry registry{parts, nullptr, place, driver, capacities};
+  Registry registry{api, view, nullptr, place, driver, capacities, events, log};
 
   Fixture() {
     put(classes, class_text());
@@ -49,7 +49,7 @@ struct Fixture : ClusterLab {
 
 struct WithoutDriver : Fixture {
   kube::Informer<RegisteredDriver> none{api, log, {"csidrivers", "/d", "", ""}, decode_driver};
-  Registry first{parts, nullptr, place, none, capacities};
+  Registry first{api, view, nullptr, place, none, capacities, events, log};
 };
 
 }  // namespace
@@ -99,7 +99,7 @@ TEST_CASE_FIXTURE(Fixture, "what nobody keeps goes: of gone nodes, gone classes,
   CHECK(conditions.find(R"("resourceVersion":"5")") != std::string::npos);
   CHECK(log.has("its StorageClass is gone"));
   manual.advance(kHeartbeatDuration + seconds(1));
-  observations.confirm_silence(kNode, manual.now());
+  node_cache.confirm_silence(kNode);
   CHECK(look().ok());
   CHECK(did(removal("kept")));
 }

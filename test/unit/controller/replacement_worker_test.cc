@@ -337,7 +337,7 @@ TEST_CASE_FIXTURE(Fixture, "nothing is made beside what may hold the claim's dat
 TEST_CASE_FIXTURE(Fixture, "only a controller of all nodes gives a volume another one") {
   break_promise();
   for (const Scope scope : {Scope::kOneNode, Scope::kAbsentNodes}) {
-    parts.options.scope = scope;
+    view.scope = scope;
     CHECK_FALSE(concerns());
   }
 }

@@ -9,7 +9,7 @@ using std::chrono::seconds;
 
 // A leader that has just begun.
 struct Fixture : OrderLab {
-  RollCaller next{parts, copies, index, put_back};
+  RollCaller next{node_cache, copies, index, "", manual, log, put_back};
 
   Fixture() {
     beats.on_change([this](const std::string& key) {
@@ -80,7 +80,7 @@ TEST_CASE_FIXTURE(Fixture,
   manual.advance(kHeartbeatDuration);
   beat(kNode);
   CHECK_FALSE(is_over());
-  observations.confirm_silence("node-c", manual.now());
+  node_cache.confirm_silence("node-c");
   CHECK(is_over());
 }
 
@@ -93,7 +93,7 @@ TEST_CASE_FIXTURE(Fixture, "where a daemon was, its node's Lease is waited for a
   next.begin(kTerm);
   manual.advance(std::chrono::hours(1));
   beat(kNode);
-  observations.confirm_silence("node-c", manual.now());
+  node_cache.confirm_silence("node-c");
   CHECK_FALSE(is_over());
   CHECK(waits_for("node node-c gives no sign of life"));
 }
@@ -137,7 +137,7 @@ TEST_CASE_FIXTURE(Fixture,
     CHECK_FALSE(next.is_over());
     manual.advance(seconds(1));
     CHECK_FALSE(next.is_over());
-    observations.confirm_silence(kNode, manual.now());
+    node_cache.confirm_silence(kNode);
     CHECK(is_over());
   }
   SUBCASE("by its Node") {

@@ -14,7 +14,7 @@ const std::string kOne = kLeases + "fieldSelector=metadata.name%3Dnode-" + kNode
 
 // A node whose daemon beat once.
 struct Fixture : ClusterLab {
-  SilenceCheck check{parts};
+  SilenceCheck check{api, node_cache, log, seconds(1)};
 
   Fixture() {
     put(nodes, node_text());
@@ -27,7 +27,7 @@ struct Fixture : ClusterLab {
   }
   void pass(seconds time) { manual.advance(time); }
   Status look() { return wait_for(check.look()); }
-  NodeHealth health() const { return observations.health(kNode, manual.now()); }
+  NodeHealth health() const { return node_cache.health(kNode); }
 };
 
 }  // namespace
@@ -85,7 +85,7 @@ TEST_CASE_FIXTURE(Fixture, "an API server that cannot say makes nobody silent") 
 }
 
 TEST_CASE_FIXTURE(Fixture, "a node without a Lease is silent when the API server has none") {
-  observations.saw_lease(kNode, nullptr, manual.now());
+  node_cache.saw_no_lease(kNode);
   pass(kHeartbeatDuration + seconds(1));
   leases(kOne, "");
   CHECK(look().ok());
@@ -99,7 +99,7 @@ TEST_CASE_FIXTURE(Fixture, "several that seem silent are asked for by one list")
   CHECK(look().ok());
   CHECK(journal == std::vector<std::string>{kAll});
   CHECK(health().daemon_runs());
-  CHECK(observations.health("node-b", manual.now()).is_silent());
+  CHECK(node_cache.health("node-b").is_silent());
 }
 
 }  // namespace flexlocal::provisioner::test

@@ -139,7 +139,7 @@ TEST_CASE_FIXTURE(Fixture, "why a node does not answer is told on the volume, wh
   }
   SUBCASE("its daemon is silent") {
     manual.advance(kHeartbeatDuration + std::chrono::seconds(1));
-    observations.confirm_silence(kNode, manual.now());
+    node_cache.confirm_silence(kNode);
     CHECK(did() == "");
     CHECK(event_says("the node daemon of node node-a gives no sign of life"));
   }
@@ -209,7 +209,7 @@ TEST_CASE_FIXTURE(Fixture, "an order that does not fit its PersistentVolume is n
   CHECK(work().error().code() == ErrorCode::kInvalid);
   change_volume(R"({"metadata":{"annotations":{"flexlocal.io/order":"{}"}}})");
   CHECK(work().error().code() == ErrorCode::kInvalid);
-  parts.cluster_id = kOtherUid;
+  desk.set_cluster_id(kOtherUid);
   know_volume("Bound");
   CHECK(work().error().code() == ErrorCode::kDenied);
   CHECK(copy_count() == 0);

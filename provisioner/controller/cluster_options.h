@@ -1,30 +1,15 @@
-// What the pieces of the cluster role share; made once a term, in cluster_role.cc.
+// What the cluster role is told at its start, for the daemon that runs it.
 #pragma once
 
 #include <string>
 
-#include "flexvolume/base/log.h"
-#include "provisioner/controller/capacity/node_health.h"
 #include "provisioner/controller/claims/immediate_plan.h"
-#include "provisioner/controller/claims/room_summary.h"
-#include "provisioner/controller/cluster_work.h"
+#include "provisioner/controller/cluster_view.h"
 #include "provisioner/controller/reclaim/lost_volume_plan.h"
 #include "provisioner/controller/reclaim/orphan_policy.h"
-#include "provisioner/kube/events.h"
-#include "provisioner/kube/informer.h"
-#include "provisioner/objects/node_object.h"
-#include "provisioner/objects/objects.h"
+#include "provisioner/kube/backoff.h"
 
 namespace flexlocal::provisioner {
-
-using kube::Task;
-
-// For which nodes a controller gives the orders.
-enum class Scope {
-  kAllNodes,    // but for those whose daemons give their own
-  kOneNode,     // its own: the node daemon's
-  kAbsentNodes  // each node's daemon gives its own; this is for those that have no Node any more
-};
 
 struct ClusterRoleOptions {
   std::string namespace_name;   // of the installation: its DaemonSet, what is told of room
@@ -60,43 +45,6 @@ struct ClusterRoleOptions {
   std::chrono::nanoseconds no_room_after = std::chrono::seconds(15);
 
   bool is_of_one_node() const { return scope == Scope::kOneNode; }
-};
-
-struct ClusterParts {
-  kube::ApiClient& api;  // through the leader's gate
-  kube::EventRecorder& events;
-  kube::Informer<Claim>& claims;
-  kube::Informer<Volume>& volumes;
-  kube::Informer<StorageClass>& classes;
-  kube::Informer<Node>& nodes;
-  kube::Informer<NodeHeartbeat>& beats;  // by "namespace/lease name"
-  NodeObservations& observations;
-  const Clock& clock;  // goes on while the machine sleeps
-  Log& log;
-  ClusterWork& work;
-  ClusterRoleOptions options;
-  std::string cluster_id{};  // uid of the namespace kube-system; known before any order is given
-
-  std::string beat_key(const std::string& node) const {
-    return options.lease_namespace + '/' + heartbeat_name(node);
-  }
-  // Whether the orders of that node's copies are ours to give.
-  bool orders_for(const std::string& node) const {
-    switch (options.scope) {
-      case Scope::kOneNode:
-        return node == options.own_node;
-      case Scope::kAbsentNodes:
-        return nodes.get(node) == nullptr;
-      case Scope::kAllNodes:
-        break;
-    }
-    const NodeHeartbeat* const beat = beats.get(beat_key(node));
-    return beat == nullptr || !beat->report.orders_itself;
-  }
-  // What is known of a node now; to be used before the next co_await.
-  NodeView view_of(const Node& node) const {
-    return {node, observations.health(node.name, clock.now()), beats.get(beat_key(node.name))};
-  }
 };
 
 }  // namespace flexlocal::provisioner
