@@ -119,7 +119,7 @@ void AgentRole::room_changed() {
 }
 
 void AgentRole::disks_changed() {
-  if (on_news_ && disks_.state().usable() != told_usable_) on_news_();
+  if (on_news_ && disks_.state().usable() != reported_usable_) on_news_();
 }
 
 // With a beat, and so not for each of a thousand volumes that are removed.
@@ -188,7 +188,7 @@ void AgentRole::enqueue_all() {
 NodeReport AgentRole::report() {
   requeue_refused_growths();
   NodeState state = disks_.state();
-  told_usable_ = state.usable();
+  reported_usable_ = state.usable();
   state.kubelet = kubelet_init_.look();
   NodeReport report = report_of(state, config_, ledger_, budget_);
   report.orders_itself = options_.orders_itself;

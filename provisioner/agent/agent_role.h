@@ -93,7 +93,7 @@ class AgentRole {
   std::optional<Error> held_;  // why nothing is done
   std::function<void()> on_news_;
   // At the last report, and since then.
-  std::optional<bool> told_usable_;
+  std::optional<bool> reported_usable_;
   bool room_freed_ = false;
   bool in_trouble_ = false;  // by the last report
   NodeBudget budget_;

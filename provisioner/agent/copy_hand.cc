@@ -175,7 +175,7 @@ Task<Result<CopyProgress>> CopyHand::remove(const VolumeCopy& copy) {
   if (!removed->done)
     co_return CopyProgress{.done = false,
                            .wiped = removed->wiped,
-                           .tell = wipes_[copy.name].advance(*removed, clock_.now())};
+                           .is_worth_a_write = wipes_[copy.name].advance(*removed, clock_.now())};
   wipes_.erase(copy.name);
   ledger_.forget_record(order.volume.name.text());
   note("copy removed", order);

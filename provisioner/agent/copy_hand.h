@@ -15,9 +15,10 @@ namespace flexlocal::provisioner {
 // How far an action has come.
 struct CopyProgress {
   bool done = true;
-  // Of a removal that is not done yet: how much is wiped, and whether that is worth a write.
+  // Of a removal that is not done yet: how much is wiped, and whether that is written to its
+  // status.
   Bytes wiped{};
-  bool tell = false;
+  bool is_worth_a_write = false;
 };
 
 class CopyHand {

@@ -151,7 +151,7 @@ Task<CopyWorker::StepEnd> CopyWorker::act(Turn& turn) {
     co_return failed;
   }
   if (carried->done) co_return std::optional<Pass>();
-  if (carried->tell) {
+  if (carried->is_worth_a_write) {
     turn.wiped = carried->wiped;
     turn.plan.action = CopyAction::kNone;  // nothing is in its way any more
     auto answered = co_await answer(turn, kNoProblem);

@@ -12,7 +12,7 @@ Task<void> Heartbeat::run() {
     soon_ = false;
     const NodeReport report = report_();
     const Status beaten = co_await beat(report);
-    tell(beaten);
+    log_failure(beaten);
     if (on_beat_) on_beat_(beaten);
     // What is to be told soon: that the daemon is ready after all.
     const bool settled = beaten.ok() && report.trouble.empty();
@@ -99,14 +99,14 @@ Status Heartbeat::check_rival() {
 }
 
 // By its code: the texts of a read and of a write that find no server differ.
-void Heartbeat::tell(const Status& beaten) {
-  if (beaten) return told_.reset();
+void Heartbeat::log_failure(const Status& beaten) {
+  if (beaten) return logged_.reset();
   const ErrorCode code = beaten.error().code();
   // There is one already, or somebody changed it: it is read at once.
   if (code == ErrorCode::kExists || code == ErrorCode::kConflict || code == ErrorCode::kCancelled ||
-      code == told_)
+      code == logged_)
     return;
-  told_ = code;
+  logged_ = code;
   log_.warning("the node's Lease could not be renewed",
                {{"lease", lease_.name()}, {"error", beaten.error().message()}});
 }

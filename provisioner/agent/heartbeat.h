@@ -63,7 +63,7 @@ class Heartbeat {
   std::chrono::nanoseconds retry_after(unsigned failures);
   void see(const kube::Lease& lease);
   Status check_rival();
-  void tell(const Status& beaten);
+  void log_failure(const Status& beaten);
 
   const Clock& clock_;
   Log& log_;
@@ -74,7 +74,7 @@ class Heartbeat {
   kube::Lease known_;
   kube::ObjectVersion version_;  // of the Lease, when it was seen last
   Next next_ = Next::kCreate;
-  std::optional<ErrorCode> told_;
+  std::optional<ErrorCode> logged_;
   std::function<void(const Status& beaten)> on_beat_;
   std::function<void()> on_put_back_;
   bool soon_ = false;  // see beat_soon(), since the last report

@@ -35,7 +35,7 @@ Task<Status> Ledger::refresh(bool anew) {
     trouble_.reset();
     if (shown_ > look && inventory_) co_return Status();
     if (shown_ > look) continue;
-    take_in(std::move(*inventory), look, asked);
+    replace(std::move(*inventory), look, asked);
     co_return Status();
   }
 }
@@ -66,7 +66,7 @@ Task<bool> Ledger::is_as_seen() {
   co_return true;
 }
 
-void Ledger::take_in(engine::Inventory inventory, std::uint64_t look, Clock::Instant asked) {
+void Ledger::replace(engine::Inventory inventory, std::uint64_t look, Clock::Instant asked) {
   note_new_records(inventory);
   outdated_.reset();
   inventory_ = std::move(inventory);

@@ -101,7 +101,7 @@ class Ledger {
   Task<bool> is_as_seen();
   void note_promise(const engine::VolumeSpec& spec);
   void note_new_records(const engine::Inventory& inventory);
-  void take_in(engine::Inventory inventory, std::uint64_t look, Clock::Instant asked);
+  void replace(engine::Inventory inventory, std::uint64_t look, Clock::Instant asked);
   void patch(Patch patch);
   void apply(const Patch& patch);
 

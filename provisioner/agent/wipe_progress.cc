@@ -16,12 +16,12 @@ constexpr std::uint64_t kSteps = 10;
 bool WipeProgress::advance(const engine::Removal& removal, Clock::Instant now) {
   latest_ = removal;
   stopped_ = false;
-  const auto pause = now - told_at_;
-  const bool step = removal.wiped - told_wiped_ >= Bytes(removal.size.count() / kSteps);
-  if (told_ && (pause < kLeastPause || (pause < kLongestPause && !step))) return false;
-  told_ = true;
-  told_at_ = now;
-  told_wiped_ = removal.wiped;
+  const auto pause = now - reported_at_;
+  const bool step = removal.wiped - reported_wiped_ >= Bytes(removal.size.count() / kSteps);
+  if (reported_ && (pause < kLeastPause || (pause < kLongestPause && !step))) return false;
+  reported_ = true;
+  reported_at_ = now;
+  reported_wiped_ = removal.wiped;
   return true;
 }
 

@@ -25,9 +25,9 @@ class WipeProgress {
 
  private:
   engine::Removal latest_{};
-  Bytes told_wiped_;
-  Clock::Instant told_at_{};
-  bool told_ = false;
+  Bytes reported_wiped_;
+  Clock::Instant reported_at_{};
+  bool reported_ = false;
   bool stopped_ = false;
 };
 

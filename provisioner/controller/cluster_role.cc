@@ -96,7 +96,8 @@ ClusterRole::ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, cons
       orders_(options_, api, loop_.events(), view_, copies_, open_claims_, queue_, selected_,
               no_room_, absence_, *roll_, clock, log, work),
       registry_(
-          loop_.io(), api, view_, options.scope == Scope::kAllNodes ? &orders_.teller() : nullptr,
+          loop_.io(), api, view_,
+          options.scope == Scope::kAllNodes ? &orders_.publisher() : nullptr,
           [this] { return has_synced(); },
           {options.namespace_name, options.register_driver, options.registry_interval},
           loop_.events(), log),

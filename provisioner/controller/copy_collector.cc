@@ -26,7 +26,7 @@ bool was_never_more(const VolumeCopy& copy) {
 
 }  // namespace
 
-Task<CopyCollector::Again> CopyCollector::work(const VolumeCopy& copy) {
+Task<Requeue> CopyCollector::work(const VolumeCopy& copy) {
   if (!copy.order || copy.deleting) co_return std::nullopt;
   const CopyOrder& order = *copy.order;
   const bool node_is_gone = view_.nodes.get(order.node) == nullptr;
@@ -150,16 +150,16 @@ Task<Result<bool>> CopyCollector::has_claim(const CopyOrder& order) {
 
 // What was made may hold data, whose PersistentVolume somebody took away by force, but for what
 // this leader ordered and never offered; and where the API server was put back, anything.
-Task<CopyCollector::Again> CopyCollector::end(const VolumeCopy& copy) {
+Task<Requeue> CopyCollector::end(const VolumeCopy& copy) {
   const bool in_doubt = copy.order->term < desk_.term() && roll_.shows_put_back();
   if ((was_made_or_found(copy) && !desk_.is_unoffered(copy.name)) || in_doubt) {
     if (in_doubt) orphans_.begin_look(copy.name);
     const Orphan orphan{.order = *copy.order, .object = copy};
-    auto told = co_await orphans_.work(orphan);
-    if (!told || has_lost_volume(copy)) co_return told;
+    auto requeue = co_await orphans_.work(orphan);
+    if (!requeue || has_lost_volume(copy)) co_return requeue;
     auto released = co_await release_with_node(copy);
     if (!released) co_return released;
-    co_return told;
+    co_return requeue;
   }
   if (!roll_.is_over()) co_return std::chrono::nanoseconds(kRollWait);
   CopyOrder order = *copy.order;
@@ -173,7 +173,7 @@ Task<CopyCollector::Again> CopyCollector::end(const VolumeCopy& copy) {
   co_return std::nullopt;
 }
 
-Task<CopyCollector::Again> CopyCollector::bury(const VolumeCopy& copy) {
+Task<Requeue> CopyCollector::bury(const VolumeCopy& copy) {
   const auto now = clock_.now();
   const auto since = removed_.try_emplace(copy.name, now).first->second;
   if (now - since < kRemovedStays) co_return kRemovedStays - (now - since);
@@ -185,7 +185,7 @@ Task<CopyCollector::Again> CopyCollector::bury(const VolumeCopy& copy) {
 
 // Of a Node that is gone for good: nobody is left who could answer, and its disks are as they are.
 // Should they come back, their node tells of the copy.
-Task<CopyCollector::Again> CopyCollector::release_with_node(const VolumeCopy& copy) {
+Task<Requeue> CopyCollector::release_with_node(const VolumeCopy& copy) {
   const std::string node = copy.order->node;
   if (view_.nodes.get(node) != nullptr || copy.order->reclaim_policy != "Delete" ||
       options_.node_delete_policy == NodeDeletePolicy::kTell)

@@ -12,6 +12,7 @@
 #include "provisioner/controller/order_desk.h"
 #include "provisioner/controller/orphaned_copy_worker.h"
 #include "provisioner/controller/roll.h"
+#include "provisioner/work/requeue.h"
 
 namespace flexlocal::provisioner {
 
@@ -21,8 +22,6 @@ inline constexpr std::chrono::seconds kRemovedStays{45};
 
 class CopyCollector {
  public:
-  using Again = Result<std::optional<std::chrono::nanoseconds>>;
-
   // `options`: of `orphans`; they outlive it.
   CopyCollector(kube::ApiClient& api, const ClusterView& view, OrderDesk& desk, Roll& roll,
                 NodeAbsence& absence, OrphanedCopyWorker& orphans, const OrphanOptions& options,
@@ -38,7 +37,7 @@ class CopyCollector {
         log_(log) {}
 
   // One pass over the VolumeCopy. Returns after which time it is to be looked at again.
-  Task<Again> work(const VolumeCopy& copy);
+  Task<Requeue> work(const VolumeCopy& copy);
   // A pass would find it as it is to stay, until it or its PersistentVolume changes.
   bool rests(const VolumeCopy& copy) const;
   void forget(const std::string& name) {
@@ -53,9 +52,9 @@ class CopyCollector {
   Task<Result<bool>> is_being_replaced(const VolumeCopy& copy);
   Task<Result<bool>> has_claim(const CopyOrder& order);
   bool has_lost_volume(const VolumeCopy& copy) const;
-  Task<Again> end(const VolumeCopy& copy);
-  Task<Again> bury(const VolumeCopy& copy);
-  Task<Again> release_with_node(const VolumeCopy& copy);
+  Task<Requeue> end(const VolumeCopy& copy);
+  Task<Requeue> bury(const VolumeCopy& copy);
+  Task<Requeue> release_with_node(const VolumeCopy& copy);
 
   kube::ApiClient& api_;
   const ClusterView& view_;

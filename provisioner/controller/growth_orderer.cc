@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kFailed = "VolumeResizeFailed";
 // Of a node that does not answer: what keeps it may be another thing by then.
-constexpr auto kLookedAtAgain = std::chrono::minutes(1);
+constexpr auto kRequeueAfter = std::chrono::minutes(1);
 
 // What the node says is in the way; empty: nothing.
 std::string trouble_of(const VolumeCopy& copy) {
@@ -38,17 +38,17 @@ std::string cannot_be_ordered(const CopyIndex& index, const Volume& volume, cons
 
 }  // namespace
 
-Task<GrowthOrderer::Again> GrowthOrderer::work(const std::string& key) {
+Task<Requeue> GrowthOrderer::work(const std::string& key) {
   const auto known = view_.claims.get(key);
   const auto named = known == nullptr ? nullptr : view_.volumes.get(known->volume_name);
   if (known == nullptr || named == nullptr) co_return std::nullopt;
   const Claim claim = *known;  // the stores may change while we wait
   const Volume volume = *named;
-  auto again = co_await plan(claim, volume);
-  co_return again;
+  auto requeue = co_await plan(claim, volume);
+  co_return requeue;
 }
 
-Task<GrowthOrderer::Again> GrowthOrderer::plan(const Claim& claim, const Volume& volume) {
+Task<Requeue> GrowthOrderer::plan(const Claim& claim, const Volume& volume) {
   const GrowthPlan plan = plan_growth(claim, &volume, volume.node, desk_.cluster_id());
   if (const auto* refusal = std::get_if<Refuse>(&plan)) {
     events_.record(claim, kube::EventType::kWarning, kFailed, refusal->why);
@@ -66,8 +66,8 @@ Task<GrowthOrderer::Again> GrowthOrderer::plan(const Claim& claim, const Volume&
   co_return carried;
 }
 
-Task<GrowthOrderer::Again> GrowthOrderer::carry_out(const Claim& claim, const Volume& volume,
-                                                    const Growth& growth) {
+Task<Requeue> GrowthOrderer::carry_out(const Claim& claim, const Volume& volume,
+                                       const Growth& growth) {
   const auto copy = view_.copies.find(volume.name, volume.copy);
   const Node* const node = view_.nodes.get(volume.node);
   const Bytes rounded = node == nullptr
@@ -96,9 +96,8 @@ Task<GrowthOrderer::Again> GrowthOrderer::carry_out(const Claim& claim, const Vo
 }
 
 // Whoever waits is told why.
-std::optional<std::chrono::nanoseconds> GrowthOrderer::await_answer(const Claim& claim,
-                                                                    const Volume& volume,
-                                                                    const KnownCopy& copy) {
+RequeueAfter GrowthOrderer::await_answer(const Claim& claim, const Volume& volume,
+                                         const KnownCopy& copy) {
   const auto unanswered = copy == nullptr ? std::nullopt : view_.copies.unanswered_for(*copy);
   if (unanswered && *unanswered < kOrderTimeout) return kOrderTimeout - *unanswered;
   std::string why = cannot_be_ordered(view_.copies, volume, copy);
@@ -107,7 +106,7 @@ std::optional<std::chrono::nanoseconds> GrowthOrderer::await_answer(const Claim&
   if (!why.empty() && events_.is_news(claim.key(), kFailed, why))
     events_.record(claim, kube::EventType::kWarning, kFailed,
                    concat("volume ", volume.name, " does not grow yet: ", why));
-  return unanswered ? std::optional<std::chrono::nanoseconds>(kLookedAtAgain) : std::nullopt;
+  return unanswered ? RequeueAfter(kRequeueAfter) : std::nullopt;
 }
 
 Task<Status> GrowthOrderer::raise(const VolumeCopy& copy, Bytes size) {

@@ -11,6 +11,7 @@
 #include "provisioner/controller/cluster_view.h"
 #include "provisioner/controller/event_reporter.h"
 #include "provisioner/controller/order_desk.h"
+#include "provisioner/work/requeue.h"
 #include "provisioner/work/work_metrics.h"
 
 namespace flexlocal::provisioner {
@@ -28,16 +29,14 @@ class GrowthOrderer {
 
   // One pass over the bound claim "namespace/name"; after which time it is to be looked at again,
   // though nothing changes.
-  using Again = Result<std::optional<std::chrono::nanoseconds>>;
-  Task<Again> work(const std::string& key);
+  Task<Requeue> work(const std::string& key);
   // Of a claim that is gone.
   void forget(const std::string& key) { events_.forget(key); }
 
  private:
-  Task<Again> plan(const Claim& claim, const Volume& volume);
-  std::optional<std::chrono::nanoseconds> await_answer(const Claim& claim, const Volume& volume,
-                                                       const KnownCopy& copy);
-  Task<Again> carry_out(const Claim& claim, const Volume& volume, const Growth& growth);
+  Task<Requeue> plan(const Claim& claim, const Volume& volume);
+  RequeueAfter await_answer(const Claim& claim, const Volume& volume, const KnownCopy& copy);
+  Task<Requeue> carry_out(const Claim& claim, const Volume& volume, const Growth& growth);
   Task<Status> raise(const VolumeCopy& copy, Bytes size);
   Task<Status> conclude(const Claim& claim, const Volume& volume, const GrowthOrder& order);
   Task<Status> fail(const Claim& claim, const Volume& volume, const Growth& growth,

@@ -11,8 +11,6 @@ namespace {
 
 // A daemon says what is free with each beat; one may be under way when the volume appears.
 constexpr auto kCountedAfter = 2 * kHeartbeatInterval;
-// Whatever made a node refuse may be over then.
-constexpr auto kPassedOver = std::chrono::seconds(30);
 
 }  // namespace
 
@@ -26,7 +24,7 @@ bool ImmediatePlacer::waits(const Claim& claim) const {
 Task<Result<bool>> ImmediatePlacer::place(const Claim& claim) {
   const std::string key = claim.key();
   settle();
-  take_back_assignment(key);
+  unassign(key);
   const StorageClass* const known = view_.classes.get(claim.storage_class);
   const ClaimPlan plan = plan_claim(claim, known, false, claim.selected_node);
   const auto* const order = std::get_if<Order>(&plan);
@@ -53,8 +51,8 @@ Task<Result<bool>> ImmediatePlacer::place(const Claim& claim) {
 
 // What is over, and what the daemons' figures count by now.
 void ImmediatePlacer::settle() {
-  std::erase_if(refused_,
-                [&](const auto& entry) { return view_.claims.get(entry.first) == nullptr; });
+  refused_.forget_unless(
+      [this](const std::string& claim) { return view_.claims.get(claim) != nullptr; });
   for (auto entry = assigned_.begin(); entry != assigned_.end();)
     entry = is_settled(entry->first, entry->second) ? assigned_.erase(entry) : std::next(entry);
 }
@@ -68,10 +66,10 @@ bool ImmediatePlacer::is_settled(const std::string& key, Assignment& assignment)
   return now - *assignment.made >= kCountedAfter;
 }
 
-void ImmediatePlacer::take_back_assignment(const std::string& claim) {
+void ImmediatePlacer::unassign(const std::string& claim) {
   const auto before = assigned_.find(claim);
   if (before == assigned_.end()) return;
-  refused_[claim][before->second.node] = clock_.now();
+  refused_.add(claim, before->second.node);
   assigned_.erase(before);
 }
 
@@ -84,18 +82,11 @@ std::string ImmediatePlacer::choose(const Claim& claim, const StorageClass& stor
       assigned[assignment.node] += assignment.promise.size;
   std::vector<NodeChoice> nodes;
   view_.nodes.for_each([&](const std::string& name, const Node& node) {
-    if (is_passed_over(claim, name)) return;
+    if (refused_.has(claim.key(), name)) return;
     const auto more = assigned.find(name);
     nodes.push_back({view_.nodes.view_of(node), more == assigned.end() ? Bytes() : more->second});
   });
   return choose_node(nodes, storage_class, wanted);
-}
-
-bool ImmediatePlacer::is_passed_over(const Claim& claim, const std::string& node) const {
-  const auto refusals = refused_.find(claim.key());
-  if (refusals == refused_.end()) return false;
-  const auto refused = refusals->second.find(node);
-  return refused != refusals->second.end() && clock_.now() - refused->second < kPassedOver;
 }
 
 }  // namespace flexlocal::provisioner

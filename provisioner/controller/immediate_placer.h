@@ -9,6 +9,7 @@
 #include "provisioner/controller/claims/immediate_plan.h"
 #include "provisioner/controller/cluster_view.h"
 #include "provisioner/controller/cluster_work.h"
+#include "provisioner/controller/refused_nodes.h"
 
 namespace flexlocal::provisioner {
 
@@ -33,14 +34,12 @@ class ImmediatePlacer {
     Promise promise;
     std::optional<Clock::Instant> made{};  // when its volume was seen first
   };
-  using Refusals = std::map<std::string, Clock::Instant>;  // by node
 
   void settle();
   bool is_settled(const std::string& key, Assignment& assignment) const;
-  void take_back_assignment(const std::string& claim);
+  void unassign(const std::string& claim);
   std::string choose(const Claim& claim, const StorageClass& storage_class,
                      const Order& order) const;
-  bool is_passed_over(const Claim& claim, const std::string& node) const;
 
   kube::ApiClient& api_;
   ClusterView& view_;
@@ -48,7 +47,7 @@ class ImmediatePlacer {
   Log& log_;
   ClusterWork& work_;
   std::map<std::string, Assignment> assigned_;  // by claim
-  std::map<std::string, Refusals> refused_;     // by claim
+  RefusedNodes refused_{clock_};
 };
 
 }  // namespace flexlocal::provisioner

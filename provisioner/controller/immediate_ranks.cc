@@ -43,9 +43,9 @@ bool ImmediateRanks::notice(const std::string& claim) {
 }
 
 Task<Status> ImmediateRanks::work(const std::string& claim) {
-  const auto again = co_await placer_.work(claim);
-  if (!again) co_return again.error();
-  if (*again) queue_.add_after(concat(kClaimKey, claim), **again);
+  const auto requeue = co_await placer_.work(claim);
+  if (!requeue) co_return requeue.error();
+  if (*requeue) queue_.add_after(concat(kClaimKey, claim), **requeue);
   co_return Status();
 }
 

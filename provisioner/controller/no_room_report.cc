@@ -25,17 +25,18 @@ bool NoRoomReport::concerns(const Claim& claim) const {
 void NoRoomReport::report(const Claim& claim) {
   const auto text = concerns(claim) ? no_room(claim) : std::nullopt;
   if (!text) {
-    told_.erase(claim.key());
+    reported_.erase(claim.key());
     return;
   }
   const auto now = clock_.now();
-  Told& told = told_.try_emplace(claim.key(), Told{.since = now, .text = {}}).first->second;
-  if (now - told.since < options_.after) return;
-  const bool changed = told.text != *text;
-  if (!changed && now < told.next) return;
-  if (changed) told.times = 0;
-  told.text = *text;
-  told.next = now + kube::backoff_delay(kRepeat, told.times++);
+  Reported& reported =
+      reported_.try_emplace(claim.key(), Reported{.since = now, .text = {}}).first->second;
+  if (now - reported.since < options_.after) return;
+  const bool changed = reported.text != *text;
+  if (!changed && now < reported.next) return;
+  if (changed) reported.times = 0;
+  reported.text = *text;
+  reported.next = now + kube::backoff_delay(kRepeat, reported.times++);
   work_.no_room_told.with({}).add();
   events_.record(claim, kube::EventType::kWarning, "ProvisioningFailed", *text);
 }

@@ -32,11 +32,11 @@ class NoRoomReport {
   // One pass over the claim.
   void report(const Claim& claim);
   // It waits no more, or is gone.
-  void forget(const std::string& key) { told_.erase(key); }
+  void forget(const std::string& key) { reported_.erase(key); }
 
  private:
   // What was found and reported of a claim for which there is no room.
-  struct Told {
+  struct Reported {
     Clock::Instant since;
     std::string text;
     Clock::Instant next{};
@@ -50,7 +50,7 @@ class NoRoomReport {
   NoRoomOptions options_;
   const Clock& clock_;
   ClusterWork& work_;
-  std::map<std::string, Told> told_;  // by claim
+  std::map<std::string, Reported> reported_;  // by claim
 };
 
 }  // namespace flexlocal::provisioner

@@ -31,7 +31,7 @@ std::string NodeChooser::choose(const Claim& claim, const std::string& volume,
   std::vector<NodeChoice> nodes;
   view_.nodes.for_each([&](const std::string& name, const Node& node) {
     const NodeView view = view_.nodes.view_of(node);
-    if (!view.carries_out() || !view_.orders_for(name) || is_passed_over(claim, name) ||
+    if (!view.carries_out() || !view_.orders_for(name) || refused_.has(claim.key(), name) ||
         view_.copies.has_open_withdrawal(name))
       return;
     if (view_.copies.has_left_of(volume, name)) return;
@@ -40,12 +40,8 @@ std::string NodeChooser::choose(const Claim& claim, const std::string& volume,
   return choose_node(nodes, *storage_class, wanted);
 }
 
-void NodeChooser::refused(const Claim& claim, const std::string& node) {
-  refused_[claim.key()][node] = clock_.now();
-}
-
 void NodeChooser::forget(const std::string& claim) {
-  refused_.erase(claim);
+  refused_.forget(claim);
   std::erase_if(hidden_for_, [&](const auto& entry) { return entry.first.first == claim; });
 }
 
@@ -53,7 +49,7 @@ void NodeChooser::hide_room(const Claim& claim, const Order& asked, const Node& 
   if (claim.selected_node.empty() || objection_to(claim, asked, node)) return;
   const auto now = clock_.now();
   const auto [last, is_first] = hidden_for_.try_emplace({claim.key(), node.name}, now);
-  if (!is_first && now - last->second < kHiddenAgain) return;
+  if (!is_first && now - last->second < kHideInterval) return;
   last->second = now;
   std::erase_if(hidden_, [this](const auto& entry) { return !is_recent(entry.second); });
   const bool begins = hidden_.try_emplace({node.name, claim.storage_class}, now).second;
@@ -63,13 +59,6 @@ void NodeChooser::hide_room(const Claim& claim, const Order& asked, const Node& 
 bool NodeChooser::hides_room(const std::string& node, const std::string& storage_class) const {
   const auto hidden = hidden_.find({node, storage_class});
   return hidden != hidden_.end() && is_recent(hidden->second);
-}
-
-bool NodeChooser::is_passed_over(const Claim& claim, const std::string& node) const {
-  const auto refusals = refused_.find(claim.key());
-  if (refusals == refused_.end()) return false;
-  const auto refused = refusals->second.find(node);
-  return refused != refusals->second.end() && is_recent(refused->second);
 }
 
 // The watch may have brought an order before its answer came.

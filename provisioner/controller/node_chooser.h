@@ -11,6 +11,7 @@
 #include "provisioner/controller/claims/claim_plan.h"
 #include "provisioner/controller/claims/immediate_plan.h"
 #include "provisioner/controller/cluster_view.h"
+#include "provisioner/controller/refused_nodes.h"
 
 namespace flexlocal::provisioner {
 
@@ -28,16 +29,16 @@ class NodeChooser {
   std::string choose(const Claim& claim, const std::string& volume,
                      const WantedVolume& wanted) const;
 
-  // A node that refused the claim is not chosen for it again for so long.
-  static constexpr std::chrono::seconds kPassedOver{30};
-  void refused(const Claim& claim, const std::string& node);
+  // The node refused the claim: it is not chosen for it for a while.
+  void refused(const Claim& claim, const std::string& node) { refused_.add(claim.key(), node); }
   void forget(const std::string& claim);
 
   // The scheduler knows what a claim asks for, and not what the memory of its pod makes of that
   // (sizeFrom: podMemory): it would choose a node that has room for the one alone again and again.
-  // Where that is so, the node shows no room of the class for the same time, and for one claim no
-  // more often than each kHiddenAgain: other tenants are to see it.
-  static constexpr std::chrono::minutes kHiddenAgain{5};
+  // Where that is so, the node shows no room of the class for kHidden, and for one claim no more
+  // often than each kHideInterval: other tenants are to see it.
+  static constexpr std::chrono::seconds kHidden = RefusedNodes::kPause;
+  static constexpr std::chrono::minutes kHideInterval{5};
   void hide_room(const Claim& claim, const Order& asked, const Node& node);
   bool hides_room(const std::string& node, const std::string& storage_class) const;
   // Called when that begins. It must not wait.
@@ -54,15 +55,12 @@ class NodeChooser {
   void end_order(Orders::iterator begun) { being_given_.erase(begun); }
 
  private:
-  using Refusals = std::map<std::string, Clock::Instant>;  // by node
-
-  bool is_passed_over(const Claim& claim, const std::string& node) const;
-  bool is_recent(Clock::Instant refusal) const { return clock_.now() - refusal < kPassedOver; }
+  bool is_recent(Clock::Instant hidden) const { return clock_.now() - hidden < kHidden; }
   Bytes uncounted(const NodeView& node, const std::string& pool) const;
 
   const ClusterView& view_;
   const Clock& clock_;
-  std::map<std::string, Refusals> refused_;                                   // by claim
+  RefusedNodes refused_{clock_};
   std::map<std::pair<std::string, std::string>, Clock::Instant> hidden_;      // by node and class
   std::map<std::pair<std::string, std::string>, Clock::Instant> hidden_for_;  // by claim and node
   std::function<void(const std::string& node)> on_hidden_;

@@ -22,7 +22,7 @@ OrderController::OrderController(const ClusterRoleOptions& options, kube::ApiCli
       queue_(queue),
       log_(log),
       chooser_(view, clock),
-      teller_(api, view, open_claims, chooser_, {options.namespace_name, options.daemon_set}),
+      publisher_(api, view, open_claims, chooser_, {options.namespace_name, options.daemon_set}),
       desk_(api, copies),
       roll_(roll),
       provisioning_(EventReporter(events, clock), work),
@@ -47,7 +47,7 @@ OrderController::OrderController(const ClusterRoleOptions& options, kube::ApiCli
 Bytes OrderController::own_room(const std::string& storage_class) {
   const Node* const node = view_.nodes.get(view_.own_node);
   const StorageClass* const known = view_.classes.get(storage_class);
-  return node == nullptr || known == nullptr ? Bytes() : teller_.room_of(*node, *known);
+  return node == nullptr || known == nullptr ? Bytes() : publisher_.room_of(*node, *known);
 }
 
 void OrderController::watch() {
@@ -57,10 +57,10 @@ void OrderController::watch() {
 
 // What changes how much a node can be ordered.
 void OrderController::watch_rooms() {
-  teller_.on_changed([this](const std::string& node) { enqueue_room(node); });
+  publisher_.on_changed([this](const std::string& node) { enqueue_room(node); });
   chooser_.on_hidden([this](const std::string& node) {
     enqueue_room(node);
-    queue_.add_after(concat(kRoomKey, node), NodeChooser::kPassedOver);
+    queue_.add_after(concat(kRoomKey, node), NodeChooser::kHidden);
   });
   view_.nodes.nodes().on_change([this](const std::string& name) { enqueue_room(name); });
   view_.nodes.beats().on_change([this](const std::string& key) {
@@ -80,7 +80,7 @@ void OrderController::enqueue_room(const std::string& node) {
 }
 
 void OrderController::republish_room(const std::string& node) {
-  teller_.forget_told();
+  publisher_.forget_published();
   enqueue_room(node);
 }
 
@@ -127,26 +127,26 @@ Task<Status> OrderController::work_on_claim(const std::string& claim) {
     growth_orderer_.forget(claim);
     replacements_.forget(claim);
   }
-  Result<std::optional<std::chrono::nanoseconds>> again{std::optional<std::chrono::nanoseconds>()};
+  Requeue requeue{RequeueAfter()};
   if (has_volume)
-    again = co_await work_on_bound(*known);
+    requeue = co_await work_on_bound(*known);
   else
-    again = co_await order_worker_.work(claim);
-  if (!again) co_return again.error();
-  if (*again) queue_.add_after(concat(kClaimKey, claim), **again);
+    requeue = co_await order_worker_.work(claim);
+  if (!requeue) co_return requeue.error();
+  if (*requeue) queue_.add_after(concat(kClaimKey, claim), **requeue);
   co_return Status();
 }
 
-Task<ReplacementWorker::Again> OrderController::work_on_bound(const Claim& known) {
+Task<Requeue> OrderController::work_on_bound(const Claim& known) {
   const Claim claim = known;  // the store may change while we wait
-  ReplacementWorker::Again again{std::optional<std::chrono::nanoseconds>()};
+  Requeue requeue{RequeueAfter()};
   if (replacements_.concerns(claim)) {
-    again = co_await replacements_.work(claim);
+    requeue = co_await replacements_.work(claim);
   } else {
     const std::string key = claim.key();
-    again = co_await growth_orderer_.work(key);
+    requeue = co_await growth_orderer_.work(key);
   }
-  co_return again;
+  co_return requeue;
 }
 
 // A controller of one node looks after claims that were sent there, and after those that something
@@ -185,9 +185,9 @@ Task<Status> OrderController::work_on_copy(const std::string& name) {
     co_return Status();
   }
   if (!orders_copy(*copy)) co_return Status();
-  auto again = co_await copy_collector_.work(*copy);
-  if (!again) co_return again.error();
-  if (*again) queue_.add_after(concat(kCopyKey, name), **again);
+  auto requeue = co_await copy_collector_.work(*copy);
+  if (!requeue) co_return requeue.error();
+  if (*requeue) queue_.add_after(concat(kCopyKey, name), **requeue);
   co_return Status();
 }
 
@@ -197,9 +197,9 @@ Task<Status> OrderController::work_on_unordered(const std::string& name) {
   if (!found || !view_.orders_for(found->node.name)) co_return Status();
   orphans_.begin_look(name);
   const Orphan orphan{order_to_keep(*found, desk_.cluster_id()), found->copy.retained};
-  auto again = co_await orphans_.work(orphan);
-  if (!again) co_return again.error();
-  if (*again) queue_.add_after(concat(kUnorderedKey, name), **again);
+  auto requeue = co_await orphans_.work(orphan);
+  if (!requeue) co_return requeue.error();
+  if (*requeue) queue_.add_after(concat(kUnorderedKey, name), **requeue);
   co_return Status();
 }
 

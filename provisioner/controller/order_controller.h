@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "provisioner/controller/capacity_teller.h"
+#include "provisioner/controller/capacity_publisher.h"
 #include "provisioner/controller/cluster_options.h"
 #include "provisioner/controller/copy_collector.h"
 #include "provisioner/controller/growth_orderer.h"
@@ -44,7 +44,7 @@ class OrderController {
   Task<Status> work_on_volume(const std::string& volume, bool has_node);
   Task<Status> work_on_copy(const std::string& name);
   Task<Status> work_on_unordered(const std::string& name);
-  Task<Status> work_on_room(const std::string& node) { return teller_.work(node); }
+  Task<Status> work_on_room(const std::string& node) { return publisher_.work(node); }
 
   // Whether a claim without a volume is ours to look after.
   bool is_concerned(const Claim& claim) const;
@@ -64,7 +64,7 @@ class OrderController {
   // What is told of that node's room is told once more, whatever was told last.
   void republish_room(const std::string& node);
 
-  CapacityTeller& teller() { return teller_; }
+  CapacityPublisher& publisher() { return publisher_; }
   // nullptr: claims with volumeBindingMode Immediate are not ranked here.
   ImmediateRanks* ranks() { return ranks_ ? &*ranks_ : nullptr; }
 
@@ -74,7 +74,7 @@ class OrderController {
   void enqueue_claim(const std::string& namespace_name, const std::string& name);
   Bytes own_room(const std::string& storage_class);
   bool orders_copy(const VolumeCopy& copy) const;
-  Task<ReplacementWorker::Again> work_on_bound(const Claim& claim);
+  Task<Requeue> work_on_bound(const Claim& claim);
   void begin_term();
   Task<Status> learn_cluster();
   std::int64_t highest_known_term() const;
@@ -86,7 +86,7 @@ class OrderController {
   kube::WorkQueue& queue_;
   Log& log_;
   NodeChooser chooser_;
-  CapacityTeller teller_;
+  CapacityPublisher publisher_;
   OrderDesk desk_;
   Roll& roll_;
   ProvisioningReport provisioning_;

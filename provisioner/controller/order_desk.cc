@@ -40,7 +40,7 @@ Task<Status> OrderDesk::give(const CopyOrder& ordered, const std::string& holds)
   if (!answer) co_return answer.error().context("ordering a copy of the volume");
   const std::string name = copy_name(order);
   if (is_new) unoffered_.insert(name);
-  const Status kept = take_in(body, answer->root());
+  const Status kept = store(body, answer->root());
   if (!kept && is_new) cut_.insert_or_assign(name, kept.error().message());
   if (!kept) keeps_orders_ = false;
   co_return kept;
@@ -85,10 +85,10 @@ Task<Status> OrderDesk::send(const VolumeCopy& copy, const std::string& body) {
   const std::string path = copy_path(copy.name);
   auto answer = co_await api_.merge_patch(path, body);
   if (!answer) co_return answer.error().context("changing the order of a copy");
-  co_return take_in(body, answer->root());
+  co_return store(body, answer->root());
 }
 
-Status OrderDesk::take_in(const std::string& sent, JsonView kept) {
+Status OrderDesk::store(const std::string& sent, JsonView kept) {
   copies_.put(kept);
   return check_order(sent, kept);
 }

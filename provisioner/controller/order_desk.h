@@ -54,7 +54,7 @@ class OrderDesk {
  private:
   Task<Status> try_order(const CopyOrder& order, const std::string& holds);
   Task<Status> send(const VolumeCopy& copy, const std::string& body);
-  Status take_in(const std::string& sent, JsonView kept);
+  Status store(const std::string& sent, JsonView kept);
 
   kube::ApiClient& api_;
   kube::Informer<VolumeCopy>& copies_;

@@ -12,10 +12,10 @@ namespace flexlocal::provisioner {
 namespace {
 
 // For so long nothing is said of a roll call: where all is well it takes one heartbeat.
-constexpr auto kRollSilent = kHeartbeatInterval + std::chrono::seconds(5);
-constexpr auto kRollToldAgain = std::chrono::minutes(1);
+constexpr auto kRollReportAfter = kHeartbeatInterval + std::chrono::seconds(5);
+constexpr auto kRollReportInterval = std::chrono::minutes(1);
 // What waits for a person.
-constexpr auto kLookedAtAgain = std::chrono::seconds(10);
+constexpr auto kRequeueAfter = std::chrono::seconds(10);
 // Of a daemon that may just be starting.
 constexpr auto kSoon = std::chrono::seconds(1);
 
@@ -30,13 +30,14 @@ bool is_withdrawn(const KnownCopy& copy) {
 
 }  // namespace
 
-// Before the claim is marked, nobody has looked for a volume that would do.
+// Until kube-controller-manager annotates the claim with a provisioner, it may still bind it to an
+// existing PersistentVolume.
 bool OrderWorker::has_volume(const Claim& claim) const {
   if (view_.volumes.get(volume_of_claim(claim.uid)) != nullptr) return true;
   return !claim.marked && unmatched_.have_one_for(claim);
 }
 
-Task<OrderWorker::Again> OrderWorker::work(const std::string& key) {
+Task<Requeue> OrderWorker::work(const std::string& key) {
   const auto known = view_.claims.get(key);
   if (known == nullptr) {
     chooser_.forget(key);
@@ -67,12 +68,12 @@ OrderPlan OrderWorker::plan(const Claim& claim) const {
   return plan_order(now);
 }
 
-Task<OrderWorker::Again> OrderWorker::carry_out(const Claim& claim, const OrderPlan& plan) {
+Task<Requeue> OrderWorker::carry_out(const Claim& claim, const OrderPlan& plan) {
   Status done;
   switch (plan.action) {
     case OrderAction::kNone:
       // No scheduler chooses a node where none has room.
-      if (waits_for_choice(claim)) no_room_.report(claim);
+      if (waits_for_node(claim)) no_room_.report(claim);
       break;
     case OrderAction::kWait: {
       const auto asked =
@@ -104,7 +105,7 @@ Task<OrderWorker::Again> OrderWorker::carry_out(const Claim& claim, const OrderP
         break;
       }
       if (copy.order->term < desk_.term() && copy.order->origin == Origin::kNew) {
-        if (const auto again = check_other_copies(claim, copy)) co_return again;
+        if (const auto after = check_other_copies(claim, copy)) co_return after;
       }
       done = co_await binder_.bind(claim, copy);
       break;
@@ -117,7 +118,7 @@ Task<OrderWorker::Again> OrderWorker::carry_out(const Claim& claim, const OrderP
   co_return std::nullopt;
 }
 
-Task<OrderWorker::Again> OrderWorker::give(const Claim& claim, const Order& decided) {
+Task<Requeue> OrderWorker::give(const Claim& claim, const Order& decided) {
   const auto found = view_.unordered().of_claim(claim);
   if (!found && is_others_to_order(claim)) co_return std::nullopt;
   if (!roll_.is_over()) {
@@ -135,7 +136,7 @@ Task<OrderWorker::Again> OrderWorker::give(const Claim& claim, const Order& deci
   }
   if (held) co_return held;
   Order order = decided;
-  auto sized = co_await take_size(claim, order);
+  auto sized = co_await resolve_size(claim, order);
   if (!sized) {
     report_.report_failed(claim, sized.error().message());
     co_return sized.error();
@@ -185,7 +186,7 @@ Task<OrderWorker::Again> OrderWorker::give(const Claim& claim, const Order& deci
 
 // What another node may have of the claim, as far as it is not among our own lists. After which
 // time it is looked at again; nullopt: nothing.
-std::optional<std::chrono::nanoseconds> OrderWorker::hold_for_another(const Claim& claim) {
+RequeueAfter OrderWorker::hold_for_another(const Claim& claim) {
   const auto elsewhere = roll_.elsewhere(claim);
   if (!elsewhere) return std::nullopt;
   if (elsewhere->empty()) {
@@ -195,7 +196,7 @@ std::optional<std::chrono::nanoseconds> OrderWorker::hold_for_another(const Clai
   report_.record(
       claim, kube::EventType::kNormal, "WaitingForNodes",
       concat("no new volume is made for the claim on node ", view_.own_node, ": ", *elsewhere));
-  return kLookedAtAgain;
+  return kRequeueAfter;
 }
 
 // A controller of one node orders nothing elsewhere, though it may have a copy for that claim.
@@ -205,8 +206,7 @@ bool OrderWorker::is_others_to_order(const Claim& claim) const {
 
 // An order of an earlier leader is answered by its node alone: the volume may be on another, and
 // the API server may have forgotten that. nullopt: it can be bound.
-std::optional<std::chrono::nanoseconds> OrderWorker::check_other_copies(const Claim& claim,
-                                                                        const VolumeCopy& copy) {
+RequeueAfter OrderWorker::check_other_copies(const Claim& claim, const VolumeCopy& copy) {
   if (!roll_.is_over()) {
     wait_for_roll(claim);
     return kSoon;
@@ -221,14 +221,15 @@ std::optional<std::chrono::nanoseconds> OrderWorker::check_other_copies(const Cl
              "), and node ", copy.order->node, " was ordered to make one (VolumeCopy ", copy.name,
              "): none is bound before a person has looked at both, and has set the order's "
              "spec.desiredState to Removed"));
-  return kLookedAtAgain;
+  return kRequeueAfter;
 }
 
 // A new leader waits for a heartbeat of each node; what takes longer is said. Which nodes it waits
 // for changes with each of their beats, and any number of claims may wait.
 void OrderWorker::wait_for_roll(const Claim& claim) {
   constexpr std::string_view reason = "WaitingForNodes";
-  if (roll_.lasted() < kRollSilent || !report_.is_due(claim, reason, kRollToldAgain)) return;
+  if (roll_.lasted() < kRollReportAfter || !report_.is_due(claim, reason, kRollReportInterval))
+    return;
   report_.record(claim, kube::EventType::kNormal, reason,
                  concat("no new volume is made before all nodes have said which ones they have: ",
                         roll_.words()));
@@ -260,7 +261,7 @@ Task<Status> OrderWorker::adopt(const Claim& claim, const Order& decided,
 }
 
 // What the class leaves to the memory of the pod.
-Task<Status> OrderWorker::take_size(const Claim& claim, Order& order) const {
+Task<Status> OrderWorker::resolve_size(const Claim& claim, Order& order) const {
   const ClassParameters& parameters = order.parameters;
   if (parameters.size_from != SizeFrom::kPodMemory) co_return Status();
   const Ratio ratio = parameters.disk_per_ram.value_or(NodeBudget().disk_per_ram);
@@ -329,7 +330,7 @@ Task<Status> OrderWorker::refuse_node(const Claim& claim, const std::string& nod
   co_return Status();
 }
 
-bool OrderWorker::waits_for_choice(const Claim& claim) const {
+bool OrderWorker::waits_for_node(const Claim& claim) const {
   return claim.selected_node.empty() &&
          view_.copies.of_volume(volume_of_claim(claim.uid)).empty() &&
          view_.volumes.get(volume_of_claim(claim.uid)) == nullptr;

@@ -15,6 +15,7 @@
 #include "provisioner/controller/selected_node_worker.h"
 #include "provisioner/controller/unmatched_volumes.h"
 #include "provisioner/controller/volume_binder.h"
+#include "provisioner/work/requeue.h"
 
 namespace flexlocal::provisioner {
 
@@ -39,26 +40,23 @@ class OrderWorker {
 
   // One pass over the claim "namespace/name". Returns after which time it is to be looked at again
   // whatever happens; nullopt: not before something changes.
-  Task<Result<std::optional<std::chrono::nanoseconds>>> work(const std::string& key);
+  Task<Requeue> work(const std::string& key);
 
  private:
-  using Again = Result<std::optional<std::chrono::nanoseconds>>;
-
   OrderPlan plan(const Claim& claim) const;
-  Task<Again> carry_out(const Claim& claim, const OrderPlan& plan);
-  Task<Again> give(const Claim& claim, const Order& decided);
+  Task<Requeue> carry_out(const Claim& claim, const OrderPlan& plan);
+  Task<Requeue> give(const Claim& claim, const Order& decided);
   Task<Status> adopt(const Claim& claim, const Order& decided, const UnorderedCopies::Found& found);
-  Task<Status> take_size(const Claim& claim, Order& order) const;
+  Task<Status> resolve_size(const Claim& claim, Order& order) const;
   void wait_for_roll(const Claim& claim);
-  std::optional<std::chrono::nanoseconds> check_other_copies(const Claim& claim,
-                                                             const VolumeCopy& copy);
+  RequeueAfter check_other_copies(const Claim& claim, const VolumeCopy& copy);
   Result<CopyOrder> order_for(const Claim& claim, const Order& order, const Node& node) const;
   Task<Status> withdraw(const Claim& claim, const VolumeCopy& copy, const std::string& why);
   Task<Status> refuse_node(const Claim& claim, const std::string& node, const std::string& why);
-  bool waits_for_choice(const Claim& claim) const;
+  bool waits_for_node(const Claim& claim) const;
   bool has_volume(const Claim& claim) const;
   bool is_others_to_order(const Claim& claim) const;
-  std::optional<std::chrono::nanoseconds> hold_for_another(const Claim& claim);
+  RequeueAfter hold_for_another(const Claim& claim);
   bool is_immediate(const Claim& claim) const;
 
   kube::ApiClient& api_;

@@ -10,7 +10,7 @@ namespace flexlocal::provisioner {
 namespace {
 
 // Events are kept for an hour.
-constexpr auto kTellAgain = std::chrono::hours(1);
+constexpr auto kReportInterval = std::chrono::hours(1);
 // What may pass by itself.
 constexpr auto kInTheWay = std::chrono::minutes(10);
 constexpr std::string_view kOrphaned = "OrphanedVolume";
@@ -65,12 +65,12 @@ void OrphanedCopyWorker::forget_unless(
   std::erase_if(removing_, [&](const std::string& name) { return !is_there(name); });
 }
 
-Task<OrphanedCopyWorker::Again> OrphanedCopyWorker::work(const Orphan& orphan) {
+Task<Requeue> OrphanedCopyWorker::work(const Orphan& orphan) {
   const std::string name = copy_name(orphan.order);
   const OrphanedCopy view = view_of(orphan);
   if (view.claim_lives) found_none(name);
   const OrphanedCopyPlan plan = plan_orphaned_copy(view, options_.policy, options_.grace);
-  if (plan.action == OrphanedCopyAction::kTell) rest(name, pause_after_telling(view));
+  if (plan.action == OrphanedCopyAction::kTell) rest(name, pause_after_report(view));
   auto carried = co_await carry_out(orphan, plan);
   if (!carried) {
     found_none(name);  // from the beginning, whatever it was
@@ -83,14 +83,14 @@ Task<OrphanedCopyWorker::Again> OrphanedCopyWorker::work(const Orphan& orphan) {
 }
 
 // Where a person is to act there is no hurry; what goes with its node is looked at again soon.
-std::chrono::nanoseconds OrphanedCopyWorker::pause_after_telling(const OrphanedCopy& view) const {
+std::chrono::nanoseconds OrphanedCopyWorker::pause_after_report(const OrphanedCopy& view) const {
   const bool goes_with_node =
       view.node_is_gone && !view.retained && options_.node_delete_policy != NodeDeletePolicy::kTell;
   const bool for_a_person = options_.policy == OrphanPolicy::kReport || !view.is_ordered ||
                             view.retained || view.node_is_gone || options_.saw_put_back;
   const std::chrono::nanoseconds soon =
       std::min<std::chrono::nanoseconds>(options_.grace, goes_with_node ? kOrphanTold : kInTheWay);
-  return for_a_person && !goes_with_node ? std::chrono::nanoseconds(kTellAgain) : soon;
+  return for_a_person && !goes_with_node ? std::chrono::nanoseconds(kReportInterval) : soon;
 }
 
 OrphanedCopy OrphanedCopyWorker::view_of(const Orphan& orphan) {
@@ -205,9 +205,9 @@ bool OrphanedCopyWorker::is_new(const std::string& name, const std::string& text
   const auto known = known_.find(name);
   if (known == known_.end()) return false;
   const auto now = clock_.now();
-  if (known->second.text == text && now - known->second.told < kTellAgain) return false;
+  if (known->second.text == text && now - known->second.reported < kReportInterval) return false;
   known->second.text = text;
-  known->second.told = now;
+  known->second.reported = now;
   return true;
 }
 
@@ -242,7 +242,7 @@ void OrphanedCopyWorker::report(const Orphan& orphan, const std::string& what) {
 }
 
 void OrphanedCopyWorker::report_other_copy(const Orphan& orphan) {
-  rest(copy_name(orphan.order), kTellAgain);
+  rest(copy_name(orphan.order), kReportInterval);
   report(orphan, " is not used: its PersistentVolume names another copy; its data stays");
 }
 

@@ -17,6 +17,7 @@
 #include "provisioner/controller/reclaim/orphaned_copy_plan.h"
 #include "provisioner/controller/roll.h"
 #include "provisioner/objects/copy_roll.h"
+#include "provisioner/work/requeue.h"
 
 namespace flexlocal::provisioner {
 
@@ -38,8 +39,6 @@ struct OrphanOptions {
 
 class OrphanedCopyWorker {
  public:
-  using Again = Result<std::optional<std::chrono::nanoseconds>>;
-
   // `options` outlive it.
   OrphanedCopyWorker(kube::ApiClient& api, const ClusterView& view, OrderDesk& desk, Roll& roll,
                      EventReporter events, const OrphanOptions& options, const Clock& clock,
@@ -61,7 +60,7 @@ class OrphanedCopyWorker {
   void found_none(const std::string& name);
   // One pass over a copy that no PersistentVolume names, as far as the lists go; after
   // begin_look(). Returns after which time it is to be looked at again.
-  Task<Again> work(const Orphan& orphan);
+  Task<Requeue> work(const Orphan& orphan);
   // One pass over an order: says on the Node what comes of an orphan's removal.
   void report_removal(const VolumeCopy& copy);
   // It is none, or its object is gone.
@@ -74,8 +73,8 @@ class OrphanedCopyWorker {
     Clock::Instant since;            // it is an orphan
     Clock::Instant removable_since;  // nothing but time was in the way of its removal
     Clock::Instant next{};
-    std::string text{};  // that was told last
-    Clock::Instant told{};
+    std::string text{};  // that was reported last
+    Clock::Instant reported{};
   };
 
   Task<Status> carry_out(const Orphan& orphan, const OrphanedCopyPlan& plan);
@@ -89,7 +88,7 @@ class OrphanedCopyWorker {
   void report_to_claim(const Orphan& orphan);
   void report(const Orphan& orphan, const std::string& what);
   void report_other_copy(const Orphan& orphan);
-  std::chrono::nanoseconds pause_after_telling(const OrphanedCopy& view) const;
+  std::chrono::nanoseconds pause_after_report(const OrphanedCopy& view) const;
   void rest(const std::string& name, std::chrono::nanoseconds pause);
   void record_event(const CopyOrder& order, kube::EventType type, std::string_view reason,
                     const std::string& message);

@@ -6,22 +6,21 @@
 #include "flexvolume/base/text.h"
 #include "provisioner/controller/claims/immediate_plan.h"
 #include "provisioner/controller/claims/selected_node_plan.h"
+#include "provisioner/controller/refused_nodes.h"
 #include "provisioner/objects/volume_object.h"
 
 namespace flexlocal::provisioner {
 namespace {
 
-// Whatever made this node hand a claim back may be over then.
-constexpr auto kPassedOver = std::chrono::seconds(30);
 // A claim that cannot be here now is looked at again: no change of its own says that it can.
-constexpr auto kLookAgain = std::chrono::seconds(5);
+constexpr auto kRequeueAfter = std::chrono::seconds(5);
 // By then fewer nodes may be before this one, and pauses be shorter.
-constexpr std::chrono::nanoseconds kNearAgain = std::chrono::seconds(10);
+constexpr std::chrono::nanoseconds kNearRequeueAfter = std::chrono::seconds(10);
 // Far behind, a node looks again when the claim has waited as long again. In a burst each node
 // waits for nearly all claims: to look at them more often is what its daemon would be busy with.
 constexpr std::size_t kFar = 4;
-constexpr std::chrono::nanoseconds kFarAgain = std::chrono::seconds(30);
-constexpr std::chrono::nanoseconds kMostFarAgain = std::chrono::minutes(5);
+constexpr std::chrono::nanoseconds kFarRequeueAfter = std::chrono::seconds(30);
+constexpr std::chrono::nanoseconds kMostFarRequeueAfter = std::chrono::minutes(5);
 // A claim that has waited longer may have been written to by somebody else, or be about to.
 constexpr auto kFresh = std::chrono::seconds(2);
 
@@ -66,7 +65,7 @@ bool RankPlacer::notice(const std::string& key) {
     seen = Seen{.uid = claim->uid};
   }
   const auto now = clock_.now();
-  if (std::exchange(seen.ours, ours) && !ours) seen.not_before = now + kPassedOver;
+  if (std::exchange(seen.ours, ours) && !ours) seen.not_before = now + RefusedNodes::kPause;
   if (ours) {
     if (seen.since) note_taken(*claim, now - *seen.since);
     end_wait(key, seen);
@@ -121,8 +120,8 @@ std::vector<std::string> RankPlacer::asking() const {
 }
 
 // What no node could serve is refused in words by the cluster daemon.
-Task<Result<RankPlacer::Again>> RankPlacer::work(const std::string& key) {
-  if (!notice(key)) co_return Again();
+Task<Requeue> RankPlacer::work(const std::string& key) {
+  if (!notice(key)) co_return RequeueAfter();
   const Claim claim = *view_.claims.get(key);  // the stores may change while we wait
   const StorageClass storage_class = *view_.classes.get(claim.storage_class);
   const bool exists = view_.volumes.get(volume_of_claim(claim.uid)) != nullptr;
@@ -130,7 +129,7 @@ Task<Result<RankPlacer::Again>> RankPlacer::work(const std::string& key) {
   const auto* const order = std::get_if<Order>(&plan);
   if (order == nullptr || seen_.at(key).lost_version == claim.resource_version) {
     line_.leave(key);
-    co_return Again();
+    co_return RequeueAfter();
   }
   const auto left = consider(claim, storage_class, order->requested);
   // Later, or not before something is known.
@@ -147,7 +146,7 @@ Task<Result<RankPlacer::Again>> RankPlacer::work(const std::string& key) {
   co_return taken;
 }
 
-RankPlacer::Again RankPlacer::enter_line(const std::string& key) {
+RequeueAfter RankPlacer::enter_line(const std::string& key) {
   const auto seen = seen_.find(key);
   // It may have ended while the Node was asked for.
   if (seen == seen_.end() || !seen->second.since) return std::nullopt;
@@ -155,26 +154,26 @@ RankPlacer::Again RankPlacer::enter_line(const std::string& key) {
 }
 
 // How long it is until this node may take the claim, or should look at it again.
-RankPlacer::Again RankPlacer::consider(const Claim& claim, const StorageClass& storage_class,
-                                       Bytes size) {
-  if (taker_.room_of(storage_class.name) < size) return kLookAgain;
+RequeueAfter RankPlacer::consider(const Claim& claim, const StorageClass& storage_class,
+                                  Bytes size) {
+  if (taker_.room_of(storage_class.name) < size) return kRequeueAfter;
   const auto left = turn(claim, storage_class, size, seen_.at(claim.key()));
   if (!left || *left > std::chrono::nanoseconds(0)) return left;
-  return may_be_here(storage_class) ? left : Again(kLookAgain);
+  return may_be_here(storage_class) ? left : RequeueAfter(kRequeueAfter);
 }
 
 // How long it is until this node's turn; or until it should look again, for by a later list fewer
 // may be before it. nullopt: that takes a list, which is asked for.
-RankPlacer::Again RankPlacer::turn(const Claim& claim, const StorageClass& storage_class,
-                                   Bytes size, Seen& seen) {
+RequeueAfter RankPlacer::turn(const Claim& claim, const StorageClass& storage_class, Bytes size,
+                              Seen& seen) {
   if (const auto behind = behind_others(claim, storage_class, size, seen)) return behind;
   const auto* const told = survey_.rooms_for(storage_class.name);
   seen.asks = told == nullptr;
   if (told == nullptr) return std::nullopt;
-  return turn_by(*told, claim, storage_class, size, seen).value_or(kLookAgain);
+  return turn_by(*told, claim, storage_class, size, seen).value_or(kRequeueAfter);
 }
 
-RankPlacer::Again RankPlacer::others_first(const std::string& key) {
+RequeueAfter RankPlacer::others_first(const std::string& key) {
   const auto claim = view_.claims.get(key);
   const StorageClass* const known =
       claim == nullptr ? nullptr : view_.classes.get(claim->storage_class);
@@ -203,8 +202,8 @@ std::vector<std::string> RankPlacer::next_round() {
 
 // An old list may say that others are before this node until the first of them have had their time,
 // but never that they are not: so what these take makes few nodes list.
-RankPlacer::Again RankPlacer::behind_others(const Claim& claim, const StorageClass& storage_class,
-                                            Bytes size, Seen& seen) {
+RequeueAfter RankPlacer::behind_others(const Claim& claim, const StorageClass& storage_class,
+                                       Bytes size, Seen& seen) {
   const auto* const last = survey_.last_rooms(storage_class.name);
   if (last == nullptr) return std::nullopt;
   const auto ranked = seen.ranked;
@@ -225,21 +224,21 @@ std::chrono::nanoseconds RankPlacer::pause_among(const ToldRooms& told) const {
 }
 
 // nullopt: this node has no room.
-RankPlacer::Again RankPlacer::turn_by(const ToldRooms& told, const Claim& claim,
-                                      const StorageClass& storage_class, Bytes size, Seen& seen) {
+RequeueAfter RankPlacer::turn_by(const ToldRooms& told, const Claim& claim,
+                                 const StorageClass& storage_class, Bytes size, Seen& seen) {
   const auto now = clock_.now();
   const auto ranked = seen.ranked.value_or(now);
-  const auto far_again = std::clamp(now - ranked, kFarAgain, kMostFarAgain);
+  const auto far_after = std::clamp(now - ranked, kFarRequeueAfter, kMostFarRequeueAfter);
   const auto pause = pause_among(told);
   // With so many before it, its turn comes after the next look.
-  const auto enough = static_cast<std::size_t>((now - ranked + far_again) / pause) + 1;
+  const auto enough = static_cast<std::size_t>((now - ranked + far_after) / pause) + 1;
   const auto before = rank_among(own_candidate(storage_class.name, size, told), told, claim,
                                  storage_class, size, std::max(enough, kFar));
   if (!before) return std::nullopt;
   seen.ranked = ranked;
   seen.due = std::max(ranked + static_cast<std::int64_t>(*before) * pause, seen.not_before);
-  const auto again = *before < kFar ? kNearAgain : far_again;
-  return std::clamp<std::chrono::nanoseconds>(seen.due - now, {}, again);
+  const auto most = *before < kFar ? kNearRequeueAfter : far_after;
+  return std::clamp<std::chrono::nanoseconds>(seen.due - now, {}, most);
 }
 
 // The class may ask for labels of which nodes do not tell each other. Then nodes are ranked that it
@@ -268,20 +267,20 @@ Task<Status> RankPlacer::refresh(const Claim& claim) {
   co_return refreshed;
 }
 
-Task<Result<RankPlacer::Again>> RankPlacer::take(const Claim& claim, const Order& order) {
+Task<Requeue> RankPlacer::take(const Claim& claim, const Order& order) {
   const std::string key = claim.key();
   const Status refreshed = co_await refresh(claim);
   if (!refreshed) co_return refreshed.error().context("looking whether another node has the claim");
   // A claim that has changed meanwhile comes again by itself.
   const auto now = view_.claims.get(key);
-  if (now == nullptr || now->resource_version != claim.resource_version) co_return Again();
+  if (now == nullptr || now->resource_version != claim.resource_version) co_return RequeueAfter();
   const auto taken = co_await taker_.take(claim, order);
   if (!taken) co_return taken.error();
-  if (*taken == ClaimTaker::Outcome::kNoRoom) co_return Again(kLookAgain);
+  if (*taken == ClaimTaker::Outcome::kNoRoom) co_return RequeueAfter(kRequeueAfter);
   const auto seen = seen_.find(key);
   if (*taken == ClaimTaker::Outcome::kLost && seen != seen_.end())
     seen->second.lost_version = claim.resource_version;
-  co_return Again();
+  co_return RequeueAfter();
 }
 
 }  // namespace flexlocal::provisioner

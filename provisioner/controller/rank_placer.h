@@ -17,24 +17,21 @@
 #include "provisioner/controller/ranking/immediate_rank.h"
 #include "provisioner/controller/ranking/take_line.h"
 #include "provisioner/objects/node_object.h"
+#include "provisioner/work/requeue.h"
 
 namespace flexlocal::provisioner {
 
 class RankPlacer {
  public:
-  // When to come again; nullopt: when the claim changes, CapacitySurvey has a new list, or `let`
-  // says so.
-  using Again = std::optional<std::chrono::nanoseconds>;
-
-  // `let`: the claim may be worked on again after so long.
+  // `admit`: the claim may be worked on again after so long.
   RankPlacer(const ClusterView& view, CapacitySurvey& survey, ClaimTaker& taker, const Clock& clock,
-             TakeLine::Let let)
+             TakeLine::Admit admit)
       : view_(view),
         survey_(survey),
         taker_(taker),
         clock_(clock),
         own_hash_(hash_of_node(view.own_node)),
-        line_(clock, std::move(let)) {}
+        line_(clock, std::move(admit)) {}
 
   // To be called at each change of the claim "namespace/name". Whether it waits for a node.
   bool notice(const std::string& key);
@@ -43,13 +40,14 @@ class RankPlacer {
   // it is, so that no pass is spent on what others take. nullopt: that takes a pass. What is longer
   // than kRound is remembered here: next_round() says when to look again, once a kRound for all of
   // them, for in a burst nearly all claims are such ones, and others take most before their time.
-  Again others_first(const std::string& key);
+  RequeueAfter others_first(const std::string& key);
   static constexpr std::chrono::seconds kRound{10};
   // The claims to look at again within the next kRound; each is said once.
   std::vector<std::string> next_round();
 
-  // One pass over a claim. Nothing may work on it meanwhile.
-  Task<Result<Again>> work(const std::string& key);
+  // One pass over a claim. Nothing may work on it meanwhile. nullopt: it is to be worked on when it
+  // changes, CapacitySurvey has a new list, or `admit` says so.
+  Task<Requeue> work(const std::string& key);
 
   // The claims that wait for a list.
   std::vector<std::string> asking() const;
@@ -69,22 +67,22 @@ class RankPlacer {
     std::string lost_version{};            // the version at which somebody was faster
   };
 
-  Again consider(const Claim& claim, const StorageClass& storage_class, Bytes size);
-  Again turn(const Claim& claim, const StorageClass& storage_class, Bytes size, Seen& seen);
-  Again enter_line(const std::string& key);
+  RequeueAfter consider(const Claim& claim, const StorageClass& storage_class, Bytes size);
+  RequeueAfter turn(const Claim& claim, const StorageClass& storage_class, Bytes size, Seen& seen);
+  RequeueAfter enter_line(const std::string& key);
   bool may_be_here(const StorageClass& storage_class) const;
   void settle(const std::string& key, const Claim* taken);
   void end_wait(const std::string& key, Seen& seen);
   void note_taken(const Claim& claim, std::chrono::nanoseconds waited);
   std::chrono::nanoseconds pause_among(const ToldRooms& told) const;
-  Again turn_by(const ToldRooms& told, const Claim& claim, const StorageClass& storage_class,
-                Bytes size, Seen& seen);
-  Again behind_others(const Claim& claim, const StorageClass& storage_class, Bytes size,
-                      Seen& seen);
+  RequeueAfter turn_by(const ToldRooms& told, const Claim& claim, const StorageClass& storage_class,
+                       Bytes size, Seen& seen);
+  RequeueAfter behind_others(const Claim& claim, const StorageClass& storage_class, Bytes size,
+                             Seen& seen);
   RankCandidate own_candidate(const std::string& storage_class, Bytes size,
                               const ToldRooms& told) const;
   Task<Status> refresh(const Claim& claim);
-  Task<Result<Again>> take(const Claim& claim, const Order& order);
+  Task<Requeue> take(const Claim& claim, const Order& order);
 
   const ClusterView& view_;
   CapacitySurvey& survey_;

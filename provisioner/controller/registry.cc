@@ -32,7 +32,7 @@ Task<Status> Registry::make_driver() {
 // Never overwritten: somebody may have meant it so.
 void Registry::check_driver(const RegisteredDriver& driver) {
   const std::string& differs = driver.differs;
-  if (!differs.empty() && differs != told_) {
+  if (!differs.empty() && differs != reported_) {
     const std::string text =
         concat("this CSIDriver is not as flexlocal needs it: ", differs,
                "; delete it, and it is made anew, or change it, or run the cluster daemon with "
@@ -40,20 +40,20 @@ void Registry::check_driver(const RegisteredDriver& driver) {
     log_.warning(text, {{"name", engine::kProvisioner}});
     events_.record({driver.reference, kube::EventType::kWarning, "DriverDiffers", text});
   }
-  told_ = differs;
+  reported_ = differs;
 }
 
 Task<Status> Registry::sweep() {
   std::vector<PublishedCapacity> kept_by_nobody;
-  std::map<CapacityTeller::Key, Bytes> sizes;
+  std::map<CapacityPublisher::Key, Bytes> sizes;
   capacities_.for_each([&](const std::string&, const PublishedCapacity& published) {
     // What somebody else has written is never what was told.
-    if (teller_ != nullptr)
+    if (publisher_ != nullptr)
       sizes[{published.node, published.storage_class}] =
           published.is_ours ? published.size : kMostBytes;
     if (!objection_to(published).empty()) kept_by_nobody.push_back(published);
   });
-  if (teller_ != nullptr) teller_->compare(sizes);
+  if (publisher_ != nullptr) publisher_->compare(sizes);
   for (const PublishedCapacity& published : kept_by_nobody) {
     const std::string why = objection_to(published);
     if (why.empty()) continue;

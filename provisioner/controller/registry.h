@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "provisioner/controller/capacity_teller.h"
+#include "provisioner/controller/capacity_publisher.h"
 #include "provisioner/controller/cluster_view.h"
 #include "provisioner/kube/events.h"
 #include "provisioner/objects/capacity_object.h"
@@ -14,15 +14,15 @@ namespace flexlocal::provisioner {
 
 class Registry {
  public:
-  // `place`: where the objects are. `driver` and `capacities`: those that are there. `teller`: who
-  // tells of the room here; nullptr: the node daemons do.
-  Registry(kube::ApiClient& api, const ClusterView& view, CapacityTeller* teller,
+  // `place`: where the objects are. `driver` and `capacities`: those that are there. `publisher`:
+  // who tells of the room here; nullptr: the node daemons do.
+  Registry(kube::ApiClient& api, const ClusterView& view, CapacityPublisher* publisher,
            const CapacityPlace& place, kube::Informer<RegisteredDriver>& driver,
            const kube::Informer<PublishedCapacity>& capacities, kube::EventRecorder& events,
            Log& log)
       : api_(api),
         view_(view),
-        teller_(teller),
+        publisher_(publisher),
         place_(place),
         driver_(driver),
         capacities_(capacities),
@@ -43,13 +43,13 @@ class Registry {
 
   kube::ApiClient& api_;
   const ClusterView& view_;
-  CapacityTeller* teller_;
+  CapacityPublisher* publisher_;
   const CapacityPlace& place_;
   kube::Informer<RegisteredDriver>& driver_;
   const kube::Informer<PublishedCapacity>& capacities_;
   kube::EventRecorder& events_;
   Log& log_;
-  std::string told_;  // how the CSIDriver differs
+  std::string reported_;  // how the CSIDriver differs
 };
 
 }  // namespace flexlocal::provisioner

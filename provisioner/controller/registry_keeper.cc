@@ -74,7 +74,8 @@ Task<bool> RegistryKeeper::follow() {
   kube::TaskGroup readers(io_);
   if (watched.has_driver) readers.spawn(watched.driver.run());
   readers.spawn(watched.capacities.run());
-  Registry registry(api_, view_, teller_, place, watched.driver, watched.capacities, events_, log_);
+  Registry registry(api_, view_, publisher_, place, watched.driver, watched.capacities, events_,
+                    log_);
   double failures = 0;
   Status rested;
   while (rested && place_.version == place.version) {

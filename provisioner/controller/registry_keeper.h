@@ -22,15 +22,15 @@ struct RegistryOptions {
 
 class RegistryKeeper {
  public:
-  // `synced`: whether the lists are complete by which is judged what somebody keeps. `teller`: see
-  // Registry.
+  // `synced`: whether the lists are complete by which is judged what somebody keeps. `publisher`:
+  // see Registry.
   RegistryKeeper(boost::asio::io_context& io, kube::ApiClient& api, const ClusterView& view,
-                 CapacityTeller* teller, std::function<bool()> synced, RegistryOptions options,
-                 kube::EventRecorder& events, Log& log)
+                 CapacityPublisher* publisher, std::function<bool()> synced,
+                 RegistryOptions options, kube::EventRecorder& events, Log& log)
       : io_(io),
         api_(api),
         view_(view),
-        teller_(teller),
+        publisher_(publisher),
         synced_(std::move(synced)),
         options_(std::move(options)),
         events_(events),
@@ -51,7 +51,7 @@ class RegistryKeeper {
   boost::asio::io_context& io_;
   kube::ApiClient& api_;
   const ClusterView& view_;
-  CapacityTeller* teller_;
+  CapacityPublisher* publisher_;
   std::function<bool()> synced_;
   RegistryOptions options_;
   kube::EventRecorder& events_;

@@ -12,7 +12,7 @@ namespace flexlocal::provisioner {
 namespace {
 
 // Of what waits for nodes, or for a person.
-constexpr auto kLookedAtAgain = std::chrono::seconds(10);
+constexpr auto kRequeueAfter = std::chrono::seconds(10);
 constexpr auto kSoon = std::chrono::seconds(1);
 // Of an event's text.
 constexpr std::size_t kMostPods = 5;
@@ -37,14 +37,13 @@ ReplacementPlan ReplacementWorker::plan(const Claim& claim) const {
   return plan_replacement(now);
 }
 
-Task<ReplacementWorker::Again> ReplacementWorker::work(const Claim& claim) {
+Task<Requeue> ReplacementWorker::work(const Claim& claim) {
   const ReplacementPlan planned = plan(claim);
   auto carried = co_await carry_out(claim, planned);
   co_return carried;
 }
 
-Task<ReplacementWorker::Again> ReplacementWorker::carry_out(const Claim& claim,
-                                                            const ReplacementPlan& plan) {
+Task<Requeue> ReplacementWorker::carry_out(const Claim& claim, const ReplacementPlan& plan) {
   Status done;
   switch (plan.action) {
     case ReplacementAction::kNone:
@@ -52,7 +51,7 @@ Task<ReplacementWorker::Again> ReplacementWorker::carry_out(const Claim& claim,
     case ReplacementAction::kWait: {
       const auto asked = view_.copies.unanswered_for(*plan.copy);
       co_return asked&&* asked < kOrderTimeout ? kOrderTimeout - *asked
-                                               : std::chrono::nanoseconds(kLookedAtAgain);
+                                               : std::chrono::nanoseconds(kRequeueAfter);
     }
     case ReplacementAction::kGiveUp: {
       const VolumeCopy copy = *plan.copy;
@@ -80,7 +79,7 @@ Task<ReplacementWorker::Again> ReplacementWorker::carry_out(const Claim& claim,
     }
     case ReplacementAction::kTell:
       report(claim, "VolumeLost", plan.why);
-      co_return kLookedAtAgain;
+      co_return kRequeueAfter;
   }
   if (!done) co_return done.error();
   co_return std::nullopt;
@@ -103,8 +102,7 @@ Task<Status> ReplacementWorker::give_up(const Claim& claim, const VolumeCopy& co
   co_return Status();
 }
 
-Task<ReplacementWorker::Again> ReplacementWorker::give_order(const Claim& claim,
-                                                             const VolumeCopy& given_up) {
+Task<Requeue> ReplacementWorker::give_order(const Claim& claim, const VolumeCopy& given_up) {
   auto confirmed = co_await roll_.confirm();
   if (!confirmed) co_return confirmed.error();
   if (!roll_.is_over()) co_return kSoon;
@@ -113,7 +111,7 @@ Task<ReplacementWorker::Again> ReplacementWorker::give_order(const Claim& claim,
            concat("node ", found->node.name,
                   " has a volume of this claim that no VolumeCopy names: "
                   "none is made beside it"));
-    co_return kLookedAtAgain;
+    co_return kRequeueAfter;
   }
   const CopyOrder& before = *given_up.order;
   const WantedVolume wanted{promise_of(before.volume), before.disk_per_ram};
@@ -123,7 +121,7 @@ Task<ReplacementWorker::Again> ReplacementWorker::give_order(const Claim& claim,
     report(claim, kGivenUp,
            concat("node ", before.node, " could not make volume ", before.volume.name.text(),
                   ", and no other node has room for it now; it is looked for one"));
-    co_return kLookedAtAgain;
+    co_return kRequeueAfter;
   }
   auto order = order_like(before, claim, *node);
   if (!order) co_return order.error();

@@ -13,13 +13,12 @@
 #include "provisioner/controller/order_desk.h"
 #include "provisioner/controller/roll.h"
 #include "provisioner/controller/volume_binder.h"
+#include "provisioner/work/requeue.h"
 
 namespace flexlocal::provisioner {
 
 class ReplacementWorker {
  public:
-  using Again = Result<std::optional<std::chrono::nanoseconds>>;
-
   ReplacementWorker(kube::ApiClient& api, ClusterView& view, OrderDesk& desk, NodeChooser& chooser,
                     Roll& roll, VolumeBinder& binder, EventReporter events, Log& log,
                     ClusterWork& work)
@@ -37,15 +36,15 @@ class ReplacementWorker {
   bool concerns(const Claim& claim) const;
   // One pass over such a claim. Returns after which time it is to be looked at again whatever
   // happens; nullopt: not before something changes.
-  Task<Again> work(const Claim& claim);
+  Task<Requeue> work(const Claim& claim);
   // There is no such claim any more.
   void forget(const std::string& claim) { events_.forget(claim); }
 
  private:
   ReplacementPlan plan(const Claim& claim) const;
-  Task<Again> carry_out(const Claim& claim, const ReplacementPlan& plan);
+  Task<Requeue> carry_out(const Claim& claim, const ReplacementPlan& plan);
   Task<Status> give_up(const Claim& claim, const VolumeCopy& copy, const std::string& why);
-  Task<Again> give_order(const Claim& claim, const VolumeCopy& given_up);
+  Task<Requeue> give_order(const Claim& claim, const VolumeCopy& given_up);
   Result<CopyOrder> order_like(const CopyOrder& given_up, const Claim& claim,
                                const Node& node) const;
   Task<Status> withdraw(const Claim& claim, const VolumeCopy& copy, const std::string& why);

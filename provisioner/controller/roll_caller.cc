@@ -11,7 +11,7 @@ namespace {
 // Of the nodes that are waited for so many are named.
 constexpr std::size_t kMostNamed = 3;
 // Every claim that waits asks.
-constexpr auto kBetweenLooks = std::chrono::milliseconds(200);
+constexpr auto kCheckInterval = std::chrono::milliseconds(200);
 
 // Of a node without a Lease. What was restored may be older than the Lease, and than the label.
 bool never_had_daemon(const NodeView& view, bool has_copies, bool put_back) {
@@ -50,7 +50,7 @@ void RollCaller::begin(std::int64_t term) {
   }
   goes_on_ = true;
   over_ = false;
-  look_again_ = clock_.now();
+  next_check_ = clock_.now();
   term_ = term;
   was_put_back_ = was_put_back_ || put_back_;
   terms_.clear();
@@ -128,8 +128,8 @@ std::map<std::string, std::string> RollCaller::waited_for() const {
 
 bool RollCaller::is_over() {
   const auto now = clock_.now();
-  if (over_ || !goes_on_ || now < look_again_) return over_;
-  look_again_ = now + kBetweenLooks;
+  if (over_ || !goes_on_ || now < next_check_) return over_;
+  next_check_ = now + kCheckInterval;
   waited_ = waited_for();
   if (!waited_.empty()) return false;
   over_ = true;

@@ -59,7 +59,7 @@ class RollCaller final : public Roll {
   bool goes_on_ = false;
   bool over_ = false;
   Clock::Instant begun_{};
-  Clock::Instant look_again_{};
+  Clock::Instant next_check_{};
   std::int64_t term_ = 0;
   // By whose orders they are, see orders_of(): the highest term of an order, and the highest that a
   // host has followed; of our own orders those before this term.

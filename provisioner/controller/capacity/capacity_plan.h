@@ -1,4 +1,4 @@
-// When others are to be told how large a volume a node can still make.
+// When it is to be published how large a volume a node can still make.
 #pragma once
 
 #include <functional>
@@ -8,9 +8,9 @@
 
 namespace flexlocal::provisioner {
 
-// Whether `now` is to be told when `told` was told before. What was taken always is, or claims
+// Whether `now` is to be published when `published` was before. What was taken always is, or claims
 // would be sent to where there is no room. What has become free is when it is a hundredth of what
 // there is, or when one of the claims that wait, which ask for these sizes, finds room by it.
-bool must_tell(Bytes told, Bytes now, const std::function<std::vector<Bytes>()>& waiting);
+bool needs_update(Bytes published, Bytes now, const std::function<std::vector<Bytes>()>& waiting);
 
 }  // namespace flexlocal::provisioner

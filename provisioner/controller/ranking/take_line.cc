@@ -16,7 +16,7 @@ std::optional<std::chrono::nanoseconds> TakeLine::enter(const std::string& claim
 void TakeLine::leave(const std::string& claim) {
   const bool first = !line_.empty() && line_.begin()->second == claim;
   erase(claim);
-  if (first) let_next();
+  if (first) admit_next();
 }
 
 void TakeLine::begin() {
@@ -32,7 +32,7 @@ void TakeLine::end(const std::string& claim, std::size_t waiting, std::size_t no
   next_ = now + std::min(all / static_cast<std::int64_t>(own_), most_between(nodes));
   taking_ = false;
   erase(claim);
-  let_next();
+  admit_next();
 }
 
 void TakeLine::erase(const std::string& claim) {
@@ -42,8 +42,8 @@ void TakeLine::erase(const std::string& claim) {
   due_.erase(found);
 }
 
-void TakeLine::let_next() {
-  if (!taking_ && !line_.empty()) let_(line_.begin()->second, pause());
+void TakeLine::admit_next() {
+  if (!taking_ && !line_.empty()) admit_(line_.begin()->second, pause());
 }
 
 std::chrono::nanoseconds TakeLine::pause() const {

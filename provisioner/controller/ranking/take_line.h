@@ -46,12 +46,12 @@ class TakeLine {
   static constexpr std::int64_t kAtOnce = 12;
 
   // The claim is the next, and may be taken after so long.
-  using Let = std::function<void(const std::string& claim, std::chrono::nanoseconds after)>;
+  using Admit = std::function<void(const std::string& claim, std::chrono::nanoseconds after)>;
 
-  TakeLine(const Clock& clock, Let let) : clock_(clock), let_(std::move(let)) {}
+  TakeLine(const Clock& clock, Admit admit) : clock_(clock), admit_(std::move(admit)) {}
 
   // The claim's turn came at `due`; those go first whose turn came first. How long until it may be
-  // taken; nullopt: others go first, and `let` will tell.
+  // taken; nullopt: others go first, and `admit` is called later.
   std::optional<std::chrono::nanoseconds> enter(const std::string& claim, Clock::Instant due);
   // It is not, or no longer, to be taken. One that is not in the line is no error.
   void leave(const std::string& claim);
@@ -64,11 +64,11 @@ class TakeLine {
 
  private:
   void erase(const std::string& claim);
-  void let_next();
+  void admit_next();
   std::chrono::nanoseconds pause() const;
 
   const Clock& clock_;
-  Let let_;
+  Admit admit_;
   std::set<std::pair<Clock::Instant, std::string>> line_;
   std::map<std::string, Clock::Instant> due_;  // by claim
   Clock::Instant next_{};                      // nothing is taken before

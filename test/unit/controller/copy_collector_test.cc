@@ -13,7 +13,7 @@ const std::string kLooks = "GET persistentvolumeclaims, GET persistentvolumes";
 // The order of a claim that is gone.
 struct Fixture : OrderLab {
   Fixture() { know_copy(sample_order()); }
-  CopyCollector::Again work() { return wait_for(collector.work(copy())); }
+  Requeue work() { return wait_for(collector.work(copy())); }
   // What rests needs no pass.
   std::string did() {
     const bool rested = collector.rests(copy());

@@ -26,11 +26,12 @@ struct RankLab : ClusterLab {
   const std::string own_node = (view.own_node = kNode);
   CapacitySurvey survey{api, classes, "ns", manual, log, [] {}};
   Bytes room = kGiB + kGiB;
-  std::vector<std::pair<std::string, std::chrono::nanoseconds>> let;  // in line, to be taken next
+  std::vector<std::pair<std::string, std::chrono::nanoseconds>>
+      admitted;  // in line, to be taken next
   ClaimTaker taker{api, view, [this](const std::string&) { return room; }, log, ClusterLab::work};
   RankPlacer placer{view, survey, taker, manual,
                     [this](const std::string& key, std::chrono::nanoseconds after) {
-                      let.emplace_back(key, after);
+                      admitted.emplace_back(key, after);
                     }};
   Claim claim = sample_claim();
 
@@ -107,10 +108,10 @@ struct RankLab : ClusterLab {
     now.selected_node = node;
     return claim_text(now);
   }
-  RankPlacer::Again work() {
-    auto again = wait_for(placer.work("shop/data"));
-    REQUIRE(again.ok());
-    return *again;
+  RequeueAfter work() {
+    auto requeue = wait_for(placer.work("shop/data"));
+    REQUIRE(requeue.ok());
+    return *requeue;
   }
   long taken() const { return std::count(journal.begin(), journal.end(), kTake); }
 };

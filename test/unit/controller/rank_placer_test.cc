@@ -9,7 +9,7 @@ using std::chrono::seconds;
 TEST_CASE_FIXTURE(RankLab, "the only node takes the claim at once, by the version that it saw") {
   const std::string version = claims.get("shop/data")->resource_version;
   CHECK(placer.notice("shop/data"));
-  CHECK(work() == RankPlacer::Again());
+  CHECK(work() == RequeueAfter());
   REQUIRE(taken() == 1);
   const std::string body = body_of_take();
   CHECK(body.find(R"("volume.kubernetes.io/selected-node":"node-a")") != std::string::npos);
@@ -25,12 +25,12 @@ TEST_CASE_FIXTURE(RankLab, "what was taken counts against the next claim before 
   other.selected_node = kNode;
   answers["PATCH /api/v1/namespaces/shop/persistentvolumeclaims/other"] = {
       {200, claim_text(other)}};
-  CHECK(work() == RankPlacer::Again());
+  CHECK(work() == RequeueAfter());
   manual.advance(time_to_take(3, 1));
-  CHECK(*wait_for(placer.work("shop/other")) == RankPlacer::Again());
+  CHECK(*wait_for(placer.work("shop/other")) == RequeueAfter());
   manual.advance(time_to_take(3, 1));
   journal.clear();
-  CHECK(*wait_for(placer.work("shop/third")) == RankPlacer::Again(seconds(5)));
+  CHECK(*wait_for(placer.work("shop/third")) == RequeueAfter(seconds(5)));
   CHECK(journal.empty());
 }
 
@@ -38,13 +38,13 @@ TEST_CASE_FIXTURE(RankLab,
                   "it ranks itself by what it told, as others do, and takes by what it has") {
   const auto better = better_nodes(1);
   others_have(better, "1Mi");  // others leave it out: it has become free since
-  CHECK(work() == RankPlacer::Again(kRankPause));
+  CHECK(work() == RequeueAfter(kRankPause));
   others_have(better, "1Ei");
   room = kMiB;
-  CHECK(work() == RankPlacer::Again(seconds(5)));
+  CHECK(work() == RequeueAfter(seconds(5)));
   CHECK(taken() == 0);
   room = kGiB;
-  CHECK(work() == RankPlacer::Again());
+  CHECK(work() == RequeueAfter());
   CHECK(taken() == 1);
 }
 
@@ -52,50 +52,50 @@ TEST_CASE_FIXTURE(RankLab, "claims of a burst are taken one after the other, at 
   know_more({"other"});
   room = Bytes(9 * kGiB.count());
   placer.notice("shop/other");
-  CHECK(work() == RankPlacer::Again());
+  CHECK(work() == RequeueAfter());
   const auto step = time_to_take(1, 1);
-  CHECK(*wait_for(placer.work("shop/other")) == RankPlacer::Again(step));
+  CHECK(*wait_for(placer.work("shop/other")) == RequeueAfter(step));
   CHECK(taken() == 1);
   manual.advance(step);
   answers["PATCH /api/v1/namespaces/shop/persistentvolumeclaims/other"] = {{409, "{}"}};
-  CHECK(*wait_for(placer.work("shop/other")) == RankPlacer::Again());
+  CHECK(*wait_for(placer.work("shop/other")) == RequeueAfter());
   CHECK(ClusterLab::work.immediate_conflicts.with({}).value() == 1);
 }
 
 TEST_CASE_FIXTURE(RankLab, "a claim that is left to others leaves the line to the next") {
   room = Bytes(9 * kGiB.count());
   know_more({"first", "next"});
-  CHECK(*wait_for(placer.work("shop/first")) == RankPlacer::Again());
+  CHECK(*wait_for(placer.work("shop/first")) == RequeueAfter());
   const auto step = time_to_take(3, 1);
-  CHECK(work() == RankPlacer::Again(step));
-  CHECK(*wait_for(placer.work("shop/next")) == RankPlacer::Again());
-  CHECK(let.empty());
+  CHECK(work() == RequeueAfter(step));
+  CHECK(*wait_for(placer.work("shop/next")) == RequeueAfter());
+  CHECK(admitted.empty());
   others_have(better_nodes(1));
-  CHECK(placer.others_first("shop/data") == RankPlacer::Again(kRankPause + time_to_take(2, 1)));
-  REQUIRE(let.size() == 1);
-  CHECK(let.front() == std::pair(std::string("shop/next"), std::chrono::nanoseconds(step)));
+  CHECK(placer.others_first("shop/data") == RequeueAfter(kRankPause + time_to_take(2, 1)));
+  REQUIRE(admitted.size() == 1);
+  CHECK(admitted.front() == std::pair(std::string("shop/next"), std::chrono::nanoseconds(step)));
 }
 
 TEST_CASE_FIXTURE(RankLab, "a node without room asks nobody, and looks again when there may be") {
   for (const Bytes none : {kMiB, Bytes()}) {
     room = none;
-    CHECK(work() == RankPlacer::Again(seconds(5)));
+    CHECK(work() == RequeueAfter(seconds(5)));
     CHECK(journal.empty());
   }
   room = kGiB;
-  CHECK(work() == RankPlacer::Again());
+  CHECK(work() == RequeueAfter());
   CHECK(taken() == 1);
 }
 
 TEST_CASE_FIXTURE(RankLab, "somebody who was faster is counted, and that version is left alone") {
   answers[kTake] = {{409, refused("Conflict")}, {200, chosen(kNode)}};
-  CHECK(work() == RankPlacer::Again());
+  CHECK(work() == RequeueAfter());
   CHECK(ClusterLab::work.immediate_conflicts.with({}).value() == 1);
-  CHECK(work() == RankPlacer::Again());
+  CHECK(work() == RequeueAfter());
   CHECK(taken() == 1);
   know_claim(claim);
   manual.advance(time_to_take(1, 1));
-  CHECK(work() == RankPlacer::Again());
+  CHECK(work() == RequeueAfter());
   CHECK(taken() == 2);
 }
 
@@ -106,13 +106,13 @@ TEST_CASE_FIXTURE(RankLab, "a claim that has waited is looked at before it is ta
   others_have({});
   SUBCASE("and left to whom it has been given meanwhile, without a write") {
     answers[kLook] = {{200, chosen("other")}};
-    CHECK(work() == RankPlacer::Again());
+    CHECK(work() == RequeueAfter());
     CHECK(taken() == 0);
     CHECK(claims.get("shop/data")->selected_node == "other");
   }
   SUBCASE("and taken when it has not changed") {
     answers[kLook] = {{200, unchanged}};
-    CHECK(work() == RankPlacer::Again());
+    CHECK(work() == RequeueAfter());
     CHECK(taken() == 1);
   }
   SUBCASE("and not taken when it cannot be looked at") {
@@ -132,26 +132,26 @@ TEST_CASE_FIXTURE(RankLab, "an answer that was lost is told, and the claim looke
 
 TEST_CASE_FIXTURE(RankLab, "what was taken counts until it is ordered, which counts by itself") {
   know_more({"other", "third"});
-  CHECK(work() == RankPlacer::Again());
+  CHECK(work() == RequeueAfter());
   CopyOrder order = sample_order();
   put(copies, merged(copy_json(order), R"({"metadata":{"resourceVersion":"5","uid":"u"}})"));
   manual.advance(time_to_take(3, 1));
-  CHECK(*wait_for(placer.work("shop/other")) == RankPlacer::Again());
+  CHECK(*wait_for(placer.work("shop/other")) == RequeueAfter());
   manual.advance(time_to_take(3, 1));
-  CHECK(*wait_for(placer.work("shop/third")) == RankPlacer::Again());
+  CHECK(*wait_for(placer.work("shop/third")) == RequeueAfter());
   CHECK(ClusterLab::work.claims_taken.with({}).value() == 3);
 }
 
 TEST_CASE_FIXTURE(RankLab, "a claim that this node handed back it passes over for a while") {
-  CHECK(work() == RankPlacer::Again());
+  CHECK(work() == RequeueAfter());
   know_claim(claim);
   CHECK(placer.notice("shop/data"));
   manual.advance(seconds(29));
   others_have({});
-  CHECK(work() == RankPlacer::Again(seconds(1)));
+  CHECK(work() == RequeueAfter(seconds(1)));
   CHECK(taken() == 0);
   manual.advance(seconds(1));
-  CHECK(work() == RankPlacer::Again());
+  CHECK(work() == RequeueAfter());
   CHECK(taken() == 1);
 }
 
@@ -159,23 +159,23 @@ TEST_CASE_FIXTURE(RankLab, "allowedTopologies: this node by its labels, others b
   const std::string begin = R"(,"allowedTopologies":[{"matchLabelExpressions":[{"key":)";
   SUBCASE("not this node, by a label that others do not tell") {
     have_class(begin + R"("zone","values":["2"]}]}])");
-    CHECK(work() == RankPlacer::Again(seconds(5)));
+    CHECK(work() == RequeueAfter(seconds(5)));
   }
   SUBCASE("not this node, by its hostname") {
     have_class(begin + R"("kubernetes.io/hostname","values":["b"]}]}])");
-    CHECK(work() == RankPlacer::Again(seconds(5)));
+    CHECK(work() == RequeueAfter(seconds(5)));
   }
   SUBCASE("not the one that is before it, by its hostname") {
     others_have(better_nodes(1));
     have_class(begin + R"("kubernetes.io/hostname","values":["host-a"]}]}])");
-    CHECK(work() == RankPlacer::Again());
+    CHECK(work() == RequeueAfter());
     CHECK(taken() == 1);
     return;
   }
   SUBCASE("perhaps the one that is before it, by another label") {
     others_have(better_nodes(1));
     have_class(begin + R"("zone","values":["1"]}]}])");
-    CHECK(work() == RankPlacer::Again(kRankPause));
+    CHECK(work() == RequeueAfter(kRankPause));
   }
   CHECK(taken() == 0);
 }
@@ -184,11 +184,11 @@ TEST_CASE_FIXTURE(RankLab,
                   "a node that is cordoned or not Ready takes none, and looks again soon") {
   SUBCASE("cordoned") { have_node(R"("unschedulable":true)"); }
   SUBCASE("not Ready") { have_node("", false); }
-  CHECK(work() == RankPlacer::Again(seconds(5)));
+  CHECK(work() == RequeueAfter(seconds(5)));
   CHECK(taken() == 0);
   have_node("");
   manual.advance(seconds(5));
-  CHECK(work() == RankPlacer::Again());
+  CHECK(work() == RequeueAfter());
   CHECK(taken() == 1);
 }
 
@@ -202,11 +202,11 @@ TEST_CASE_FIXTURE(RankLab,
     change(other);
     know_claim(other);
     CHECK_FALSE(placer.notice("shop/data"));
-    CHECK(work() == RankPlacer::Again());
+    CHECK(work() == RequeueAfter());
   }
   know_claim(claim);
   put(classes, class_text());
-  CHECK(work() == RankPlacer::Again());
+  CHECK(work() == RequeueAfter());
   CHECK(placer.asking().empty());
   CHECK(journal.empty());
 }
@@ -214,7 +214,7 @@ TEST_CASE_FIXTURE(RankLab,
 TEST_CASE_FIXTURE(RankLab, "what no node could make is taken by none") {
   claim.requested = "1Mi";
   know_claim(claim);
-  CHECK(work() == RankPlacer::Again());
+  CHECK(work() == RequeueAfter());
   CHECK(journal.empty());
 }
 

@@ -52,7 +52,7 @@ struct Fixture : OrderLab {
     return *found;
   }
   bool concerns() { return replacements.concerns(bound_claim("1Gi")); }
-  ReplacementWorker::Again work() { return wait_for(replacements.work(bound_claim("1Gi"))); }
+  Requeue work() { return wait_for(replacements.work(bound_claim("1Gi"))); }
   std::string did() {
     const auto worked = work();
     REQUIRE_MESSAGE(worked, worked.error().message());

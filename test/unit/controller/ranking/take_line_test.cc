@@ -18,9 +18,9 @@ constexpr Wait kNow{nanoseconds(0)};
 
 struct Fixture {
   kube::test::ManualClock clock;
-  std::vector<std::pair<std::string, nanoseconds>> let;
+  std::vector<std::pair<std::string, nanoseconds>> admitted;
   TakeLine line{clock, [this](const std::string& claim, nanoseconds after) {
-                  let.emplace_back(claim, after);
+                  admitted.emplace_back(claim, after);
                 }};
 
   Clock::Instant at(int second) const { return start_ + seconds(second); }
@@ -38,7 +38,7 @@ TEST_CASE_FIXTURE(Fixture, "a claim that comes alone is taken at once, and the n
     line.end(claim, 0, 1);
     clock.advance(seconds(1));
   }
-  CHECK(let.empty());
+  CHECK(admitted.empty());
 }
 
 TEST_CASE_FIXTURE(Fixture, "whose turn came first goes first, and each lets the next one") {
@@ -48,16 +48,16 @@ TEST_CASE_FIXTURE(Fixture, "whose turn came first goes first, and each lets the 
   CHECK(line.enter("b", at(2)) == Wait());
   line.begin();
   CHECK(line.enter("d", at(0)) == Wait());  // not while one is being taken
-  CHECK(let.empty());
+  CHECK(admitted.empty());
   line.end("a", 3, 1);
-  REQUIRE(let.size() == 1);
-  CHECK(let.back().first == "d");
+  REQUIRE(admitted.size() == 1);
+  CHECK(admitted.back().first == "d");
   line.leave("d");
-  CHECK(let.back().first == "b");
+  CHECK(admitted.back().first == "b");
   line.leave("c");  // it was not the next
-  CHECK(let.size() == 2);
+  CHECK(admitted.size() == 2);
   line.leave("b");
-  CHECK(let.size() == 2);
+  CHECK(admitted.size() == 2);
 }
 
 TEST_CASE_FIXTURE(Fixture, "one that leaves while it is taken lets nobody before the end") {
@@ -65,10 +65,10 @@ TEST_CASE_FIXTURE(Fixture, "one that leaves while it is taken lets nobody before
   line.enter("b", at(1));
   line.begin();
   line.leave("a");
-  CHECK(let.empty());
+  CHECK(admitted.empty());
   line.end("a", 2, 1);
-  REQUIRE(let.size() == 1);
-  CHECK(let.back().first == "b");
+  REQUIRE(admitted.size() == 1);
+  CHECK(admitted.back().first == "b");
 }
 
 TEST_CASE_FIXTURE(Fixture, "a node takes as many at a time as are its own of all that wait") {
@@ -76,13 +76,13 @@ TEST_CASE_FIXTURE(Fixture, "a node takes as many at a time as are its own of all
   line.begin();
   line.end("0", 1000, 1);
   // A fifth of what all would take, for each of its five.
-  CHECK(let.back() == std::pair<std::string, nanoseconds>("1", time_to_take(1000, 1) / 5));
+  CHECK(admitted.back() == std::pair<std::string, nanoseconds>("1", time_to_take(1000, 1) / 5));
   CHECK(line.enter("1", at(1)) == Wait(time_to_take(1000, 1) / 5));
   clock.advance(time_to_take(1000, 1) / 5);
   CHECK(line.enter("1", at(1)) == kNow);
   line.begin();
   line.end("1", 2, 1);  // fewer than its own: the others were not counted yet
-  CHECK(let.back() == std::pair<std::string, nanoseconds>("2", time_to_take(1, 1)));
+  CHECK(admitted.back() == std::pair<std::string, nanoseconds>("2", time_to_take(1, 1)));
 }
 
 TEST_CASE_FIXTURE(Fixture, "with many nodes to be told, all take fewer") {
@@ -92,7 +92,7 @@ TEST_CASE_FIXTURE(Fixture, "with many nodes to be told, all take fewer") {
   line.enter("b", at(0));
   line.begin();
   line.end("a", 10, 1000);
-  CHECK(let.back().second == time_to_take(10, 1000) / 2);
+  CHECK(admitted.back().second == time_to_take(10, 1000) / 2);
 }
 
 TEST_CASE_FIXTURE(Fixture, "claims that wait for good do not keep others for long") {
@@ -100,7 +100,7 @@ TEST_CASE_FIXTURE(Fixture, "claims that wait for good do not keep others for lon
   line.enter("b", at(0));
   line.begin();
   line.end("a", 100'000, 1);
-  CHECK(let.back().second == most_between(1));
+  CHECK(admitted.back().second == most_between(1));
 }
 
 TEST_CASE("the most that a node waits is longer with many nodes") {
@@ -115,13 +115,13 @@ TEST_CASE_FIXTURE(Fixture, "when taking one takes long, all take fewer") {
   line.begin();
   clock.advance(milliseconds(400));
   line.end("a", 20, 1);
-  CHECK(let.back().second == nanoseconds(milliseconds(400)) / TakeLine::kAtOnce * 20 / 2);
-  clock.advance(let.back().second);
+  CHECK(admitted.back().second == nanoseconds(milliseconds(400)) / TakeLine::kAtOnce * 20 / 2);
+  clock.advance(admitted.back().second);
   CHECK(line.enter("b", at(0)) == kNow);
   line.enter("c", at(0));
   line.begin();
   line.end("b", 20, 1);  // fast again
-  CHECK(let.back().second == time_to_take(20, 1) / 2);
+  CHECK(admitted.back().second == time_to_take(20, 1) / 2);
 }
 
 TEST_CASE_FIXTURE(Fixture, "to leave twice, or without having come, is no error") {
@@ -129,7 +129,7 @@ TEST_CASE_FIXTURE(Fixture, "to leave twice, or without having come, is no error"
   line.enter("a", at(0));
   line.leave("a");
   line.leave("a");
-  CHECK(let.empty());
+  CHECK(admitted.empty());
   CHECK(line.enter("b", at(0)) == kNow);
 }
 

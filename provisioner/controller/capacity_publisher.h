@@ -1,4 +1,4 @@
-// Keeps the scheduler told of the room on all nodes: one CSIStorageCapacity for each node and
+// Publishes the room on all nodes for the scheduler: one CSIStorageCapacity for each node and
 // class, by what their agents say on their Leases and what was ordered since.
 #pragma once
 
@@ -21,11 +21,11 @@ struct DaemonSetName {
   std::string name;
 };
 
-class CapacityTeller {
+class CapacityPublisher {
  public:
   // `daemon_set`: which owns the objects, and in whose namespace they are.
-  CapacityTeller(kube::ApiClient& api, const ClusterView& view, const OpenClaims& waiting,
-                 const NodeChooser& chooser, DaemonSetName daemon_set)
+  CapacityPublisher(kube::ApiClient& api, const ClusterView& view, const OpenClaims& waiting,
+                    const NodeChooser& chooser, DaemonSetName daemon_set)
       : api_(api),
         view_(view),
         waiting_(waiting),
@@ -44,7 +44,7 @@ class CapacityTeller {
   // next pass over its node.
   void compare(const std::map<Key, Bytes>& published);
   // What is there now is not known any more: all is told again at the next pass over each node.
-  void forget_told() { told_.clear(); }
+  void forget_published() { published_.clear(); }
   // Called for each of these nodes. It must not wait.
   void on_changed(std::function<void(const std::string& node)> handler) {
     on_changed_ = std::move(handler);
@@ -54,7 +54,7 @@ class CapacityTeller {
   Task<Status> find_place();
   bool has_place() const { return place_ && !place_->version.empty(); }
   Task<Result<CapacityOwner>> find_owner();
-  Task<Status> tell(const NodeIdentity& node, const StorageClass& storage_class, Bytes size);
+  Task<Status> publish(const NodeIdentity& node, const StorageClass& storage_class, Bytes size);
 
   kube::ApiClient& api_;
   const ClusterView& view_;
@@ -62,7 +62,7 @@ class CapacityTeller {
   const NodeChooser& chooser_;
   DaemonSetName daemon_set_;
   std::optional<CapacityPlace> place_;
-  std::map<Key, Bytes> told_;
+  std::map<Key, Bytes> published_;
   std::function<void(const std::string& node)> on_changed_;
 };
 

@@ -1,4 +1,4 @@
-#include "provisioner/controller/capacity_teller.h"
+#include "provisioner/controller/capacity_publisher.h"
 
 #include <list>
 
@@ -55,12 +55,12 @@ struct Fixture : OrderLab {
   HeldHttp held{http};
   kube::ApiClient held_api{held, clock, kube::ApiOptions{.limit = {}}};
   OpenClaims open{claims};
-  CapacityTeller teller{held_api, view, open, chooser, {"ns", "flexlocal-node"}};
+  CapacityPublisher publisher{held_api, view, open, chooser, {"ns", "flexlocal-node"}};
 
   Fixture() { server.put(kGroupPath, R"({"resources":[{"name":"csistoragecapacities"}]})"); }
 
   std::string did() {
-    CHECK(wait_for(teller.work(kNode)).ok());
+    CHECK(wait_for(publisher.work(kNode)).ok());
     return server.done();
   }
   std::vector<std::string> told() const {
@@ -115,16 +115,16 @@ TEST_CASE_FIXTURE(
     CHECK(did().starts_with("PATCH "));
     CHECK(server.text(told().front()).find(R"("capacity":"0")") != std::string::npos);
     // Not for longer, whoever is refused meanwhile.
-    manual.advance(NodeChooser::kPassedOver / 2);
+    manual.advance(NodeChooser::kHidden / 2);
     claim.name = "another";
     hide(kGiB);
-    manual.advance(NodeChooser::kPassedOver / 2);
+    manual.advance(NodeChooser::kHidden / 2);
     beat(kNode);
     did();
     CHECK(server.text(told().front()).find(R"("capacity":"10Gi")") != std::string::npos);
     hide(kGiB);
     CHECK(hidden.size() == 1);
-    manual.advance(NodeChooser::kHiddenAgain);
+    manual.advance(NodeChooser::kHideInterval);
     beat(kNode);
     hide(kGiB);
     CHECK(hidden.size() == 2);
@@ -151,10 +151,10 @@ TEST_CASE_FIXTURE(Fixture, "a worker that looks for the place late leaves it as 
   know_node(kOtherNode);
   std::optional<Status> early, late;
   auto& at_version = held.hold_next(kGroupPath);
-  tasks.spawn(kube::test::store(teller.work(kOtherNode), late));
+  tasks.spawn(kube::test::store(publisher.work(kOtherNode), late));
   wait_until_taken(at_version);
   auto& at_first_class = held.hold_next("/csistoragecapacities/");
-  tasks.spawn(kube::test::store(teller.work(kNode), early));
+  tasks.spawn(kube::test::store(publisher.work(kNode), early));
   wait_until_taken(at_first_class);
   auto& at_owner = held.hold_next("/daemonsets/");
   held.release(at_version);

@@ -1,4 +1,4 @@
-#include "provisioner/controller/capacity_teller.h"
+#include "provisioner/controller/capacity_publisher.h"
 
 #include "flexvolume/base/text.h"
 #include "provisioner/controller/capacity/capacity_plan.h"
@@ -6,7 +6,7 @@
 
 namespace flexlocal::provisioner {
 
-Task<Status> CapacityTeller::work(const std::string& name) {
+Task<Status> CapacityPublisher::work(const std::string& name) {
   const auto placed = co_await find_place();
   if (!placed || !has_place()) co_return placed;
   std::vector<std::string> classes;
@@ -19,20 +19,20 @@ Task<Status> CapacityTeller::work(const std::string& name) {
     const StorageClass* const known = view_.classes.get(of);
     if (node == nullptr || known == nullptr) continue;
     const Bytes size = room_of(*node, *known);
-    const auto told = told_.find({name, of});
-    if (told != told_.end() &&
-        !must_tell(told->second, size, [&] { return waiting_.sizes_of(of); }))
+    const auto last = published_.find({name, of});
+    if (last != published_.end() &&
+        !needs_update(last->second, size, [&] { return waiting_.sizes_of(of); }))
       continue;
     const NodeIdentity identity = identity_of(*node);
     if (identity.hostname.empty()) continue;
     const StorageClass storage_class = *known;
-    const auto done = co_await tell(identity, storage_class, size);
+    const auto done = co_await publish(identity, storage_class, size);
     if (!done && outcome) outcome = done;
   }
   co_return outcome;
 }
 
-Bytes CapacityTeller::room_of(const Node& node, const StorageClass& storage_class) {
+Bytes CapacityPublisher::room_of(const Node& node, const StorageClass& storage_class) {
   const auto parameters = parse_class(storage_class);
   const NodeView view = view_.nodes.view_of(node);
   if (!parameters || !view.carries_out() || view_.copies.has_open_withdrawal(node.name) ||
@@ -46,7 +46,7 @@ Bytes CapacityTeller::room_of(const Node& node, const StorageClass& storage_clas
 
 // Once; an API server that has no such objects is asked again, for it may be a newer one then.
 // Several workers may look at once: what one has found the others leave as it is.
-Task<Status> CapacityTeller::find_place() {
+Task<Status> CapacityPublisher::find_place() {
   if (has_place()) co_return Status();
   const auto version = co_await find_capacity_version(api_);
   if (!version) co_return version.error();
@@ -61,7 +61,7 @@ Task<Status> CapacityTeller::find_place() {
 }
 
 // A daemon that is not run by a DaemonSet has objects without an owner.
-Task<Result<CapacityOwner>> CapacityTeller::find_owner() {
+Task<Result<CapacityOwner>> CapacityPublisher::find_owner() {
   const std::string path = daemon_set_path(daemon_set_.namespace_name, daemon_set_.name);
   const auto object = co_await api_.get(path);
   if (object) co_return CapacityOwner{daemon_set_.name, uid_of(object->root())};
@@ -70,14 +70,14 @@ Task<Result<CapacityOwner>> CapacityTeller::find_owner() {
   co_return CapacityOwner{};
 }
 
-Task<Status> CapacityTeller::tell(const NodeIdentity& node, const StorageClass& storage_class,
-                                  Bytes size) {
+Task<Status> CapacityPublisher::publish(const NodeIdentity& node, const StorageClass& storage_class,
+                                        Bytes size) {
   const std::string path = capacity_path(*place_, capacity_name(node, storage_class.name));
   const std::string body = capacity_patch(*place_, storage_class, size);
   const auto patched = co_await api_.merge_patch(path, body);
   Status done = patched ? Status() : Status(patched.error());
   const bool absent = !done && done.error().code() == ErrorCode::kNotFound;
-  // Where nothing is told there is no room.
+  // Where nothing is published there is no room.
   if (absent && size == Bytes(0)) {
     done = Status();
   } else if (absent) {
@@ -88,15 +88,15 @@ Task<Status> CapacityTeller::tell(const NodeIdentity& node, const StorageClass& 
   if (!done)
     co_return done.error().context(
         concat("telling the room of node ", node.name, " for class ", storage_class.name));
-  told_.insert_or_assign(Key{node.name, storage_class.name}, size);
+  published_.insert_or_assign(Key{node.name, storage_class.name}, size);
   co_return Status();
 }
 
-void CapacityTeller::compare(const std::map<Key, Bytes>& published) {
-  std::erase_if(told_, [&](const auto& told) {
-    const auto found = published.find(told.first);
-    const bool changed = (found == published.end() ? Bytes() : found->second) != told.second;
-    if (changed && on_changed_) on_changed_(told.first.first);
+void CapacityPublisher::compare(const std::map<Key, Bytes>& published) {
+  std::erase_if(published_, [&](const auto& known) {
+    const auto found = published.find(known.first);
+    const bool changed = (found == published.end() ? Bytes() : found->second) != known.second;
+    if (changed && on_changed_) on_changed_(known.first.first);
     return changed;
   });
 }
