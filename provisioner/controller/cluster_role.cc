@@ -60,9 +60,11 @@ kube::ResourceKind beats_kind(const ClusterRoleOptions& options) {
 ClusterRole::ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, const Clock& clock,
                          Log& log, const ClusterRoleOptions& options, ClusterWork& work,
                          bool& put_back, kube::Informer<VolumeCopy>* copies)
-    : clock_(clock),
+    : api_(api),
+      clock_(clock),
       log_(log),
       options_(options),
+      work_(work),
       claims_(api, log, claims_kind(options), [this](JsonView object) { return decode(object); }),
       volumes_(api, log, volumes_kind(options),
                [this](JsonView object) { return decode_own_volume(object); }),
@@ -78,38 +80,17 @@ ClusterRole::ClusterRole(boost::asio::io_context& io, kube::ApiClient& api, cons
       loop_(io, api, clock, log, reconcile_options(options),
             [this](const std::string& key) { return this->work(key); }),
       queue_(loop_.queue()),
-      node_cache_(nodes_, beats_, clock, options.lease_namespace),
-      index_(copies_, clock),
-      view_{claims_, volumes_, classes_, node_cache_, index_, options.scope, options.own_node},
-      open_claims_(claims_),
-      placer_(api, view_, clock, log, work),
-      selected_(api, view_, options.node_lost_after, EventReporter(loop_.events(), clock), log,
-                work),
-      no_room_(view_, EventReporter(loop_.events(), clock),
-               {options.immediate, options.no_room_after}, clock, work),
-      claim_worker_(view_, placer_, selected_, no_room_, options.immediate),
-      absence_(api, node_cache_, clock, options.node_delete_grace),
-      volume_worker_(api, view_, absence_, options.node_delete_policy,
-                     EventReporter(loop_.events(), clock), log, work),
-      labeler_(api, node_cache_, log, options.label_nodes),
-      roll_(make_roll(api, put_back)),
-      orders_(options_, api, loop_.events(), view_, copies_, open_claims_, queue_, selected_,
-              no_room_, absence_, *roll_, clock, log, work),
-      registry_(
-          loop_.io(), api, view_,
-          options.scope == Scope::kAllNodes ? &orders_.publisher() : nullptr,
-          [this] { return has_synced(); },
-          {options.namespace_name, options.register_driver, options.registry_interval},
-          loop_.events(), log),
-      silence_(api, node_cache_, log, options.scan_interval / 4) {
+      roll_(make_roll(put_back)) {
   watch_changes();
   orders_.watch();
 }
 
-std::unique_ptr<Roll> ClusterRole::make_roll(kube::ApiClient& api, bool& put_back) {
+EventReporter ClusterRole::reporter() { return {loop_.events(), clock_}; }
+
+std::unique_ptr<Roll> ClusterRole::make_roll(bool& put_back) {
   if (options_.is_of_one_node()) {
     auto fleet = std::make_unique<FleetRoll>(
-        loop_.io(), api, node_cache_, clock_, log_,
+        loop_.io(), api_, node_cache_, clock_, log_,
         FleetRollOptions{options_.own_node, options_.scan_interval / 4, put_back});
     fleet_ = fleet.get();
     return fleet;

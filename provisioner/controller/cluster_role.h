@@ -45,7 +45,8 @@ class ClusterRole {
   Task<Status> work_on_volume(const std::string& volume);
   Task<void> begin_orders();
   Task<void> follow_claims();
-  std::unique_ptr<Roll> make_roll(kube::ApiClient& api, bool& put_back);
+  std::unique_ptr<Roll> make_roll(bool& put_back);
+  EventReporter reporter();
   void know_class(const std::string& name);
   bool is_worth_a_pass(const std::string& claim);
   std::optional<Claim> decode(JsonView claim) const;
@@ -62,9 +63,11 @@ class ClusterRole {
   bool rests(const Volume& volume) const;
   void report(const std::string& key, const Status& status);
 
+  kube::ApiClient& api_;
   const Clock& clock_;
   Log& log_;
   ClusterRoleOptions options_;
+  ClusterWork& work_;
   ClassNames class_names_;  // that are ours; for good: a bound claim needs us without its class
   kube::Informer<Claim> claims_;
   kube::Informer<Volume> volumes_;
@@ -75,22 +78,35 @@ class ClusterRole {
   kube::Informer<VolumeCopy>& copies_;
   ReconcileLoop loop_;
   kube::WorkQueue& queue_;
-  NodeCache node_cache_;
-  CopyIndex index_;
-  ClusterView view_;
-  OpenClaims open_claims_;
-  ImmediatePlacer placer_;
-  SelectedNodeWorker selected_;
-  NoRoomReport no_room_;
-  PendingClaimWorker claim_worker_;
-  NodeAbsence absence_;
-  LostVolumeWorker volume_worker_;
-  NodeLabeler labeler_;
+  NodeCache node_cache_{nodes_, beats_, clock_, options_.lease_namespace};
+  CopyIndex index_{copies_, clock_};
+  ClusterView view_{claims_, volumes_,       classes_,         node_cache_,
+                    index_,  options_.scope, options_.own_node};
+  OpenClaims open_claims_{claims_};
+  ImmediatePlacer placer_{api_, view_, clock_, log_, work_};
+  SelectedNodeWorker selected_{api_, view_, options_.node_lost_after, reporter(), log_, work_};
+  NoRoomReport no_room_{
+      view_, reporter(), {options_.immediate, options_.no_room_after}, clock_, work_};
+  PendingClaimWorker claim_worker_{view_, placer_, selected_, no_room_, options_.immediate};
+  NodeAbsence absence_{api_, node_cache_, clock_, options_.node_delete_grace};
+  LostVolumeWorker volume_worker_{api_,       view_, absence_, options_.node_delete_policy,
+                                  reporter(), log_,  work_};
+  NodeLabeler labeler_{api_, node_cache_, log_, options_.label_nodes};
   FleetRoll* fleet_ = nullptr;  // which roll_ is, of one node
   std::unique_ptr<Roll> roll_;
-  OrderController orders_;
-  RegistryKeeper registry_;
-  SilenceCheck silence_;
+  OrderController orders_{options_,     api_,   loop_.events(), view_,    copies_,
+                          open_claims_, queue_, selected_,      no_room_, absence_,
+                          *roll_,       clock_, log_,           work_};
+  RegistryKeeper registry_{
+      loop_.io(),
+      api_,
+      view_,
+      options_.scope == Scope::kAllNodes ? &orders_.publisher() : nullptr,
+      [this] { return has_synced(); },
+      {options_.namespace_name, options_.register_driver, options_.registry_interval},
+      loop_.events(),
+      log_};
+  SilenceCheck silence_{api_, node_cache_, log_, options_.scan_interval / 4};
   Restless restless_;   // volumes
   bool gather_ = true;  // all are to be looked at once, for which ones are restless
 };

@@ -19,7 +19,7 @@ constexpr auto kRequeueAfter = std::chrono::seconds(10);
 // Of a daemon that may just be starting.
 constexpr auto kSoon = std::chrono::seconds(1);
 
-// What passes by itself, or is looked after by PendingClaimWorker.
+// What passes by itself, or is looked after by SelectedNodeWorker.
 bool is_to_be_waited_for(NoRoom reason) {
   return reason == NoRoom::kNodeUnready || reason == NoRoom::kNoDaemon;
 }

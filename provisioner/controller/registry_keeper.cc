@@ -30,16 +30,20 @@ Status is_known(const kube::Informer<T>& informer) {
 
 // What is followed in one place.
 struct RegistryKeeper::Watched {
-  Watched(kube::ApiClient& api, Log& log, bool register_driver, const CapacityPlace& place)
-      : has_driver(register_driver),
-        driver(api, log, driver_kind(), decode_driver),
-        capacities(api, log, capacities_kind(place), decode_capacity) {}
+  Watched(const RegistryKeeper& keeper, const CapacityPlace& place)
+      : has_driver(keeper.options_.register_driver),
+        driver(keeper.api_, keeper.log_, driver_kind(), decode_driver),
+        capacities(keeper.api_, keeper.log_, capacities_kind(place), decode_capacity),
+        registrar(keeper.api_, driver, keeper.events_, keeper.log_),
+        sweeper(keeper.api_, keeper.view_, keeper.publisher_, place, capacities, keeper.log_) {}
 
   double failures() const { return capacities.stats().list_failures.value(); }
 
   bool has_driver;  // or it is left to the administrator
   kube::Informer<RegisteredDriver> driver;
   kube::Informer<PublishedCapacity> capacities;
+  DriverRegistrar registrar;
+  CapacitySweeper sweeper;
 };
 
 Task<void> RegistryKeeper::run() {
@@ -58,9 +62,9 @@ Task<void> RegistryKeeper::run() {
 Task<Status> RegistryKeeper::find_place() {
   auto version = co_await find_capacity_version(api_);
   if (!version) co_return version.error();
-  if (version->empty() && !told_of_none_) {
+  if (version->empty() && !reported_none_) {
     log_.info("this API server has no CSIStorageCapacity: no CSIDriver is made");
-    told_of_none_ = true;
+    reported_none_ = true;
   }
   place_.version = std::move(*version);
   place_.namespace_name = options_.namespace_name;
@@ -70,16 +74,14 @@ Task<Status> RegistryKeeper::find_place() {
 // Until the objects are found in another version. False: its task was told to stop.
 Task<bool> RegistryKeeper::follow() {
   const CapacityPlace place = place_;
-  Watched watched(api_, log_, options_.register_driver, place);
+  Watched watched(*this, place);
   kube::TaskGroup readers(io_);
   if (watched.has_driver) readers.spawn(watched.driver.run());
   readers.spawn(watched.capacities.run());
-  Registry registry(api_, view_, publisher_, place, watched.driver, watched.capacities, events_,
-                    log_);
   double failures = 0;
   Status rested;
   while (rested && place_.version == place.version) {
-    Status looked = co_await look(registry, watched);
+    Status looked = co_await reconcile(watched);
     // Perhaps the API server has another version of them since it was made anew.
     if (std::exchange(failures, watched.failures()) != failures) {
       const Status found = co_await find_place();
@@ -93,12 +95,12 @@ Task<bool> RegistryKeeper::follow() {
 }
 
 // What one of them lacks does not hold up the other.
-Task<Status> RegistryKeeper::look(Registry& registry, const Watched& watched) const {
+Task<Status> RegistryKeeper::reconcile(Watched& watched) const {
   Status driver;
   if (watched.has_driver) driver = is_known(watched.driver);
-  if (watched.has_driver && driver) driver = co_await registry.reconcile_driver();
+  if (watched.has_driver && driver) driver = co_await watched.registrar.reconcile();
   Status capacities = is_known(watched.capacities);
-  if (capacities) capacities = co_await registry.sweep();
+  if (capacities) capacities = co_await watched.sweeper.sweep();
   if (!driver) co_return driver.error().context("the CSIDriver");
   if (!capacities) co_return capacities.error().context("CSIStorageCapacities that nobody keeps");
   co_return Status();

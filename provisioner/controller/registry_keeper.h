@@ -1,5 +1,5 @@
-// Has a Registry look again and again, by what the API server's watches say: where all is as it
-// should be nothing is asked of it.
+// Keeps the CSIDriver and the CSIStorageCapacities of the installation as they should be, by what
+// the API server's watches say: where they are, nothing is asked of it.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "provisioner/controller/registry.h"
+#include "provisioner/controller/capacity_sweeper.h"
+#include "provisioner/controller/driver_registrar.h"
 #include "provisioner/work/lasting_trouble.h"
 
 namespace flexlocal::provisioner {
@@ -23,7 +24,7 @@ struct RegistryOptions {
 class RegistryKeeper {
  public:
   // `synced`: whether the lists are complete by which is judged what somebody keeps. `publisher`:
-  // see Registry.
+  // see CapacitySweeper.
   RegistryKeeper(boost::asio::io_context& io, kube::ApiClient& api, const ClusterView& view,
                  CapacityPublisher* publisher, std::function<bool()> synced,
                  RegistryOptions options, kube::EventRecorder& events, Log& log)
@@ -45,7 +46,7 @@ class RegistryKeeper {
 
   Task<Status> find_place();
   Task<bool> follow();
-  Task<Status> look(Registry& registry, const Watched& watched) const;
+  Task<Status> reconcile(Watched& watched) const;
   Task<Status> rest(const Status& looked);
 
   boost::asio::io_context& io_;
@@ -57,7 +58,7 @@ class RegistryKeeper {
   kube::EventRecorder& events_;
   Log& log_;
   CapacityPlace place_;  // without a version: there is none
-  bool told_of_none_ = false;
+  bool reported_none_ = false;
   LastingTrouble trouble_;
 };
 

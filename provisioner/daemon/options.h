@@ -52,7 +52,7 @@ struct DaemonOptions {
   Ratio ram_fraction = NodeBudget().ram_fraction;
   bool give_up_promises = false;
   Ratio disk_per_ram = NodeBudget().disk_per_ram;
-  // What the scheduler is told of the room, see capacity_teller.h and registry.h.
+  // What the scheduler is told of the room, see capacity_publisher.h and registry_keeper.h.
   std::string daemon_set;
   std::chrono::milliseconds capacity_poll_interval{60000};
   bool enable_capacity = true;

@@ -69,10 +69,11 @@ bool is_told_by_agent(const World& world, unsigned slot) {
   return world.copies[slot].there == 0 && world.heard[slot].there == 0;
 }
 
-const char* trouble_of_claim(const World& world, bool must_serve) {
-  if (serves(world) && !(must_serve && has_left_of(world, 1U - world.volume.slot))) return nullptr;
+const char* trouble_of_claim(const World& world, bool expect_served) {
+  if (serves(world) && !(expect_served && has_left_of(world, 1U - world.volume.slot)))
+    return nullptr;
   if (serves(world)) return "a copy that nobody uses stays beside the one that serves";
-  if (must_serve) return "nothing went wrong, and a claim has no volume that serves it";
+  if (expect_served) return "nothing went wrong, and a claim has no volume that serves it";
   if (is_told_of_volume(world) || is_told_to_claim(world) || is_told_of_replacement(world))
     return nullptr;
   // The claim says itself that its PersistentVolume is gone, or is going.
@@ -111,9 +112,9 @@ const char* trouble_of_end(const World& world, bool nothing_stays) {
 
 }  // namespace
 
-const char* trouble_in(const World& calm, bool must_serve) {
-  return is_claim_there(calm) ? trouble_of_claim(calm, must_serve)
-                              : trouble_of_end(calm, must_serve);
+const char* trouble_in(const World& calm, bool expect_served) {
+  return is_claim_there(calm) ? trouble_of_claim(calm, expect_served)
+                              : trouble_of_end(calm, expect_served);
 }
 
 // What waits for a person or a fault will wait for ever; pods end, and what is under way arrives.
@@ -206,7 +207,7 @@ bool Calm::time_passes(World& world, const char*& what, unsigned& who) const {
 }
 
 const char* Calm::trouble_after(const World& world) {
-  const bool must_serve = world.damaged == 0;
+  const bool expect_served = world.damaged == 0;
   World now = calmed(world);
   recycle(now);
   std::vector<World> way;
@@ -216,7 +217,7 @@ const char* Calm::trouble_after(const World& world) {
     if (good_.has(now)) break;
     way.push_back(now);
     if (!step(now, round, what, who)) {
-      if (const char* const trouble = trouble_in(now, must_serve)) return trouble;
+      if (const char* const trouble = trouble_in(now, expect_served)) return trouble;
       break;
     }
     recycle(now);

@@ -103,7 +103,7 @@ const char* wrong_in(const World& world, const Write& write) {
 }
 
 // What a write answers is known at once, as the workers' `put` does.
-void take_in(World& world, const Write& write) {
+void apply_write(World& world, const Write& write) {
   switch (static_cast<WriteKind>(write.kind)) {
     case WriteKind::kCreateCopy:
       if (write.copy.existing == 0) world.unoffered = (world.unoffered | (1U << write.slot)) & 3U;
@@ -146,7 +146,7 @@ bool send(const World& world, const Write& write, const char* what, Steps& steps
   }
   World next = world;
   if (!apply(next, write)) return false;
-  take_in(next, write);
+  apply_write(next, write);
   steps.add(next, what, write.slot, wrong_in(world, write));
   return true;
 }

@@ -7,7 +7,7 @@
 namespace flexlocal::provisioner::test {
 
 // What a write answers is known at once, as the workers' `put` does.
-void take_in(World& world, const Write& write);
+void apply_write(World& world, const Write& write);
 // The request arrives and is answered, or is under way for long. False: it was refused.
 bool send(const World& world, const Write& write, const char* what, Steps& steps);
 Write order_of(const World& world, unsigned slot, unsigned desired);

@@ -14,7 +14,7 @@ constexpr auto kRetained = static_cast<unsigned>(DesiredState::kRetained);
 constexpr auto kRemoved = static_cast<unsigned>(DesiredState::kRemoved);
 constexpr auto kStateRemoved = static_cast<unsigned>(CopyState::kRemoved);
 
-// The claim goes back to the scheduler: PendingClaimWorker::take_back().
+// The claim goes back to the scheduler: SelectedNodeWorker::unassign().
 void hand_back(const World& world, Steps& steps) {
   const ClaimBits& claim = world.known_claim;
   if (claim.selected == 0) return;
@@ -97,7 +97,7 @@ void ClaimWorker::withdraw(unsigned slot, bool says_why) {
   if (!send(world_, write, "controller withdraws the order", steps_)) return;
   World next = world_;
   apply(next, write);
-  take_in(next, write);
+  apply_write(next, write);
   const bool of_its_node = next.known_claim.selected == next.ordered[slot].node + 1U;
   if (says_why && of_its_node) hand_back(next, steps_);
 }

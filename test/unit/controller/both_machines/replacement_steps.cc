@@ -55,7 +55,7 @@ void bind(const World& world, const Replacing& by, Steps& steps) {
   stop(next, "controller finds a PersistentVolume there", steps);
 }
 
-void let_go(const World& world, const Replacing& by, bool holds, Steps& steps) {
+void release(const World& world, const Replacing& by, bool holds, Steps& steps) {
   if (world.volume.there == 0) return bind(world, by, steps);
   const Write write = write_for(WriteKind::kUnprotect, by, holds);
   if (!send(world, write, "controller takes the PersistentVolume's finalizers away", steps))
@@ -68,7 +68,7 @@ void replace(const World& world, unsigned slot, Steps& steps) {
   by.node = world.ordered[slot].node;
   const VolumeBits& known = world.known_volume;
   if (known.there == 0) return bind(world, by, steps);
-  if (known.deleting != 0) return let_go(world, by, known.current != 0, steps);
+  if (known.deleting != 0) return release(world, by, known.current != 0, steps);
   if (world.volume.there == 0) return bind(world, by, steps);
   const Write write = write_for(WriteKind::kEndVolume, by, known.current != 0);
   send(world, write, "controller deletes the PersistentVolume, to replace it", steps);
@@ -105,7 +105,7 @@ void add_replacement_steps(const World& world, Silence silence, Steps& steps) {
 void go_on_replacing(const World& world, Steps& steps) {
   const Replacing by = world.replacing;
   if (static_cast<Stage>(by.stage) == Stage::kLetsGo)
-    return let_go(world, by, by.holds != 0, steps);
+    return release(world, by, by.holds != 0, steps);
   bind(world, by, steps);
 }
 

@@ -50,9 +50,9 @@ class Calm {
   Seen good_;
 };
 
-// What is wrong with what a calm world came to at last. `must_serve`: nothing went wrong before, so
-// that no words will do: the claim has its volume, or is gone with all that was of it.
-const char* trouble_in(const World& calm, bool must_serve);
+// What is wrong with what a calm world came to at last. `expect_served`: nothing went wrong before,
+// so that no words will do: the claim has its volume, or is gone with all that was of it.
+const char* trouble_in(const World& calm, bool expect_served);
 
 struct Search {
   std::size_t worlds = 0;

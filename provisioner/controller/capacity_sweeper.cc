@@ -1,49 +1,11 @@
-#include "provisioner/controller/registry.h"
+#include "provisioner/controller/capacity_sweeper.h"
 
+#include <map>
 #include <vector>
-
-#include "flexvolume/base/text.h"
-#include "provisioner/objects/paths.h"
 
 namespace flexlocal::provisioner {
 
-Task<Status> Registry::reconcile_driver() {
-  if (const RegisteredDriver* const present = driver_.get(std::string(engine::kProvisioner))) {
-    check_driver(*present);
-    co_return Status();
-  }
-  const Status made = co_await make_driver();
-  co_return made;
-}
-
-Task<Status> Registry::make_driver() {
-  const std::string path = drivers_path();
-  const std::string body = driver_json();
-  const auto made = co_await api_.create(path, body);
-  // Somebody was faster: theirs is looked at the next time.
-  if (!made && made.error().code() == ErrorCode::kExists) co_return Status();
-  if (!made) co_return made.error();
-  log_.info("CSIDriver made: the scheduler asks for room", {{"name", engine::kProvisioner}});
-  driver_.put(made->root());
-  check_driver(decode_driver(made->root()));
-  co_return Status();
-}
-
-// Never overwritten: somebody may have meant it so.
-void Registry::check_driver(const RegisteredDriver& driver) {
-  const std::string& differs = driver.differs;
-  if (!differs.empty() && differs != reported_) {
-    const std::string text =
-        concat("this CSIDriver is not as flexlocal needs it: ", differs,
-               "; delete it, and it is made anew, or change it, or run the cluster daemon with "
-               "--register=false");
-    log_.warning(text, {{"name", engine::kProvisioner}});
-    events_.record({driver.reference, kube::EventType::kWarning, "DriverDiffers", text});
-  }
-  reported_ = differs;
-}
-
-Task<Status> Registry::sweep() {
+Task<Status> CapacitySweeper::sweep() {
   std::vector<PublishedCapacity> kept_by_nobody;
   std::map<CapacityPublisher::Key, Bytes> sizes;
   capacities_.for_each([&](const std::string&, const PublishedCapacity& published) {
@@ -64,7 +26,7 @@ Task<Status> Registry::sweep() {
 }
 
 // A daemon that is cut off comes back and tells of its room anew, so a mistake costs seconds.
-std::string Registry::objection_to(const PublishedCapacity& published) const {
+std::string CapacitySweeper::objection_to(const PublishedCapacity& published) const {
   const std::string& node = published.node;
   if (view_.classes.get(published.storage_class) == nullptr) return "its StorageClass is gone";
   if (view_.nodes.get(node) == nullptr) return "its node is gone";
@@ -72,7 +34,7 @@ std::string Registry::objection_to(const PublishedCapacity& published) const {
   return health.is_silent() ? "its node's daemon gives no sign of life" : "";
 }
 
-Task<Status> Registry::remove(const PublishedCapacity& published, const std::string& why) {
+Task<Status> CapacitySweeper::remove(const PublishedCapacity& published, const std::string& why) {
   const std::string path = capacity_path(place_, published.name);
   const auto removed = co_await api_.delete_object(path, published.preconditions);
   if (!removed) {

@@ -1,5 +1,5 @@
-#include "provisioner/controller/registry.h"
-
+#include "provisioner/controller/capacity_sweeper.h"
+#include "provisioner/controller/driver_registrar.h"
 #include "provisioner/objects/driver_object.h"
 #include "test/unit/controller/cluster_lab.h"
 
@@ -28,7 +28,8 @@ struct Fixture : ClusterLab {
   kube::Informer<RegisteredDriver> driver{api, log, {"csidrivers", "/d", "", ""}, decode_driver};
   kube::Informer<PublishedCapacity> capacities{
       api, log, {"capacities", "/r", "", ""}, decode_capacity};
-  Registry registry{api, view, nullptr, place, driver, capacities, events, log};
+  DriverRegistrar registrar{api, driver, events, log};
+  CapacitySweeper sweeper{api, view, nullptr, place, capacities, log};
 
   Fixture() {
     put(classes, class_text());
@@ -44,36 +45,36 @@ struct Fixture : ClusterLab {
       if (concat(to_string(request.method), ' ', request.target) == call) return request.body;
     return {};
   }
-  Status look() { return wait_for(registry.sweep()); }
+  Status look() { return wait_for(sweeper.sweep()); }
 };
 
 struct WithoutDriver : Fixture {
   kube::Informer<RegisteredDriver> none{api, log, {"csidrivers", "/d", "", ""}, decode_driver};
-  Registry first{api, view, nullptr, place, none, capacities, events, log};
+  DriverRegistrar first{api, none, events, log};
 };
 
 }  // namespace
 
 TEST_CASE_FIXTURE(WithoutDriver, "the CSIDriver is made where there is none, and known from then") {
   answers[kMakeDriver] = {{201, registered()}};
-  CHECK(wait_for(first.reconcile_driver()).ok());
+  CHECK(wait_for(first.reconcile()).ok());
   CHECK(journal == std::vector<std::string>{kMakeDriver});
   CHECK(http.seen.front().body == driver_json());
-  CHECK(wait_for(first.reconcile_driver()).ok());
+  CHECK(wait_for(first.reconcile()).ok());
   CHECK(journal.size() == 1);
 }
 
 TEST_CASE_FIXTURE(WithoutDriver,
                   "a CSIDriver that somebody else made at that moment is no failure") {
   answers[kMakeDriver] = {{409, R"({"kind":"Status","reason":"AlreadyExists"})"}};
-  CHECK(wait_for(first.reconcile_driver()).ok());
+  CHECK(wait_for(first.reconcile()).ok());
 }
 
 TEST_CASE_FIXTURE(Fixture, "another CSIDriver is never written, and reported once") {
   put(driver, with(with(registered(), R"("storageCapacity":true)", R"("storageCapacity":false)"),
                    R"(":"7")", R"(":"8")"));
-  CHECK(wait_for(registry.reconcile_driver()).ok());
-  CHECK(wait_for(registry.reconcile_driver()).ok());
+  CHECK(wait_for(registrar.reconcile()).ok());
+  CHECK(wait_for(registrar.reconcile()).ok());
   CHECK(journal.empty());
   const std::string written = events_written();
   CHECK(std::count(written.begin(), written.end(), '\n') == 1);

@@ -1,0 +1,43 @@
+// Removes the CSIStorageCapacities that nobody keeps: of nodes and classes that are there no more.
+#pragma once
+
+#include <string>
+
+#include "flexvolume/base/log.h"
+#include "provisioner/controller/capacity_publisher.h"
+#include "provisioner/controller/cluster_view.h"
+#include "provisioner/kube/informer.h"
+#include "provisioner/objects/capacity_object.h"
+
+namespace flexlocal::provisioner {
+
+class CapacitySweeper {
+ public:
+  // `place`: where the objects are. `capacities`: those that are there. `publisher`: who publishes
+  // the room here; nullptr: the node daemons do.
+  CapacitySweeper(kube::ApiClient& api, const ClusterView& view, CapacityPublisher* publisher,
+                  const CapacityPlace& place, const kube::Informer<PublishedCapacity>& capacities,
+                  Log& log)
+      : api_(api),
+        view_(view),
+        publisher_(publisher),
+        place_(place),
+        capacities_(capacities),
+        log_(log) {}
+
+  // To be repeated now and then, when the list is complete.
+  Task<Status> sweep();
+
+ private:
+  Task<Status> remove(const PublishedCapacity& published, const std::string& why);
+  std::string objection_to(const PublishedCapacity& published) const;
+
+  kube::ApiClient& api_;
+  const ClusterView& view_;
+  CapacityPublisher* publisher_;
+  const CapacityPlace& place_;
+  const kube::Informer<PublishedCapacity>& capacities_;
+  Log& log_;
+};
+
+}  // namespace flexlocal::provisioner
