@@ -243,7 +243,7 @@ fuzz: $(fuzz_programs)  ## fuzz every parser for FUZZ_SECONDS=20 each
 check-valgrind: $(OUT)/flexlocal-dynamic $(BUILD)/setup-lab $(BUILD)/setup-fuzz  ## the plugin under valgrind
 	scripts/check $(OUT) valgrind
 .PHONY: soak
-soak: all $(OUT)/engine-call $(OUT)/node-simulator $(killers) $(BUILD)/image.tar $(BUILD)/setup-lab  ## kill at every step and 1,200 times at random, 1,000 nodes, pods on a real kubelet: three hours
+soak: all $(OUT)/engine-call $(OUT)/node-simulator $(killers) $(BUILD)/image.tar $(BUILD)/setup-lab  ## kill at every step and 1,200 times at random, an hour without API server, 1,000 nodes, pods on a real kubelet: three hours
 	scripts/check $(OUT) soak
 	test/bench/soak $(OUT)
 	test/bench/kubelet $(OUT)
