@@ -52,6 +52,17 @@ void set_as_ordered(CopyStatus& status, const CopyPlan& plan,
     set_condition(status, {type, true, "AsOrdered", "", {}}, now);
 }
 
+// Of what is to be removed: a mount may have made it since the last look, or before its host lost
+// what told of it.
+bool may_be_made(const VolumeCopy& copy, const HostCopy& host) {
+  if (!copy.order || copy.order->desired != DesiredState::kRemoved) return false;
+  const std::string& id = copy.order->volume.copy;
+  const bool is_begun = host.record == RecordStage::kMaking || host.record == RecordStage::kReady ||
+                        host.record == RecordStage::kWiping;
+  return (is_begun && host.record_copy == id) || (is_ours(host.disk) && host.disk_copy == id) ||
+         copy.status.state == CopyState::kLost;
+}
+
 }  // namespace
 
 std::optional<CopyProblem> problem_of(CopyTrouble trouble, DesiredState desired) {
@@ -135,10 +146,7 @@ CopyStatus answer_to(const VolumeCopy& copy, const CopyPlan& plan, const HostCop
   CopyStatus status = copy.status;
   status.state = plan.state;
   status.promised = status.promised || is_of_promised(plan.state);
-  // A mount may have made it just before it is removed.
-  const bool was_ready = host.record == RecordStage::kReady && copy.order &&
-                         host.record_copy == copy.order->volume.copy;
-  status.made = status.made || plan.state == CopyState::kReady || was_ready;
+  status.made = status.made || plan.state == CopyState::kReady || may_be_made(copy, host);
   // Of disks that are not to be seen, what was said last stands.
   if (host.disk != DiskStage::kUnseen) {
     const bool here = host.disk != DiskStage::kNone && host.disk != DiskStage::kForeign;

@@ -257,7 +257,8 @@ bool OrderController::is_to_grow(const Claim& claim) const {
 void OrderController::gather_restless() {
   copies_.for_each([&](const std::string& name, const VolumeCopy& copy) {
     if (orders_copy(copy) && !copy_collector_.rests(copy)) restless_.insert(name);
-    const bool is_broken = is_given_up(copy) || copy.status.state == CopyState::kRefused;
+    const bool is_broken =
+        is_given_up(copy) || is_gone_unmade(copy) || copy.status.state == CopyState::kRefused;
     if (is_broken && copy.order)
       enqueue_claim(copy.order->volume.claim_namespace, copy.order->claim_name);
   });

@@ -131,6 +131,8 @@ Task<Requeue> OrderWorker::give(const Claim& claim, const Order& decided) {
     UnorderedCopies::Found there = *found;
     there.alone = there.alone && !held;
     auto taken = co_await adopt(claim, decided, there);
+    if (!taken && taken.error().code() == ErrorCode::kInvalid)
+      report_.report_failed(claim, taken.error().message());
     if (!taken) co_return taken.error();
     co_return std::nullopt;
   }

@@ -6,12 +6,14 @@
 # The other's, with the same rights, so that the audit log tells them apart.
 second_account() {
   kubectl -n flexlocal-system create serviceaccount flexlocal-cluster-2
-  for binding in '-n flexlocal-system rolebinding/flexlocal-cluster' '-n flexlocal-nodes rolebinding/flexlocal-cluster-nodes' \
-    clusterrolebinding/flexlocal-cluster; do
-    # shellcheck disable=SC2086 # words
-    kubectl patch $binding --type json -p '[{"op": "add", "path": "/subjects/-",
-      "value": {"kind": "ServiceAccount", "name": "flexlocal-cluster-2", "namespace": "flexlocal-system"}}]'
-  done
+  allow_second -n flexlocal-system rolebinding/flexlocal-cluster
+  allow_second -n flexlocal-nodes rolebinding/flexlocal-cluster-nodes
+  allow_second clusterrolebinding/flexlocal-cluster
+}
+# allow_second BINDING: what that allows the first.
+allow_second() {
+  kubectl patch "$@" --type json -p '[{"op": "add", "path": "/subjects/-",
+    "value": {"kind": "ServiceAccount", "name": "flexlocal-cluster-2", "namespace": "flexlocal-system"}}]'
 }
 
 leads() { [ "$(grep -E 'msg="?(leading|no longer leading|lease given back)' "$work/log/$1.log" | tail -n 1 | grep -c 'msg=leading')" = 1 ]; }

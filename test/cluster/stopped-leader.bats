@@ -5,9 +5,11 @@
 setup_file() {
   load_all
   start_cluster
+  kubectl apply -f "$installation/read-pods.yaml"
   make_class growing 'onDelete: none' 'fsType: ext4' -- 'allowVolumeExpansion: true'
   g++ -std=c++20 -O1 -shared -fPIC -o "$work/stop-before.so" "$BATS_TEST_DIRNAME/stop_before.cc"
   second_account
+  allow_second clusterrolebinding/flexlocal-cluster-pods
   eventually 30 account_kubeconfig flexlocal-cluster first
   eventually 30 account_kubeconfig flexlocal-cluster-2 second
   for node in one two; do
@@ -103,10 +105,11 @@ send_late() {
   eventually 30 leads_no_more
 }
 late_code() {
-  local account=flexlocal-cluster verb
+  local account=flexlocal-cluster verb path=${request#* }
+  path=${path% HTTP}
   [ "$old" = first ] || account=flexlocal-cluster-2
   case $request in POST*) verb=create ;; *) verb=${request%% *} verb=${verb,,} ;; esac
-  jq -r --arg user "system:serviceaccount:flexlocal-system:$account" --arg verb "$verb" --arg path "${request#* }" \
+  jq -r --arg user "system:serviceaccount:flexlocal-system:$account" --arg verb "$verb" --arg path "$path" \
     --arg since "$late_since" 'select(.user.username == $user and .verb == $verb and .requestReceivedTimestamp >= $since
       and (.requestURI | startswith($path))) | .responseStatus.code' "$work/cluster/audit.log"
 }
@@ -150,7 +153,8 @@ choose_node() { kubectl annotate --overwrite pvc "$1" "volume.kubernetes.io/sele
 }
 
 @test "an order that comes late, for a claim that has its volume elsewhere: that one stays, and no other" {
-  stop_before POST /apis/flexlocal.io/v1alpha1/volumecopies
+  # Not the trial of an order that may come before it.
+  stop_before POST '/apis/flexlocal.io/v1alpha1/volumecopies HTTP'
   make_claim_for one data
   await_successor
   choose_node data two

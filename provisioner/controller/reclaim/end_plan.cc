@@ -1,5 +1,7 @@
 #include "provisioner/controller/reclaim/end_plan.h"
 
+#include "provisioner/objects/volume_object.h"
+
 namespace flexlocal::provisioner {
 namespace {
 
@@ -65,7 +67,8 @@ std::string policy_of_order(const Volume& volume) {
 }
 
 bool is_to_be_replaced(const Volume& volume, const VolumeCopy* copy) {
-  return copy != nullptr && volume.phase == "Bound" && !volume.deleting && is_gone_unmade(*copy);
+  return copy != nullptr && volume.phase == "Bound" && is_gone_unmade(*copy) &&
+         volume.name == volume_of_claim(volume.claim_uid);
 }
 
 EndPlan plan_end(const Volume& volume, const VolumeCopy* copy) {

@@ -202,10 +202,27 @@ TEST_CASE_FIXTURE(Fixture, "of a promise the record alone is taken away") {
 }
 
 // Whoever replaces the copy has to know that its pod may have written to it.
-TEST_CASE_FIXTURE(Fixture, "of a copy that a mount has made since it is said that it was made") {
+TEST_CASE_FIXTURE(Fixture,
+                  "of a copy that a mount may have made since it is said that it was made") {
   promise_only();
   CHECK_FALSE(status().made);
-  storage.make_by_record(volume);
+  SUBCASE("it has") { storage.make_by_record(volume); }
+  SUBCASE("the last look met it on its way") {
+    record()->state = engine::RecordState::kIntent;
+    REQUIRE(wait_for(ledger().refresh(true)).ok());
+    storage.make_by_record(volume);
+  }
+  SUBCASE("its record is lost since") {
+    storage.make_by_record(volume);
+    storage.present.records.clear();
+    ledger().forget();
+  }
+  SUBCASE("all that the host knew of it is lost") {
+    storage.present.records.clear();
+    ledger().forget();
+    finish();
+    REQUIRE(status().state == CopyState::kLost);
+  }
   give(DesiredState::kRemoved);
   finish();
   CHECK(status().state == CopyState::kRemoved);

@@ -105,6 +105,19 @@ TEST_CASE_FIXTURE(Fixture, "a claim that asked for more before the term grows") 
   CHECK(copy->order->volume.size == kGiB + kGiB);
 }
 
+TEST_CASE_FIXTURE(Fixture, "a leader that begins finds the bound volume of a withdrawn copy") {
+  CopyOrder withdrawn = sample_order();
+  withdrawn.desired = DesiredState::kRemoved;
+  objects.put(copy_path(copy_name(withdrawn)),
+              merged(copy_json(withdrawn),
+                     R"({"status":{"state":"Removed","promised":true,"observedGeneration":1}})"));
+  objects.put(kVolumePath, volume_text(sample_spec(), "Bound"));
+  objects.put(kClaimPath, claim_text(bound_claim("1Gi")));
+  start();
+  REQUIRE(run_until([&] { return log.has("orders are given"); }));
+  CHECK(run_until([&] { return objects.count("PATCH volumecopies") > 0; }));
+}
+
 TEST_CASE_FIXTURE(Fixture, "a leader orders what waited for it, for the cluster that it is in") {
   start();
   CHECK(given().volume.cluster_id == kCluster);

@@ -37,6 +37,7 @@ class ObjectServer {
   std::vector<std::string> events;
   // How many objects were to be made by a dry run; those are not in the journal.
   int trials = 0;
+  bool refuses_trials = false;  // by 400
   // The journal, at once forgotten: "GET nodes, POST volumecopies".
   std::string done();
   int count(const std::string& entry) const;

@@ -111,6 +111,9 @@ TEST_CASE_FIXTURE(Fixture,
     answer(copy_on(kNode), CopyState::kRemoved);
     CHECK(ended() == "");
     CHECK(collected(kOtherNode) == "");
+    CHECK(collected(kNode) == "");
+    pass(seconds(600));
+    CHECK(collected(kNode) == "");
     CHECK(did() == "PATCH volumecopies");
     CHECK(event_says("was withdrawn already. No pod has had it"));
     CHECK(ended() == "");
