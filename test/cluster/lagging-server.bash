@@ -139,14 +139,13 @@ control_front() {
   }
 }
 
-# read_from DAEMON lagging|first: from now on; all its watches are broken off.
+# read_from DAEMON lagging|first: from now on; its watches of the other are broken off.
 read_from() {
   local other=lagging
   [ "$2" != lagging ] || other=first
   control_front "$1" "enable server reads/$2" &&
     control_front "$1" "disable server reads/$other" &&
-    control_front "$1" "shutdown sessions server reads/$other" &&
-    control_front "$1" "shutdown sessions server reads/$2"
+    control_front "$1" "shutdown sessions server reads/$other"
 }
 
 # forgets DAEMON enable|disable: its watches are answered as by a server that has forgotten their versions.
