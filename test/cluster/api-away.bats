@@ -82,7 +82,7 @@ go_on_as_before() {
   took "somebody leads"
   for node in "${nodes[@]}"; do eventually 60 has_beaten "$node"; done
   took "all nodes have said how they are"
-  eventually 60 binds_in_the_end "$ordered" two
+  eventually 60 claim_is "$ordered" Bound
   took "what was ordered is bound"
   eventually 60 claim_is "$claim" Bound
   took "a new claim is bound"
@@ -93,15 +93,6 @@ go_on_as_before() {
   took "the room is told"
   is_as "$work/disks" disks "$(volume_of "$ordered")" "$(volume_of "$claim")"
   [ "$(removals)" = '' ]
-}
-# binds_in_the_end CLAIM NODE: an agent may hear of its order later than the 10 s that it has to answer: the claim is
-# then handed back, and the node is chosen once more, as the scheduler does for a pod.
-binds_in_the_end() {
-  local chosen
-  claim_is "$1" Bound && return
-  chosen=$(kubectl get pvc "$1" -o 'jsonpath={.metadata.annotations.volume\.kubernetes\.io/selected-node}') || return
-  [ -n "$chosen" ] || kubectl annotate pvc "$1" "volume.kubernetes.io/selected-node=$2"
-  return 1
 }
 # objects_but CLAIM...: and of their volumes.
 objects_but() {
