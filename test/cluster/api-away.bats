@@ -78,6 +78,8 @@ live_without() {
 go_on_as_before() {
   local node claim=after-$ordered
   make_claim "$claim"
+  # An order that is not answered for ten seconds is withdrawn, and the claim chosen for again, where a pod has it.
+  make_pod "$ordered"
   eventually 60 one_leads
   took "somebody leads"
   for node in "${nodes[@]}"; do eventually 60 has_beaten "$node"; done
