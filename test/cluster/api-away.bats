@@ -71,7 +71,7 @@ live_without() {
   pass "$1"
   judge_costs "$1"
   is_as "$work/disks" disks "$volume"
-  start_servers "${@:2}"
+  start_servers
 }
 
 # go_on_as_before: somebody leads, what was begun is done, new claims are served, and what there was is as it was.

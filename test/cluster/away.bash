@@ -30,16 +30,23 @@ stop_servers() {
   done
 }
 
-# start_servers NAME...: and waits for the API server, which is not judged by until it is ready.
+# start_servers: those that were stopped. The API server is judged by once it is ready; its clients end where it is not
+# so within ten seconds.
 start_servers() {
-  local name command=()
-  for name; do
-    mapfile -d '' command <"$work/$name.cmdline"
-    start_process "$work/cluster" "$name" "${command[@]}"
-  done
+  start_again etcd
+  start_again kube-apiserver
   eventually 120 api "$work/cluster" GET /readyz
   back_since=$(now) back_at=$SECONDS
   echo "$gone_since $back_since" >>"$work/cluster/unready"
+  start_again kube-controller-manager
+  start_again kube-scheduler
+}
+start_again() {
+  local command=()
+  [ -e "$work/$1.cmdline" ] || return 0
+  mapfile -d '' command <"$work/$1.cmdline"
+  rm -f "$work/$1.cmdline"
+  start_process "$work/cluster" "$1" "${command[@]}"
 }
 
 # pass SECONDS: what is waited for is the time itself.
