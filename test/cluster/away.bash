@@ -106,7 +106,7 @@ judge_costs() {
 # or descriptor for each attempt. An agent looks at its devices each second, which wakes it eight times.
 is_cheap() {
   ((after[1] - before[1] <= 3 + $1 / 50 && after[2] - before[2] <= 60 + $1 / 2 && after[3] - before[3] <= 500 + $1 * 15 &&
-    after[4] - before[4] <= 60 + $1 / 5 && after[5] - before[5] <= 8192 && after[6] <= before[6] + 8))
+    after[4] - before[4] <= 60 + $1 / 5 && after[5] - before[5] <= 8192 && after[6] <= before[6] + 20))
 }
 
 # disks [VOLUME...]: what is on all disks, and all records but those of these volumes. One that is promised is begun
