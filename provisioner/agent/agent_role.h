@@ -32,7 +32,11 @@ struct AgentOptions {
   Ratio disk_per_ram = NodeBudget().disk_per_ram;
   // Many nodes begin at once after an outage, and none reads the state from etcd: what cannot be
   // undone asks for the order anew before.
-  kube::ReflectorOptions reflect{.first = kube::FirstList::kFromCache};
+  // While it hears nothing its heartbeat may be heard again already, and an order that it does not
+  // answer is withdrawn after kOrderTimeout: it looks again about as often.
+  kube::ReflectorOptions reflect{
+      .first = kube::FirstList::kFromCache,
+      .backoff = {.base = std::chrono::milliseconds(800), .most = kHeartbeatInterval / 2}};
   // Whether this daemon gives its node's orders as well, which its Lease says.
   bool orders_itself = false;
   // Whether a promise that cannot be kept is given up: see CopyHand.

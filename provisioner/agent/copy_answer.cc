@@ -52,10 +52,10 @@ void set_as_ordered(CopyStatus& status, const CopyPlan& plan,
     set_condition(status, {type, true, "AsOrdered", "", {}}, now);
 }
 
-// Of what is to be removed: a mount may have made it since the last look, or before its host lost
-// what told of it.
+// Of what is to serve no more: a mount may have made it since the last look, or before its host
+// lost what told of it.
 bool may_be_made(const VolumeCopy& copy, const HostCopy& host) {
-  if (!copy.order || copy.order->desired != DesiredState::kRemoved) return false;
+  if (!copy.order || copy.order->desired == DesiredState::kServing) return false;
   const std::string& id = copy.order->volume.copy;
   const bool is_begun = host.record == RecordStage::kMaking || host.record == RecordStage::kReady ||
                         host.record == RecordStage::kWiping;
@@ -69,11 +69,8 @@ std::optional<CopyProblem> problem_of(CopyTrouble trouble, DesiredState desired)
   switch (trouble) {
     case CopyTrouble::kNone:
     case CopyTrouble::kRefused:
-      return std::nullopt;
     case CopyTrouble::kNotUnderstood:
-      return CopyProblem{"NotUnderstood",
-                         "this node's version of flexlocal does not understand all of the order, "
-                         "or of the status; update the node daemon"};
+      return std::nullopt;
     case CopyTrouble::kNotHere:
       return CopyProblem{"NotHere",
                          "the order is of another cluster or another Node than this one is now"};
@@ -133,11 +130,20 @@ CopyProblem problem_of(CopyAction action, const Error& error) {
 }
 
 std::optional<CopyProblem> problem_of(const CopyPlan& plan, const HostCopy& host,
-                                      DesiredState desired) {
+                                      const VolumeCopy& copy) {
+  if (plan.trouble == CopyTrouble::kNotUnderstood)
+    return CopyProblem{"NotUnderstood",
+                       concat("this node does not understand ", what_is_unknown(copy),
+                              "; update its flexlocal-provisioner")};
+  // Its object was deleted since, and with it what was said then.
+  if (plan.trouble == CopyTrouble::kRefused && find_condition(copy.status, kAsOrdered) == nullptr)
+    return CopyProblem{"GivenUp",
+                       "the node could not make the volume that it had promised, and has given it "
+                       "up; the node daemon's log of then says why"};
   if (plan.trouble == CopyTrouble::kUnseen && !host.unseen_why.empty())
     return CopyProblem{"DisksUnseen",
                        concat("the pool's disks cannot be looked at now: ", host.unseen_why)};
-  return problem_of(plan.trouble, desired);
+  return problem_of(plan.trouble, copy.order ? copy.order->desired : DesiredState::kServing);
 }
 
 CopyStatus answer_to(const VolumeCopy& copy, const CopyPlan& plan, const HostCopy& host,
@@ -157,8 +163,7 @@ CopyStatus answer_to(const VolumeCopy& copy, const CopyPlan& plan, const HostCop
   if (plan.state != CopyState::kRemoving) status.wiped = Bytes();
   status.host = host_id;
   status.observed_generation = copy.generation;
-  const DesiredState desired = copy.order ? copy.order->desired : DesiredState::kServing;
-  set_as_ordered(status, plan, problem ? problem : problem_of(plan, host, desired), now);
+  set_as_ordered(status, plan, problem ? problem : problem_of(plan, host, copy), now);
   return status;
 }
 

@@ -24,7 +24,7 @@ struct CopyProblem {
 std::optional<CopyProblem> problem_of(CopyTrouble trouble, DesiredState desired);
 // The same of a plan, with what the host says of it.
 std::optional<CopyProblem> problem_of(const CopyPlan& plan, const HostCopy& host,
-                                      DesiredState desired);
+                                      const VolumeCopy& copy);
 // Of an action that failed.
 CopyProblem problem_of(CopyAction action, const Error& error);
 

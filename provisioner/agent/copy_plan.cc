@@ -214,8 +214,7 @@ class Planner {
 CopyPlan plan_copy(const CopyView& view, const AgentIdentity& self, const HostCopy& host) {
   if (view.copy == nullptr) return {};
   const VolumeCopy& copy = *view.copy;
-  if (!copy.order || copy.status.state == CopyState::kUnknown)
-    return trouble(CopyTrouble::kNotUnderstood, copy.status.state);
+  if (!is_understood(copy)) return trouble(CopyTrouble::kNotUnderstood, copy.status.state);
   if (copy.order->node != self.node || copy.order->volume.cluster_id != self.cluster_id)
     return trouble(CopyTrouble::kNotHere, copy.status.state);
   return Planner(view, *copy.order, self, host).plan();

@@ -24,6 +24,18 @@ bool was_never_more(const VolumeCopy& copy) {
   return copy.order->origin == Origin::kNew && !copy.status.promised && !copy.status.made;
 }
 
+bool is_questioned(const VolumeCopy& copy) {
+  return copy.in_question && copy.order->desired == DesiredState::kRetained;
+}
+
+// That no pod gets it any more, by its node's answer to this very order.
+bool is_closed(const VolumeCopy& copy) {
+  const CopyState state = copy.status.state;
+  return copy.status.observed_generation >= copy.generation &&
+         (state == CopyState::kRetained || state == CopyState::kRefused ||
+          state == CopyState::kLost);
+}
+
 }  // namespace
 
 Task<Requeue> CopyCollector::work(const VolumeCopy& copy) {
@@ -46,6 +58,10 @@ Task<Requeue> CopyCollector::work(const VolumeCopy& copy) {
   if (is_to_go) {
     auto released = co_await release_with_node(copy);
     co_return released;
+  }
+  if (is_questioned(copy) && !has_volume(order)) {
+    auto settled = co_await settle(copy);
+    co_return settled;
   }
   // A retained copy is a person's to choose about; one with a PersistentVolume lives with that.
   if (order.desired == DesiredState::kRetained || has_volume(order)) {
@@ -70,7 +86,7 @@ bool CopyCollector::rests(const VolumeCopy& copy) const {
     case DesiredState::kServing:
       return has_volume(*copy.order);
     case DesiredState::kRetained:
-      return !is_removed(copy) || has_volume(*copy.order);
+      return has_volume(*copy.order) || (!is_removed(copy) && !copy.in_question);
     case DesiredState::kRemoved:
       break;
   }
@@ -162,6 +178,36 @@ Task<Requeue> CopyCollector::end(const VolumeCopy& copy) {
     co_return requeue;
   }
   if (!roll_.is_over()) co_return std::chrono::nanoseconds(kRollWait);
+  // A pod may have had it made while its node's daemon was away.
+  if (copy.status.promised && !desk_.is_unoffered(copy.name)) {
+    auto asked = co_await desk_.question(copy);
+    if (!asked) co_return asked.error();
+    co_return std::nullopt;
+  }
+  auto withdrawn = co_await withdraw(copy);
+  co_return withdrawn;
+}
+
+// By its node's answer to the question.
+Task<Requeue> CopyCollector::settle(const VolumeCopy& copy) {
+  if (!is_closed(copy)) {
+    auto released = co_await release_with_node(copy);
+    co_return released;
+  }
+  auto needed = co_await is_needed(copy);
+  if (!needed) co_return needed.error();
+  if (!*needed && !was_made_or_found(copy)) {
+    auto withdrawn = co_await withdraw(copy);
+    co_return withdrawn;
+  }
+  CopyOrder order = *copy.order;
+  order.desired = DesiredState::kServing;
+  auto changed = co_await desk_.change(copy, order);
+  if (!changed) co_return changed.error();
+  co_return std::nullopt;
+}
+
+Task<Requeue> CopyCollector::withdraw(const VolumeCopy& copy) {
   CopyOrder order = *copy.order;
   order.desired = DesiredState::kRemoved;
   auto changed = co_await desk_.change(copy, order);

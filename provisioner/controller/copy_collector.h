@@ -53,6 +53,8 @@ class CopyCollector {
   Task<Result<bool>> has_claim(const CopyOrder& order);
   bool has_lost_volume(const VolumeCopy& copy) const;
   Task<Requeue> end(const VolumeCopy& copy);
+  Task<Requeue> withdraw(const VolumeCopy& copy);
+  Task<Requeue> settle(const VolumeCopy& copy);
   Task<Requeue> bury(const VolumeCopy& copy);
   Task<Requeue> release_with_node(const VolumeCopy& copy);
 

@@ -10,6 +10,7 @@ namespace flexlocal::provisioner {
 namespace {
 
 constexpr std::size_t kIdBytes = 8;
+constexpr std::string_view kNoMark;
 
 // An API server that drops a part of an order would have another one carried out.
 Status check_order(const std::string& sent, JsonView kept) {
@@ -68,23 +69,28 @@ std::string OrderDesk::cut_of(const std::string& copy) const {
 }
 
 Task<Status> OrderDesk::change(const VolumeCopy& copy, const CopyOrder& ordered) {
-  CopyOrder order = ordered;
-  order.term = term_;
-  const std::string body = order_patch(copy, order);
-  auto sent = co_await send(copy, body);
+  const CopyOrder order = ordered;
+  auto sent = co_await send(copy, order, kNoMark);
   co_return sent;
 }
 
 Task<Status> OrderDesk::give_up(const VolumeCopy& copy) {
   CopyOrder order = *copy.order;
   order.desired = DesiredState::kRemoved;
-  order.term = term_;
-  const std::string body = given_up_patch(copy, order);
-  auto sent = co_await send(copy, body);
+  auto sent = co_await send(copy, order, kGivenUpAnnotation);
   co_return sent;
 }
 
-Task<Status> OrderDesk::send(const VolumeCopy& copy, const std::string& body) {
+Task<Status> OrderDesk::question(const VolumeCopy& copy) {
+  CopyOrder order = *copy.order;
+  order.desired = DesiredState::kRetained;
+  auto sent = co_await send(copy, order, kInQuestionAnnotation);
+  co_return sent;
+}
+
+Task<Status> OrderDesk::send(const VolumeCopy& copy, CopyOrder order, std::string_view mark) {
+  order.term = term_;
+  const std::string body = order_patch(copy, order, mark);
   const std::string path = copy_path(copy.name);
   auto answer = co_await api_.merge_patch(path, body);
   if (!answer) co_return answer.error().context("changing the order of a copy");

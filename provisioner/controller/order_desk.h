@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "provisioner/kube/api.h"
@@ -40,6 +41,9 @@ class OrderDesk {
   Task<Status> change(const VolumeCopy& copy, const CopyOrder& ordered);
   // That it be removed, and is never to serve again: see kGivenUpAnnotation. kConflict as above.
   Task<Status> give_up(const VolumeCopy& copy);
+  // Whether it was ever made: no pod gets it from now on. See kInQuestionAnnotation. kConflict as
+  // above.
+  Task<Status> question(const VolumeCopy& copy);
   // A PersistentVolume is made for the copy, from which moment a pod may have it; or it is gone.
   void forget_unoffered(const std::string& copy) { unoffered_.erase(copy); }
   // Whether no pod can have had it: its order is of this very term, and no PersistentVolume was
@@ -53,7 +57,7 @@ class OrderDesk {
 
  private:
   Task<Status> try_order(const CopyOrder& order, const std::string& holds);
-  Task<Status> send(const VolumeCopy& copy, const std::string& body);
+  Task<Status> send(const VolumeCopy& copy, CopyOrder order, std::string_view mark);
   Status store(const std::string& sent, JsonView kept);
 
   kube::ApiClient& api_;

@@ -183,6 +183,10 @@ void VolumeEndWorker::report_loss(const Volume& volume) {
 void VolumeEndWorker::report_trouble(const Volume& volume) {
   const auto copy = copy_of(volume);
   if (copy == nullptr) return;
+  if (!is_understood(*copy))
+    return events_.report(volume, kube::EventType::kWarning, "NotUnderstood",
+                          concat("VolumeCopy ", copy->name, " is left as it is, for ",
+                                 what_is_unknown(*copy), "; update flexlocal-provisioner"));
   if (const std::string silence = silence_of(view_.nodes, view_.copies, *copy); !silence.empty())
     return events_.report(volume, kube::EventType::kWarning, "VolumeFailedDelete", silence);
   const CopyStatus& status = copy->status;

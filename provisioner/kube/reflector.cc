@@ -68,6 +68,7 @@ void Reflector::listed(std::string_view continue_token, std::string_view version
 }
 
 void Reflector::list_failed(const Error& error) {
+  heard(error);
   const bool was_from_cache = from_cache_;
   const bool too_large = error.code() == ErrorCode::kNoSpace;
   const bool gone = error.code() == ErrorCode::kGone;
@@ -84,6 +85,7 @@ void Reflector::list_failed(const Error& error) {
 void Reflector::streamed() { progressed_ = true; }
 
 void Reflector::stream_failed(const Error& error) {
+  heard(error);
   switch (error.code()) {
     case ErrorCode::kUnavailable:
     case ErrorCode::kDeadline:
@@ -130,6 +132,7 @@ void Reflector::watch_silent() {
 }
 
 void Reflector::watch_failed(const Error& error) {
+  heard(error);
   const bool may_resume = error.code() == ErrorCode::kUnavailable ||
                           error.code() == ErrorCode::kDeadline ||
                           error.code() == ErrorCode::kDenied;
@@ -148,6 +151,13 @@ bool Reflector::may_ask_cache() const {
 }
 
 void Reflector::fail() { wait_first_ = true; }
+
+// The first answer of a server that was away: what the pauses grew to meanwhile was not for this.
+void Reflector::heard(const Error& error) {
+  const bool was_away = is_away_;
+  is_away_ = error.code() == ErrorCode::kUnavailable || error.code() == ErrorCode::kDeadline;
+  if (was_away && !is_away_) backoff_.reset();
+}
 
 void Reflector::list_anew() {
   listing_ = true;

@@ -131,7 +131,9 @@ class Reflector {
   // Nothing was heard for `stall`: resumed at once, for as a rule there was nothing to hear.
   void watch_silent();
   // Not reached, cut off, throttled or denied: resumed after a wait. Anything else (kGone, or what
-  // makes no sense) leads to a fresh list after a wait.
+  // makes no sense) leads to a fresh list after a wait. As for lists and streams, waits grow with
+  // each failure, and from the beginning where the server is there again, but answers that the
+  // version is gone, or that it has not read its roles yet.
   void watch_failed(const Error& error);
 
   const std::string& version() const { return version_; }
@@ -144,6 +146,7 @@ class Reflector {
   ReflectorStep list_step(ReflectorStep step) const;
   ReflectorStep watch_step(ReflectorStep step);
   bool may_ask_cache() const;
+  void heard(const Error& error);
   void fail();
   void list_anew();
   void give_up_streams();
@@ -163,6 +166,7 @@ class Reflector {
   // too slow for the watches of many nodes would have to read everything from etcd for each.
   bool from_cache_;
   bool wait_first_ = false;
+  bool is_away_ = false;     // the last failure was that the server did not answer, or was too busy
   bool progressed_ = false;  // the present watch has brought something
   bool synced_ = false;
   unsigned silent_ = 0;  // watches in a row

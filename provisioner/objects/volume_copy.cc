@@ -42,6 +42,11 @@ std::string copy_name(const engine::VolumeSpec& volume) {
   return copy_name(volume.name.text(), volume.copy);
 }
 
+std::string what_is_unknown(const VolumeCopy& copy) {
+  if (!copy.order) return concat("its order: ", copy.order.error().message());
+  return "status.state, which this version of flexlocal does not know";
+}
+
 std::string volume_of_copy(const std::string& name) { return name.substr(0, name.rfind('-')); }
 
 std::optional<VolumeCopy> decode_copy(JsonView object) {
@@ -55,6 +60,7 @@ std::optional<VolumeCopy> decode_copy(JsonView object) {
                   .agent = std::string(meta["labels"][kNodeLabel].text()),
                   .holds = std::string(meta["annotations"][kHoldsAnnotation].text()),
                   .given_up = meta["annotations"][kGivenUpAnnotation].exists(),
+                  .in_question = meta["annotations"][kInQuestionAnnotation].exists(),
                   .order = Error(ErrorCode::kInvalid, "not read yet"),
                   .status = parse_status(object["status"])};
   copy.order = order_of(copy, object);
@@ -75,19 +81,16 @@ std::string copy_json(const CopyOrder& order, const std::string& holds) {
   return json.take();
 }
 
-std::string order_patch(const VolumeCopy& known, const CopyOrder& order) {
-  JsonWriter json;
-  begin_patch(json, known);
-  json.key("spec");
-  write_order(json, order);
-  json.end_object();
-  return json.take();
-}
-
-std::string given_up_patch(const VolumeCopy& known, const CopyOrder& order) {
+std::string order_patch(const VolumeCopy& known, const CopyOrder& order, std::string_view mark) {
   JsonWriter json;
   begin_metadata(json, known);
-  json.key("annotations").begin_object().member(kGivenUpAnnotation, "true").end_object();
+  const bool ends_question = known.in_question && mark != kInQuestionAnnotation;
+  if (!mark.empty() || ends_question) {
+    json.key("annotations").begin_object();
+    if (!mark.empty()) json.member(mark, "true");
+    if (ends_question) json.key(kInQuestionAnnotation).null();
+    json.end_object();
+  }
   json.end_object().key("spec");
   write_order(json, order);
   json.end_object();

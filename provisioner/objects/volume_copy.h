@@ -25,15 +25,21 @@ inline constexpr std::string_view kHoldsAnnotation = "flexlocal.io/holds";
 // PersistentVolume. Together with desiredState Removed, for good.
 inline constexpr std::string_view kGivenUpAnnotation = "flexlocal.io/given-up";
 
+// Of a copy that nobody seems to need, and of which its node has not said that it was ever made: a
+// pod may have had it made since. By desiredState Retained no pod gets it any more, and by its
+// node's answer to that it is known whether it was made.
+inline constexpr std::string_view kInQuestionAnnotation = "flexlocal.io/in-question";
+
 struct VolumeCopy {
   std::string name;
   std::string uid;
   std::string resource_version;
   std::int64_t generation = 0;
   bool deleting = false;
-  std::string agent{};    // the node whose agent finds it by its label; empty: it has none
-  std::string holds{};    // see kHoldsAnnotation
-  bool given_up = false;  // see kGivenUpAnnotation
+  std::string agent{};       // the node whose agent finds it by its label; empty: it has none
+  std::string holds{};       // see kHoldsAnnotation
+  bool given_up = false;     // see kGivenUpAnnotation
+  bool in_question = false;  // see kInQuestionAnnotation
   // kInvalid, in words, when this version does not understand all of it: nothing of it is then to
   // be carried out.
   Result<CopyOrder> order;
@@ -46,6 +52,14 @@ struct VolumeCopy {
 
 // One that is known, as it was when it was looked up; nullptr: there is none.
 using KnownCopy = std::shared_ptr<const VolumeCopy>;
+
+// Whether this version knows all of its order, and the state that its node says: what it does not
+// is left as it is.
+inline bool is_understood(const VolumeCopy& copy) {
+  return copy.order && copy.status.state != CopyState::kUnknown;
+}
+// What of such a one is not, for a person: "its order: spec.x is not known ...".
+std::string what_is_unknown(const VolumeCopy& copy);
 
 // Pods may have written to it: it was made, or ordered because it is there, though its node may not
 // have said so yet. `copy.order` is there.
@@ -80,10 +94,11 @@ std::optional<VolumeCopy> decode_copy(JsonView object);
 // The object to create. `holds`: its annotation; empty: it has none.
 std::string copy_json(const CopyOrder& order, const std::string& holds = {});
 // The merge patch that makes `order` the order of `known`, if that still has its version. What a
-// copy is never changes: the API server refuses that, since 1.25.
-std::string order_patch(const VolumeCopy& known, const CopyOrder& order);
-// The same for one that is given up with that: see kGivenUpAnnotation.
-std::string given_up_patch(const VolumeCopy& known, const CopyOrder& order);
+// copy is never changes: the API server refuses that, since 1.25. `mark`: an annotation that says
+// why, kGivenUpAnnotation or kInQuestionAnnotation; empty: none. A question ends with the next
+// order.
+std::string order_patch(const VolumeCopy& known, const CopyOrder& order,
+                        std::string_view mark = {});
 // The merge patch of the status, for the subresource, if `known` still has its version: an answer
 // to an object that was made anew under its name, or to an order that has changed, is refused
 // (kConflict).

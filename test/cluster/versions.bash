@@ -58,7 +58,7 @@ order_as_later() {
   eventually 30 says 'any(.status.conditions[]; .type == "AsOrdered" and .status == "True")'
   on_disk >"$work/disk"
   change "$1"
-  eventually 30 reasons NotUnderstood 'does not understand all of the order'
+  eventually 30 reasons NotUnderstood 'does not understand its order: spec.'
 }
 on_disk() {
   cat "$record" || return

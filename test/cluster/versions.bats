@@ -42,7 +42,7 @@ ordered_as_later() {
   stop_processes "$work" leader
   new_volume
   order '.spec.desiredState = "Receiving" | .spec.source = {nodeName: "another"}'
-  eventually 30 reasons NotUnderstood 'does not understand all of the order'
+  eventually 30 reasons NotUnderstood 'does not understand its order: spec.'
   says '.status.state == null and (.status.promised | not)'
   [ ! -e "$record" ]
   lv_is_gone worker "$volume"
@@ -60,6 +60,7 @@ ordered_as_later() {
   others_are_served
   says '.spec.desiredState == "Serving" and .spec.later == "yes"'
   is_untouched
+  eventually 30 event_says "pv/$volume" NotUnderstood 'its order: spec.later is not known to this version'
   change '{"later": null}'
   eventually 60 lv_is_gone worker "$volume"
   eventually 60 is_gone pv "$volume"
@@ -72,12 +73,27 @@ ordered_as_later() {
   copy=$(copy_of_volume "pvc-$(kubectl get pvc data -o 'jsonpath={.metadata.uid}')")
   patch_status '{"state": "Sealed", "observedGeneration": 1}'
   go_on worker
-  eventually 30 reasons NotUnderstood 'or of the status'
+  eventually 30 reasons NotUnderstood 'does not understand status.state'
+  eventually 30 event_says pvc/data NotUnderstood "VolumeCopy $copy of this claim is left as it is, for status.state"
   others_are_served
   claim_is data Pending
   copies_of data 'length == 1 and .[0].spec.desiredState == "Serving" and .[0].status.state == "Sealed"'
   patch_status '{"state": null}'
   eventually 60 claim_is data Bound
+}
+
+@test "a copy in a state of a later version is given no other order, and is told of" {
+  make_used
+  stop_processes "$work" worker
+  patch_status '{"state": "Sealed", "observedGeneration": 1}'
+  delete_claim data
+  eventually 30 event_says "pv/$volume" NotUnderstood 'is left as it is, for status.state'
+  start_agent worker
+  others_are_served
+  says '.spec.desiredState == "Serving"'
+  lv_exists worker "$volume"
+  patch_status '{"state": "Ready"}'
+  eventually 60 lv_is_gone worker "$volume"
 }
 
 @test "a status with fields of a later version is read, and keeps them" {

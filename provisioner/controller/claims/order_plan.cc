@@ -20,6 +20,13 @@ std::string patch_command(const VolumeCopy& copy, std::string_view desired) {
                 R"( --type merge -p '{"spec":{"desiredState":")", desired, R"("}}')");
 }
 
+// It may be anything: a person, or a newer version, has to look.
+OrderPlan tell_of_unknown(const KnownCopy& copy) {
+  return tell(copy, "NotUnderstood",
+              concat("VolumeCopy ", copy->name, " of this claim is left as it is, for ",
+                     what_is_unknown(*copy), "; update flexlocal-provisioner"));
+}
+
 // Nothing empty is made beside it before a person has chosen.
 OrderPlan tell_of_retained(const KnownCopy& copy) {
   return tell(copy, "VolumeRetained",
@@ -82,7 +89,7 @@ OrderPlan plan_serving(const ClaimSituation& now, const KnownCopy& known) {
     case CopyState::kRetained:
     case CopyState::kRemoving:
     case CopyState::kRemoved:
-    case CopyState::kUnknown:
+    case CopyState::kUnknown:  // plan_order() tells of it
       return {.action = OrderAction::kWait, .copy = known};
   }
   if (!now.unanswered_for || *now.unanswered_for < kOrderTimeout || is_found(copy))
@@ -115,10 +122,11 @@ bool is_being_withdrawn(const ClaimSituation& now) {
 OrderPlan plan_order(const ClaimSituation& now) {
   const Claim& claim = now.claim;
   if (claim.deleting || !claim.volume_name.empty() || now.volume_exists) return {};
-  // What is not understood may be anything: a person, or a newer version, has to look.
-  if (std::any_of(now.copies.begin(), now.copies.end(),
-                  [](const KnownCopy& copy) { return !copy->order; }))
-    return {.action = OrderAction::kWait};
+  const KnownCopy unknown = first_of(now.copies, [](const VolumeCopy& copy) {
+    const bool is_withdrawn = copy.order && copy.order->desired != DesiredState::kServing;
+    return !is_understood(copy) && !is_withdrawn;
+  });
+  if (unknown != nullptr) return tell_of_unknown(unknown);
   if (const KnownCopy serving = serving_of(now.copies)) return plan_serving(now, serving);
   if (const KnownCopy retained = retained_of(now.copies)) return tell_of_retained(retained);
   if (now.holding != nullptr) return tell_of_hold(now.holding);

@@ -23,6 +23,9 @@ EndPlan bring_to(DesiredState desired, const VolumeCopy* copy, EndAction then) {
   if (copy == nullptr) return {EndAction::kGiveOrder, desired};
   // What this version does not understand is not written over.
   if (!copy->order) return {EndAction::kWait, desired};
+  // Nor is what its node says and nobody here knows a reason to remove it.
+  if (desired == DesiredState::kRemoved && !is_understood(*copy))
+    return {EndAction::kWait, desired};
   if (copy->order->desired != desired) return {EndAction::kGiveOrder, desired};
   return {has_come_to(*copy, desired) ? then : EndAction::kWait, desired};
 }

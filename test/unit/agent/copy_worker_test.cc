@@ -159,6 +159,20 @@ TEST_CASE_FIXTURE(CopyLab, "a promise that cannot be kept for want of space is g
   CHECK(journal.empty());
 }
 
+// Somebody deleted the object, and with it what was said.
+TEST_CASE_FIXTURE(CopyLab, "of a promise that was given up a new object of it is told, too") {
+  storage.make_status = Error(ErrorCode::kNoSpace, "1 GiB asked, 0 B free");
+  give();
+  finish();
+  order.origin = Origin::kExisting;
+  server.make_anew(order);
+  watch(name);
+  finish();
+  CHECK(status().state == CopyState::kRefused);
+  REQUIRE(condition() != nullptr);
+  CHECK(condition()->reason == "GivenUp");
+}
+
 TEST_CASE_FIXTURE(
     CopyLab,
     "what was begun is not given up, whatever keeps it from its end, but tried after a pause") {
@@ -299,6 +313,9 @@ TEST_CASE_FIXTURE(CopyLab, "an order that is not understood is answered by the c
   finish();
   CHECK(done() == "PATCH Ready");
   CHECK(condition()->reason == "NotUnderstood");
+  CHECK(condition()->message ==
+        "this node does not understand its order: spec.desiredState is \"Sealed\"; this version "
+        "knows Serving, Retained, Removed; update its flexlocal-provisioner");
   CopyStatus after = status();
   CHECK(after.observed_generation == 2);
   after.observed_generation = before.observed_generation;

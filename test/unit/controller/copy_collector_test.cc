@@ -142,6 +142,55 @@ TEST_CASE_FIXTURE(Fixture, "a copy rests that is kept, or has a PersistentVolume
   CHECK_FALSE(collector.rests(copy()));
 }
 
+// Its PersistentVolume was offered, and taken away by force: a pod may have had it made while its
+// node's daemon was away.
+TEST_CASE_FIXTURE(Fixture, "its node is asked whether what it promised was ever made") {
+  answer(CopyState::kPromised);
+  CHECK(did() == kLooks + ", PATCH volumecopies");
+  CHECK(order_now().desired == DesiredState::kRetained);
+  CHECK(copy().in_question);
+  CHECK(did() == "");
+  answer(CopyState::kPromised);  // it was read, and is not noted yet
+  CHECK(did() == "");
+  SUBCASE("it was not") {
+    answer(CopyState::kRetained);
+    CHECK(did() == kLooks + ", PATCH volumecopies");
+    CHECK(order_now().desired == DesiredState::kRemoved);
+    CHECK_FALSE(copy().in_question);
+  }
+  SUBCASE("it was") {
+    orphan_options.policy = OrphanPolicy::kDelete;
+    put(copies, server.patch(copy_path(copy().name), R"({"status":{"made":true}})"));
+    answer(CopyState::kRetained);
+    CHECK(did() == kLooks + ", PATCH volumecopies");
+    CHECK(order_now().desired == DesiredState::kServing);
+    CHECK_FALSE(copy().in_question);
+    answer(CopyState::kReady);
+    CHECK(did() == kLooks);  // an orphan, by its policy
+  }
+  SUBCASE("a PersistentVolume was made for it again meanwhile") {
+    answer(CopyState::kRetained);
+    server.put(kVolumePath, volume_text(sample_spec(), "Available"));
+    CHECK(did() == kLooks + ", PATCH volumecopies");
+    CHECK(order_now().desired == DesiredState::kServing);
+  }
+  SUBCASE("without an answer of the API server it stays in question") {
+    answer(CopyState::kRetained);
+    server.fails["GET persistentvolumes"] = {403};
+    CHECK_FALSE(work());
+    CHECK(copy().in_question);
+  }
+}
+
+// A person may have retained it.
+TEST_CASE_FIXTURE(Fixture, "what is retained and in no question is left alone") {
+  answer(CopyState::kPromised);
+  order(DesiredState::kRetained);
+  answer(CopyState::kRetained);
+  CHECK(did() == "");
+  CHECK(order_now().desired == DesiredState::kRetained);
+}
+
 TEST_CASE_FIXTURE(Fixture, "what was made stays when its claim is gone, and a person is told") {
   answer(CopyState::kReady);
   CHECK(did() == kLooks);

@@ -224,6 +224,7 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(did() == "DELETE persistentvolumes");
   CHECK(did() == "");
   CHECK(has_volume());
+  CHECK(event_says("is left as it is, for its order: spec.desiredState is"));
 }
 
 TEST_CASE_FIXTURE(Fixture,

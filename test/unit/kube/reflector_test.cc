@@ -149,6 +149,37 @@ TEST_CASE_FIXTURE(Fixture, "a version that is gone leads to a fresh list after a
   CHECK(reflector.has_synced());
 }
 
+// Heartbeats say by then that all is well, and orders that nobody hears are withdrawn.
+TEST_CASE_FIXTURE(Fixture, "the first answer after an outage is not paid for with its pauses") {
+  list();
+  const auto away = [&] {
+    for (int i = 0; i < 6; ++i) {
+      reflector.next();
+      reflector.watch_failed(error(ErrorCode::kUnavailable));
+    }
+    CHECK(reflector.next().wait > seconds(5));
+  };
+  away();
+  SUBCASE("the version is gone") {
+    reflector.watch_failed(error(ErrorCode::kGone));
+    const ReflectorStep step = reflector.next();
+    CHECK(step.kind == Kind::kListFromStart);
+    CHECK(step.wait < milliseconds(1600));
+    reflector.list_failed(error(ErrorCode::kGone));
+    CHECK(reflector.next().wait >= milliseconds(1600));  // but the answers after it are
+  }
+  SUBCASE("its roles are not read yet") {
+    reflector.watch_failed(error(ErrorCode::kDenied));
+    const ReflectorStep step = reflector.next();
+    CHECK(step.kind == Kind::kWatch);
+    CHECK(step.wait < milliseconds(1600));
+  }
+  SUBCASE("it is away again") {
+    reflector.watch_failed(error(ErrorCode::kDeadline));
+    CHECK(reflector.next().wait > seconds(5));
+  }
+}
+
 // A limit, or no version, would make the API server read it from etcd.
 TEST_CASE_FIXTURE(Fixture, "a list after the first comes from the API server's cache") {
   begin_anew();

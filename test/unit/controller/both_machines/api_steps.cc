@@ -40,6 +40,7 @@ bool change_copy(World& world, const Write& write) {
     copy.desired = write.copy.desired;
     copy.term = write.copy.term;
     copy.given_up = copy.given_up | write.copy.given_up;
+    copy.asked = write.copy.asked;
     if (!same(before, copy)) copy.generation = (copy.generation + 1U) & 15U;
   } else {
     copy.state = write.copy.state;

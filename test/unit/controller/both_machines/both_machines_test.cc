@@ -38,6 +38,10 @@ TEST_CASE("a request that arrives late does no harm, for it names the version th
   check({.hosts = 2, .silences = 0, .claim_ends = false, .only_late = true}, 200'000);
 }
 
+TEST_CASE("data that its policy retains is kept, whatever comes first") {
+  check({.hosts = 1, .silences = 0, .refusals = 0, .retains = true}, 80'000);
+}
+
 TEST_CASE("a promise that cannot be kept is given up where no pod had it") {
   check({.hosts = 2, .faults = 0, .silences = 0, .gives_up = true}, 150'000);
 }

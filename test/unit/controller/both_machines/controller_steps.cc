@@ -169,6 +169,19 @@ bool is_needed(const World& world, unsigned slot) {
   return world.volume.slot == slot;
 }
 
+// See CopyCollector::settle().
+void settle(const World& world, unsigned slot, Steps& steps) {
+  const CopyBits& copy = world.ordered[slot];
+  const auto state = static_cast<CopyState>(copy.state);
+  if (copy.observed < copy.generation ||
+      (state != CopyState::kRetained && state != CopyState::kRefused && state != CopyState::kLost))
+    return;
+  if (is_needed(world, slot) || was_made_or_found(copy_object(copy, slot)))
+    send(world, order_of(world, slot, kServing), "controller takes the question back", steps);
+  else
+    send(world, order_of(world, slot, kRemoved), "controller withdraws what no pod had", steps);
+}
+
 }  // namespace
 
 void add_claim_steps(const World& world, Steps& steps) {
@@ -227,9 +240,17 @@ void add_collector_steps(const World& world, unsigned slot, Steps& steps) {
            "controller deletes the order of what is removed", steps);
     return;
   }
-  if (copy.desired != kServing || has_volume || is_needed(world, slot)) return;
+  if (has_volume) return;
+  if (copy.desired == kRetained && copy.asked != 0) return settle(world, slot, steps);
+  if (copy.desired != kServing || is_needed(world, slot)) return;
   const bool is_unoffered = (world.unoffered >> slot & 1U) != 0;
   if (was_made_or_found(copy_object(copy, slot)) && !is_unoffered) return;  // told as an orphan
+  if (copy.promised != 0 && !is_unoffered) {
+    Write write = order_of(world, slot, kRetained);
+    write.copy.asked = 1;
+    send(world, write, "controller asks whether it was ever made", steps);
+    return;
+  }
   send(world, order_of(world, slot, kRemoved), "controller withdraws what no claim needs", steps);
 }
 

@@ -164,7 +164,8 @@ bool names_version_now(WriteKind kind) {
   volume.resource_version = "8";
   switch (kind) {
     case WriteKind::kOrder:
-      return of_copy(order_patch(copy, *copy.order)) && of_copy(given_up_patch(copy, *copy.order));
+      return of_copy(order_patch(copy, *copy.order)) &&
+             of_copy(order_patch(copy, *copy.order, kInQuestionAnnotation));
     case WriteKind::kAnswer:
       return of_copy(status_patch(copy, copy.status));
     case WriteKind::kHandBack:
@@ -205,6 +206,7 @@ VolumeCopy copy_object(const CopyBits& bits, unsigned slot) {
                   .generation = bits.generation,
                   .deleting = false,
                   .given_up = bits.given_up != 0,
+                  .in_question = bits.asked != 0,
                   .order = order,
                   .status = {}};
   copy.status.state = static_cast<CopyState>(bits.state);

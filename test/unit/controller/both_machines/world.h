@@ -30,6 +30,7 @@ struct CopyBits {
   std::uint32_t observed : 4;
   std::uint32_t trouble : 1;   // a condition says what is in the way
   std::uint32_t given_up : 1;  // by its annotation
+  std::uint32_t asked : 1;     // see kInQuestionAnnotation
   std::uint32_t retain : 1;    // its reclaim policy; else Delete
   std::uint32_t current : 1;
 };

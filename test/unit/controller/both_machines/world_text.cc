@@ -21,7 +21,8 @@ std::string text_of(const CopyBits& copy) {
                 copy.node + 1U, " #", copy.uid, '/', copy.generation, ": ", kStates[copy.state],
                 flag(copy.promised != 0, " promised"), flag(copy.made != 0, " made"), " of ",
                 copy.observed, flag(copy.trouble != 0, " in trouble"),
-                flag(copy.given_up != 0, " given up"), flag(copy.current == 0, " (old)"));
+                flag(copy.given_up != 0, " given up"), flag(copy.asked != 0, " asked"),
+                flag(copy.current == 0, " (old)"));
 }
 
 std::string text_of(const VolumeBits& volume) {

@@ -89,8 +89,10 @@ struct Case {
     return claim.deleting || !claim.volume_name.empty() || volume_exists;
   }
   bool is_understood() const {
-    return std::all_of(copies.begin(), copies.end(),
-                       [](const VolumeCopy& copy) { return copy.order.ok(); });
+    return std::all_of(copies.begin(), copies.end(), [](const VolumeCopy& copy) {
+      return copy.order.ok() && (copy.order->desired != DesiredState::kServing ||
+                                 copy.status.state != CopyState::kUnknown);
+    });
   }
   static bool is_to_serve(const VolumeCopy& copy) {
     return copy.order && copy.order->desired == DesiredState::kServing && !copy.deleting;
@@ -250,7 +252,7 @@ const Rule kRules[] = {
     {"nothing is decided beside a copy that is not understood",
      [](const Case& one, const OrderPlan&) { return !one.is_understood(); },
      [](const Case& one, const OrderPlan& plan) {
-       return plan.action == (one.needs_nothing() ? OrderAction::kNone : OrderAction::kWait);
+       return plan.action == (one.needs_nothing() ? OrderAction::kNone : OrderAction::kTell);
      }},
     {"only an order that is to serve is withdrawn, and never what is retained",
      does<OrderAction::kWithdraw>,
@@ -287,13 +289,14 @@ const Rule kRules[] = {
     {"a person is told of what is lost, retained, or refused although it was found",
      does<OrderAction::kTell>,
      [](const Case& one, const OrderPlan& plan) {
+       if (plan.why.empty()) return false;
+       if (!one.is_understood()) return plan.reason == "NotUnderstood";
        const CopyState state = plan.copy->status.state;
        const bool retained = plan.copy->order->desired == DesiredState::kRetained;
        const bool lost = state == CopyState::kLost ||
                          (state == CopyState::kRefused && one.may_hold_data(*plan.copy));
        const bool silent = state == CopyState::kUnsaid && one.is_overdue() &&
                            one.may_hold_data(*plan.copy) && one.in_doubt;
-       if (plan.why.empty()) return false;
        if (retained) return one.serving() == 0 && plan.reason == "VolumeRetained";
        return silent ? plan.reason == "WaitingForNodes" : lost && plan.reason == "VolumeLost";
      }},

@@ -122,6 +122,17 @@ TEST_CASE("a volume is let go only once its node says, to this very order, that 
   CHECK(ends > 0);
 }
 
+TEST_CASE("what is not understood is not written over, or removed for a word that nobody knows") {
+  int waits = 0;
+  for_each_end([&](const Volume&, const VolumeCopy* copy, const EndPlan& plan) {
+    if (copy == nullptr || is_understood(*copy)) return;
+    if (plan.action == EndAction::kGiveOrder)
+      CHECK((copy->order && plan.desired != DesiredState::kRemoved));
+    if (plan.action == EndAction::kWait) ++waits;
+  });
+  CHECK(waits > 0);
+}
+
 TEST_CASE("a policy that is not Delete never leads to a removal, and keeps the data first") {
   for_each_end([](const Volume& volume, const VolumeCopy* copy, const EndPlan& plan) {
     if (volume.reclaim_policy == "Delete") return;
