@@ -6,6 +6,24 @@
 as_node() { kubectl --kubeconfig "$work/one.kubeconfig" "$@"; }
 as_leader() { kubectl --kubeconfig "$work/leader.kubeconfig" "$@"; }
 
+# as_kubelet: with the certificate that whoever is root on `one` finds there.
+as_kubelet() {
+  local pki=$work/cluster/pki
+  [ -e "$pki/kubelet-one.crt" ] || (
+    . "$BATS_TEST_DIRNAME/../lab/pki.bash"
+    pki_sign "$pki" kubelet-one /O=system:nodes/CN=system:node:one
+  ) || return
+  kubectl --kubeconfig /dev/null --server "https://127.0.0.1:$(api_port "$work/cluster")" --certificate-authority "$pki/ca.crt" \
+    --client-certificate "$pki/kubelet-one.crt" --client-key "$pki/kubelet-one.key" "$@"
+}
+
+# label_as_kubelet NODE: as one that is ready for volumes. (kubectl would read it first, which no other node may.)
+label_as_kubelet() {
+  curl -sS --fail-with-body --max-time 10 --cacert "$work/cluster/pki/ca.crt" --cert "$work/cluster/pki/kubelet-one.crt" \
+    --key "$work/cluster/pki/kubelet-one.key" -X PATCH -H 'Content-Type: application/merge-patch+json' \
+    -d '{"metadata": {"labels": {"flexlocal.io/ready": "true"}}}' "https://127.0.0.1:$(api_port "$work/cluster")/api/v1/nodes/$1"
+}
+
 # answer_as_node COPY, event_as_node NAME: says something of it. (kubectl would read it first, which no
 # node may.)
 answer_as_node() { patch_as one "/apis/flexlocal.io/v1alpha1/volumecopies/$1/status" '{"status": {"host": "00000000000000000000000000000001"}}'; }

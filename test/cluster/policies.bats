@@ -71,6 +71,28 @@ setup() { . "$BATS_TEST_DIRNAME/policies.bash"; }
   done
 }
 
+@test "kubelet's own identity gives no order, answers none, and gets no token of the daemons" {
+  as_kubelet get node one # it is one that the API server knows
+  new_volume
+  node=one order
+  for what in 'get volumecopies' 'patch volumecopies' 'patch volumecopies/status' 'create volumecopies' 'delete volumecopies' \
+    'create persistentvolumes' 'patch persistentvolumes' 'patch persistentvolumeclaims' 'list secrets' \
+    'patch leases.coordination.k8s.io' 'patch csistoragecapacities'; do
+    # with its reason, where it has one
+    [[ $(as_kubelet auth can-i ${what/volumecopies\/status/volumecopies --subresource=status} -n flexlocal-nodes) == no* ]] || {
+      echo "may $what" >&2
+      return 1
+    }
+  done
+  lease node-one | kubectl apply -f -
+  refuses 'forbidden' as_kubelet replace -f - <<<"$(lease node-one)"
+  refuses 'forbidden' as_kubelet create token flexlocal-cluster -n flexlocal-system
+  refuses 'forbidden' as_kubelet create token flexlocal-node -n flexlocal-system
+  refuses 'is not allowed to modify node' label_as_kubelet two
+  label_as_kubelet one
+  kubectl delete volumecopies --all
+}
+
 @test "the leader makes volumes of flexlocal's shape, each for the claim that it is named after" {
   volume_of_shape . | as_leader create -f -
   for change in '.spec.flexVolume.driver = "another/driver"' 'del(.metadata.annotations)' \
