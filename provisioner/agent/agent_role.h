@@ -36,7 +36,9 @@ struct AgentOptions {
   // answer is withdrawn after kOrderTimeout: it looks again about as often.
   kube::ReflectorOptions reflect{
       .first = kube::FirstList::kFromCache,
-      .backoff = {.base = std::chrono::milliseconds(800), .most = kHeartbeatInterval / 2}};
+      .backoff = {.base = std::chrono::milliseconds(800), .most = kHeartbeatInterval / 2},
+      .most_resumes = 16,
+      .most_from_cache = 72};
   // Whether this daemon gives its node's orders as well, which its Lease says.
   bool orders_itself = false;
   // Whether a promise that cannot be kept is given up: see CopyHand.

@@ -54,13 +54,13 @@ void set_as_ordered(CopyStatus& status, const CopyPlan& plan,
 
 // Of what is to serve no more: a mount may have made it since the last look, or before its host
 // lost what told of it.
-bool may_be_made(const VolumeCopy& copy, const HostCopy& host) {
+bool may_be_made(const VolumeCopy& copy, const CopyPlan& plan, const HostCopy& host) {
   if (!copy.order || copy.order->desired == DesiredState::kServing) return false;
   const std::string& id = copy.order->volume.copy;
   const bool is_begun = host.record == RecordStage::kMaking || host.record == RecordStage::kReady ||
                         host.record == RecordStage::kWiping;
   return (is_begun && host.record_copy == id) || (is_ours(host.disk) && host.disk_copy == id) ||
-         copy.status.state == CopyState::kLost;
+         plan.state == CopyState::kLost || copy.status.state == CopyState::kLost;
 }
 
 }  // namespace
@@ -152,7 +152,7 @@ CopyStatus answer_to(const VolumeCopy& copy, const CopyPlan& plan, const HostCop
   CopyStatus status = copy.status;
   status.state = plan.state;
   status.promised = status.promised || is_of_promised(plan.state);
-  status.made = status.made || plan.state == CopyState::kReady || may_be_made(copy, host);
+  status.made = status.made || plan.state == CopyState::kReady || may_be_made(copy, plan, host);
   // Of disks that are not to be seen, what was said last stands.
   if (host.disk != DiskStage::kUnseen) {
     const bool here = host.disk != DiskStage::kNone && host.disk != DiskStage::kForeign;

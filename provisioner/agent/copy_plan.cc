@@ -150,7 +150,9 @@ class Planner {
     if (copy_.status.made && host_.disk == DiskStage::kForeign) return lost(CopyTrouble::kForeign);
     if (host_.disk == DiskStage::kWiping) return lost(CopyTrouble::kWipeBegun);
     if (said_ == CopyState::kRefused) return give_up();
-    if (host_.disk == DiskStage::kForeign)
+    // What has its name is in the way of its making, and of nothing else.
+    const bool only_recorded = order_.desired == DesiredState::kRetained && is_unmade();
+    if (host_.disk == DiskStage::kForeign && !only_recorded)
       return host_.hopeless ? give_up() : trouble(CopyTrouble::kForeign, CopyState::kPromised);
     if (const auto other = as_ordered(CopyState::kPromised)) return *other;
     if (!copy_.status.promised) return stands(CopyState::kPromised);

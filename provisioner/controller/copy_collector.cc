@@ -25,7 +25,8 @@ bool was_never_more(const VolumeCopy& copy) {
 }
 
 bool is_questioned(const VolumeCopy& copy) {
-  return copy.in_question && copy.order->desired == DesiredState::kRetained;
+  return copy.in_question && copy.order->desired == DesiredState::kRetained &&
+         copy.order->origin == Origin::kNew;
 }
 
 // That no pod gets it any more, by its node's answer to this very order.
@@ -188,18 +189,33 @@ Task<Requeue> CopyCollector::end(const VolumeCopy& copy) {
   co_return withdrawn;
 }
 
-// By its node's answer to the question.
+// By its node's answer to the question. What an earlier leader asked may have been answered before
+// the API server was put back.
 Task<Requeue> CopyCollector::settle(const VolumeCopy& copy) {
-  if (!is_closed(copy)) {
+  if (!roll_.is_over()) co_return std::chrono::nanoseconds(kRollWait);
+  const bool is_ours = copy.order->term == desk_.term();
+  const bool is_made = was_made_or_found(copy) || (!is_ours && roll_.shows_put_back());
+  if (!is_made && !is_closed(copy)) {
     auto released = co_await release_with_node(copy);
     co_return released;
   }
   auto needed = co_await is_needed(copy);
   if (!needed) co_return needed.error();
-  if (!*needed && !was_made_or_found(copy)) {
+  if (is_made || *needed) {
+    auto served = co_await serve(copy);
+    co_return served;
+  }
+  if (is_ours) {
     auto withdrawn = co_await withdraw(copy);
     co_return withdrawn;
   }
+  auto asked = co_await desk_.question(copy);
+  if (!asked) co_return asked.error();
+  co_return std::nullopt;
+}
+
+// As it was before it was asked: an orphan, or somebody's again.
+Task<Requeue> CopyCollector::serve(const VolumeCopy& copy) {
   CopyOrder order = *copy.order;
   order.desired = DesiredState::kServing;
   auto changed = co_await desk_.change(copy, order);

@@ -55,6 +55,7 @@ class CopyCollector {
   Task<Requeue> end(const VolumeCopy& copy);
   Task<Requeue> withdraw(const VolumeCopy& copy);
   Task<Requeue> settle(const VolumeCopy& copy);
+  Task<Requeue> serve(const VolumeCopy& copy);
   Task<Requeue> bury(const VolumeCopy& copy);
   Task<Requeue> release_with_node(const VolumeCopy& copy);
 

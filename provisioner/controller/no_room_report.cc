@@ -60,9 +60,18 @@ std::optional<std::string> NoRoomReport::no_room(const Claim& claim) const {
                   "(--immediate=off); use a class with WaitForFirstConsumer");
   std::vector<NodeView> nodes;
   view_.nodes.for_each([&](const std::string&, const Node& node) {
-    if (is_allowed(*storage_class, node)) nodes.push_back(view_.nodes.view_of(node));
+    if (!is_allowed(*storage_class, node)) return;
+    nodes.push_back(view_.nodes.view_of(node));
+    if (immediate) nodes.back().barred = bar_on(nodes.back());
   });
   return no_room_anywhere(nodes, {promise_of(*order), order->parameters.disk_per_ram});
+}
+
+// Where the scheduler chooses the node, the claim is told when that is handed back.
+std::optional<NoRoom> NoRoomReport::bar_on(const NodeView& node) const {
+  if (view_.scope != Scope::kAllNodes) return std::nullopt;
+  if (!view_.orders_for(node.node.name)) return NoRoom::kOrdersItself;
+  return node.carries_out() ? std::nullopt : std::optional(NoRoom::kNoOrders);
 }
 
 }  // namespace flexlocal::provisioner

@@ -44,6 +44,7 @@ class NoRoomReport {
   };
 
   std::optional<std::string> no_room(const Claim& claim) const;
+  std::optional<NoRoom> bar_on(const NodeView& node) const;
 
   const ClusterView& view_;
   EventReporter events_;

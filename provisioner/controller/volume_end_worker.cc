@@ -183,7 +183,7 @@ void VolumeEndWorker::report_loss(const Volume& volume) {
 void VolumeEndWorker::report_trouble(const Volume& volume) {
   const auto copy = copy_of(volume);
   if (copy == nullptr) return;
-  if (!is_understood(*copy))
+  if (!is_understood(*copy) && (!copy->order || copy->order->desired == DesiredState::kServing))
     return events_.report(volume, kube::EventType::kWarning, "NotUnderstood",
                           concat("VolumeCopy ", copy->name, " is left as it is, for ",
                                  what_is_unknown(*copy), "; update flexlocal-provisioner"));

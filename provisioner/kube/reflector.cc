@@ -116,16 +116,16 @@ void Reflector::watched(std::string_view version) {
   if (!version.empty()) version_ = version;
   progressed_ = true;
   silent_ = 0;
-  backoff_.reset();
+  go_well();
 }
 
 void Reflector::watch_ended(std::chrono::nanoseconds lasted) {
   if (!progressed_ && lasted < options_.shortest_watch) return fail();
-  backoff_.reset();
+  go_well();
 }
 
 void Reflector::watch_silent() {
-  backoff_.reset();
+  go_well();
   if (++silent_ <= options_.most_resumes) return;
   silent_ = 0;
   list_anew();
@@ -153,10 +153,18 @@ bool Reflector::may_ask_cache() const {
 void Reflector::fail() { wait_first_ = true; }
 
 // The first answer of a server that was away: what the pauses grew to meanwhile was not for this.
+// Once only: one that is there by turns is asked less and less.
 void Reflector::heard(const Error& error) {
   const bool was_away = is_away_;
   is_away_ = error.code() == ErrorCode::kUnavailable || error.code() == ErrorCode::kDeadline;
-  if (was_away && !is_away_) backoff_.reset();
+  if (!was_away || is_away_ || was_heard_) return;
+  was_heard_ = true;
+  backoff_.reset();
+}
+
+void Reflector::go_well() {
+  was_heard_ = false;
+  backoff_.reset();
 }
 
 void Reflector::list_anew() {

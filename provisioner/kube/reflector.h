@@ -147,6 +147,7 @@ class Reflector {
   ReflectorStep watch_step(ReflectorStep step);
   bool may_ask_cache() const;
   void heard(const Error& error);
+  void go_well();
   void fail();
   void list_anew();
   void give_up_streams();
@@ -167,6 +168,7 @@ class Reflector {
   bool from_cache_;
   bool wait_first_ = false;
   bool is_away_ = false;     // the last failure was that the server did not answer, or was too busy
+  bool was_heard_ = false;   // its first answer after that was an error; until there is progress
   bool progressed_ = false;  // the present watch has brought something
   bool synced_ = false;
   unsigned silent_ = 0;  // watches in a row

@@ -60,9 +60,9 @@ std::optional<VolumeCopy> decode_copy(JsonView object) {
                   .agent = std::string(meta["labels"][kNodeLabel].text()),
                   .holds = std::string(meta["annotations"][kHoldsAnnotation].text()),
                   .given_up = meta["annotations"][kGivenUpAnnotation].exists(),
-                  .in_question = meta["annotations"][kInQuestionAnnotation].exists(),
                   .order = Error(ErrorCode::kInvalid, "not read yet"),
                   .status = parse_status(object["status"])};
+  copy.in_question = meta["annotations"][kInQuestionAnnotation].text() == concat(copy.generation);
   copy.order = order_of(copy, object);
   return copy;
 }
@@ -84,11 +84,11 @@ std::string copy_json(const CopyOrder& order, const std::string& holds) {
 std::string order_patch(const VolumeCopy& known, const CopyOrder& order, std::string_view mark) {
   JsonWriter json;
   begin_metadata(json, known);
-  const bool ends_question = known.in_question && mark != kInQuestionAnnotation;
-  if (!mark.empty() || ends_question) {
+  const bool asks = mark == kInQuestionAnnotation;
+  if (!mark.empty() || known.in_question) {
     json.key("annotations").begin_object();
-    if (!mark.empty()) json.member(mark, "true");
-    if (ends_question) json.key(kInQuestionAnnotation).null();
+    if (known.in_question && !asks) json.key(kInQuestionAnnotation).null();
+    if (!mark.empty()) json.member(mark, asks ? concat(known.generation + 1) : "true");
     json.end_object();
   }
   json.end_object().key("spec");

@@ -27,7 +27,8 @@ inline constexpr std::string_view kGivenUpAnnotation = "flexlocal.io/given-up";
 
 // Of a copy that nobody seems to need, and of which its node has not said that it was ever made: a
 // pod may have had it made since. By desiredState Retained no pod gets it any more, and by its
-// node's answer to that it is known whether it was made.
+// node's answer to that it is known whether it was made. The generation of the order that asks is
+// its value: whatever is ordered later, by a person as well, is no question.
 inline constexpr std::string_view kInQuestionAnnotation = "flexlocal.io/in-question";
 
 struct VolumeCopy {
@@ -95,8 +96,7 @@ std::optional<VolumeCopy> decode_copy(JsonView object);
 std::string copy_json(const CopyOrder& order, const std::string& holds = {});
 // The merge patch that makes `order` the order of `known`, if that still has its version. What a
 // copy is never changes: the API server refuses that, since 1.25. `mark`: an annotation that says
-// why, kGivenUpAnnotation or kInQuestionAnnotation; empty: none. A question ends with the next
-// order.
+// why, kGivenUpAnnotation or kInQuestionAnnotation; empty: none.
 std::string order_patch(const VolumeCopy& known, const CopyOrder& order,
                         std::string_view mark = {});
 // The merge patch of the status, for the subresource, if `known` still has its version: an answer

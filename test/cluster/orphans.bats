@@ -121,6 +121,31 @@ lose_volume() {
   eventually 30 event_says node/worker OrphanedVolumeDeleted "$volume"
 }
 
+# Its node had only promised it when its daemon went, and a pod had it made since.
+@test "what a pod had made while its node's daemon was away is told as an orphan, and not removed" {
+  copy=$(kubectl get volumecopies -o json | jq -er --arg volume "$volume" '.items[] | select(.spec.volume == $volume) | .metadata.name')
+  copy_says '.status.state == "Promised" and (.status.made | not)'
+  make_data worker "$volume"
+  delete_claim data
+  eventually 30 is_gone pvc data
+  lose_volume
+  ! is_central || ask_without_agent
+  start_daemon worker --orphan-grace=2s
+  eventually 60 copy_says '.spec.desiredState == "Serving" and .status.made'
+  eventually 60 event_says node/worker OrphanedVolume "$volume"
+  lv_exists worker "$volume"
+  copy_says '.metadata.annotations["flexlocal.io/in-question"] == null'
+  kubectl patch volumecopy "$copy" --type merge -p '{"spec": {"desiredState": "Removed"}}'
+  eventually 60 lv_is_gone worker "$volume"
+}
+# The leader asks, and waits for who could answer.
+ask_without_agent() {
+  start_leader_as --orphan-grace=2s
+  eventually 60 copy_says '.spec.desiredState == "Retained" and .metadata.annotations["flexlocal.io/in-question"] == "\(.metadata.generation)"'
+  lv_exists worker "$volume"
+}
+copy_says() { kubectl get volumecopy "$copy" -o json | jq -en "input | $1"; }
+
 @test "a node that was created anew tells the claims of volumes that it has not got" {
   make_lv worker "$volume"
   make_claim other 512Mi

@@ -61,6 +61,8 @@ std::string in_full(NoRoom reason, const NodeView& node, const WantedVolume& vol
                     engine::to_string(wanted.backend), ", or LVM does not show it");
     case NoRoom::kNodeUnready:
     case NoRoom::kNoDaemon:
+    case NoRoom::kOrdersItself:
+    case NoRoom::kNoOrders:
     case NoRoom::kCordoned:
       break;
   }
@@ -77,6 +79,10 @@ std::string_view to_words(NoRoom reason) {
       return "no node daemon";
     case NoRoom::kDaemonNotReady:
       return "node daemon not ready";
+    case NoRoom::kOrdersItself:
+      return "gives its own orders (--provisioning=distributed)";
+    case NoRoom::kNoOrders:
+      return "node daemon of an earlier version";
     case NoRoom::kNoPool:
       return "no such pool";
     case NoRoom::kPoolFull:
@@ -100,6 +106,7 @@ std::optional<NoRoom> no_room_on(const NodeView& node, const WantedVolume& volum
   WantedVolume rounded = volume;
   rounded.promise.size = size_on(node, wanted);
   if (exceeds_budget(node.beat->report, rounded)) return NoRoom::kBudget;
+  if (node.barred) return node.barred;
   if (node.node.cordoned) return NoRoom::kCordoned;
   return std::nullopt;
 }

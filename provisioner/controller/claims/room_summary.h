@@ -18,9 +18,11 @@ enum class NoRoom {
   kNodeUnready,
   kNoDaemon,
   kDaemonNotReady,
-  kNoPool,    // no such pool there, or not with that backend
-  kPoolFull,  // by what its daemon said last
-  kBudget,    // of RAM, by what its daemon said last
+  kNoPool,        // no such pool there, or not with that backend
+  kPoolFull,      // by what its daemon said last
+  kBudget,        // of RAM, by what its daemon said last
+  kOrdersItself,  // so that the leader gives it no order
+  kNoOrders,      // its daemon is of a version before there were any
   kCordoned
 };
 
@@ -30,6 +32,8 @@ struct NodeView {
   const Node& node;
   NodeHealth health;
   const NodeHeartbeat* beat;  // nullptr: none
+  // What is in the way of whoever looks, beside what its daemon says: kOrdersItself or kNoOrders.
+  std::optional<NoRoom> barred{};
 
   // Whether its daemon carries out orders, and has told which copies it has.
   bool carries_out() const { return beat != nullptr && beat->report.roll.has_value(); }

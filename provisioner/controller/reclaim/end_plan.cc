@@ -26,7 +26,8 @@ EndPlan bring_to(DesiredState desired, const VolumeCopy* copy, EndAction then) {
   // Nor is what its node says and nobody here knows a reason to remove it.
   if (desired == DesiredState::kRemoved && !is_understood(*copy))
     return {EndAction::kWait, desired};
-  if (copy->order->desired != desired) return {EndAction::kGiveOrder, desired};
+  // That it was asked whether it was made is no order to keep it.
+  if (copy->order->desired != desired || copy->in_question) return {EndAction::kGiveOrder, desired};
   return {has_come_to(*copy, desired) ? then : EndAction::kWait, desired};
 }
 

@@ -333,4 +333,29 @@ TEST_CASE_FIXTURE(AgentLab, "told to stop, it begins nothing more of what waits"
   CHECK(are(CopyState::kUnsaid, names));
 }
 
+// Else each would have the API server read all copies from etcd when it comes back.
+TEST_CASE("agents are content with the cache of an API server that was away for ten minutes") {
+  const kube::ResourceKind kind = copies_of(kNode);
+  kube::ReflectorOptions options = AgentOptions().reflect;
+  options.streaming = false;
+  options.seed = 1;
+  kube::Reflector reflector(kind, options);
+  reflector.next();
+  reflector.listed("", "100");
+  kube::ReflectorStep step = reflector.next();
+  std::chrono::nanoseconds away{};
+  while (away < std::chrono::minutes(10)) {
+    const Error error(ErrorCode::kUnavailable, "nobody listens");
+    if (step.kind == kube::ReflectorStep::Kind::kWatch)
+      reflector.watch_failed(error);
+    else
+      reflector.list_failed(error);
+    step = reflector.next();
+    away += step.wait;
+    CHECK(step.wait <= kHeartbeatInterval);
+  }
+  REQUIRE(step.kind == kube::ReflectorStep::Kind::kListFromStart);
+  CHECK(step.query.text().find("resourceVersion=100") != std::string::npos);
+}
+
 }  // namespace flexlocal::provisioner::test

@@ -323,4 +323,65 @@ TEST_CASE_FIXTURE(CopyLab, "an order that is not understood is answered by the c
   CHECK(after == before);
 }
 
+// A leader that asks whether it was ever made goes by the first answer.
+TEST_CASE_FIXTURE(CopyLab, "that it is lost, and may have been made, is one answer") {
+  storage.make_status = Error(ErrorCode::kFailed, "not yet");
+  give();
+  (void)passes_of(name);
+  REQUIRE(status().state == CopyState::kPromised);
+  storage.present.records.clear();  // the root disk is another one
+  restart();
+  give(DesiredState::kRetained);
+  for (left = 1; status().state != CopyState::kLost && left < 10;) {
+    const int most = left;
+    (void)pass();
+    left = most + 1;
+    if (status().state != CopyState::kLost) restart(), watch(name);
+  }
+  REQUIRE(status().state == CopyState::kLost);
+  CHECK(status().made);
+}
+
+TEST_CASE_FIXTURE(CopyLab,
+                  "that a pod had it made while its agent was away is in the answer to Retained") {
+  storage.make_status = Error(ErrorCode::kFailed, "not yet");
+  give();
+  (void)passes_of(name);
+  REQUIRE_FALSE(status().made);
+  storage.add_volume(order.volume);
+  record()->state = engine::RecordState::kReady;
+  restart();
+  give(DesiredState::kRetained);
+  finish();
+  CHECK(status().state == CopyState::kRetained);
+  CHECK(status().made);
+}
+
+// It was never made, and its order was withdrawn at once before there was a question.
+TEST_CASE_FIXTURE(CopyLab, "a promise whose name is taken on the disk can be retained") {
+  storage.make_status = Error(ErrorCode::kFailed, "not yet");
+  give();
+  (void)passes_of(name);
+  REQUIRE(status().state == CopyState::kPromised);
+  engine::LogicalVolume stranger;
+  stranger.group = "vg";
+  stranger.name = volume;
+  stranger.size = kGiB;
+  storage.present.volumes.push_back(stranger);
+  restart();
+  SUBCASE("as it can be withdrawn") {
+    give(DesiredState::kRemoved);
+    finish();
+    CHECK(status().state == CopyState::kRemoved);
+  }
+  SUBCASE("") {
+    give(DesiredState::kRetained);
+    (void)passes_of(name);
+    const CopyState state = status().state;
+    const bool is_closed =
+        state == CopyState::kRetained || state == CopyState::kRefused || state == CopyState::kLost;
+    CHECK(is_closed);
+  }
+}
+
 }  // namespace flexlocal::provisioner::test

@@ -180,6 +180,31 @@ TEST_CASE_FIXTURE(Fixture, "the first answer after an outage is not paid for wit
   }
 }
 
+TEST_CASE("nor is the first answer to a list, or to a stream") {
+  ReflectorOptions options;
+  options.seed = 1;
+  SUBCASE("stream") {
+    Reflector reflector(kPods, options);
+    for (const ErrorCode code :
+         {ErrorCode::kUnavailable, ErrorCode::kDeadline, ErrorCode::kDenied}) {
+      REQUIRE(reflector.next().kind == Kind::kStream);
+      reflector.stream_failed(error(code));
+    }
+    CHECK(reflector.next().wait < milliseconds(1600));
+  }
+  SUBCASE("list") {
+    options.streaming = false;
+    Reflector reflector(kPods, options);
+    for (int i = 0; i < 6; ++i) {
+      reflector.next();
+      reflector.list_failed(error(ErrorCode::kUnavailable));
+    }
+    reflector.next();
+    reflector.list_failed(error(ErrorCode::kDenied));
+    CHECK(reflector.next().wait < milliseconds(1600));
+  }
+}
+
 // A limit, or no version, would make the API server read it from etcd.
 TEST_CASE_FIXTURE(Fixture, "a list after the first comes from the API server's cache") {
   begin_anew();
@@ -295,6 +320,16 @@ TEST_CASE_FIXTURE(Fixture, "a page that is too large is asked for in halves, dow
   const ReflectorStep last = reflector.next();
   CHECK(asks(last, "limit=1"));
   CHECK(last.wait >= milliseconds(800));
+}
+
+// Two API servers behind one address, one of them away, or one that comes and goes.
+TEST_CASE_FIXTURE(Fixture, "a server that is there by turns is asked less and less") {
+  list();
+  for (int i = 0; i < 100; ++i) {
+    reflector.next();
+    reflector.watch_failed(error(i % 2 == 0 ? ErrorCode::kUnavailable : ErrorCode::kDenied));
+  }
+  CHECK(reflector.next().wait > seconds(5));
 }
 
 }  // namespace flexlocal::kube::test

@@ -169,15 +169,24 @@ bool is_needed(const World& world, unsigned slot) {
   return world.volume.slot == slot;
 }
 
+void question(const World& world, unsigned slot, Steps& steps) {
+  Write write = order_of(world, slot, kRetained);
+  write.copy.asked = 1;
+  send(world, write, "controller asks whether it was ever made", steps);
+}
+
 // See CopyCollector::settle().
 void settle(const World& world, unsigned slot, Steps& steps) {
   const CopyBits& copy = world.ordered[slot];
   const auto state = static_cast<CopyState>(copy.state);
-  if (copy.observed < copy.generation ||
-      (state != CopyState::kRetained && state != CopyState::kRefused && state != CopyState::kLost))
-    return;
-  if (is_needed(world, slot) || was_made_or_found(copy_object(copy, slot)))
+  const bool is_made = was_made_or_found(copy_object(copy, slot));
+  const bool is_closed =
+      state == CopyState::kRetained || state == CopyState::kRefused || state == CopyState::kLost;
+  if (!is_made && (copy.observed < copy.generation || !is_closed)) return;
+  if (is_made || is_needed(world, slot))
     send(world, order_of(world, slot, kServing), "controller takes the question back", steps);
+  else if (copy.term != world.term)
+    question(world, slot, steps);
   else
     send(world, order_of(world, slot, kRemoved), "controller withdraws what no pod had", steps);
 }
@@ -245,12 +254,7 @@ void add_collector_steps(const World& world, unsigned slot, Steps& steps) {
   if (copy.desired != kServing || is_needed(world, slot)) return;
   const bool is_unoffered = (world.unoffered >> slot & 1U) != 0;
   if (was_made_or_found(copy_object(copy, slot)) && !is_unoffered) return;  // told as an orphan
-  if (copy.promised != 0 && !is_unoffered) {
-    Write write = order_of(world, slot, kRetained);
-    write.copy.asked = 1;
-    send(world, write, "controller asks whether it was ever made", steps);
-    return;
-  }
+  if (copy.promised != 0 && !is_unoffered) return question(world, slot, steps);
   send(world, order_of(world, slot, kRemoved), "controller withdraws what no claim needs", steps);
 }
 

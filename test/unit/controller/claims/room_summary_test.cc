@@ -36,6 +36,17 @@ TEST_CASE_FIXTURE(Fixture, "one node with room is enough, also to the last byte"
   CHECK_FALSE(summary().has_value());
 }
 
+TEST_CASE_FIXTURE(Fixture, "room where nobody who looks may order is none, and that is said") {
+  add(Bytes(0));
+  add(kGiB);
+  views.back().barred = NoRoom::kOrdersItself;
+  CHECK(summary() ==
+        "0 of 2 nodes have 1Gi in pool \"fast\" for backend lvm: 1 pool full, 1 gives its own "
+        "orders (--provisioning=distributed)");
+  beats.back().report.trouble = "LVM hangs";
+  CHECK(last() == NoRoom::kDaemonNotReady);
+}
+
 TEST_CASE_FIXTURE(Fixture, "each node counts once, by its first reason") {
   add(kGiB - Bytes(1));
   CHECK(last() == NoRoom::kPoolFull);
