@@ -180,7 +180,7 @@ kill_daemon() {
   stop_processes "$work" "$1"
 }
 
-# nothing_forbidden RESOURCE|none: fails with what the daemons asked for and were forbidden, but for what
+# nothing_forbidden RESOURCE|none [AUDIT-LOG]: fails with what the daemons asked for and were forbidden, but for what
 # a test made them ask without the right; also when they asked for nothing at all.
 # An API server that is not ready yet forbids what it has not read the roles of: that is not judged. Nor is
 # what it says no to in a namespace that is being deleted, whoever asks: nothing is made there any more.
@@ -197,7 +197,7 @@ nothing_forbidden() {
           and ($answer.responseStatus.message // "" | contains("because it is being terminated") | not)
           and all($times[]; $at < .[0] or $at > .[1])
         then .denied += ["\($answer.user.username) \($answer.verb) \($answer.requestURI)"] else . end)
-    | if .asked == 0 then "the daemons asked for nothing" else .denied[] end' "$work/cluster/audit.log")
+    | if .asked == 0 then "the daemons asked for nothing" else .denied[] end' "${2:-$work/cluster/audit.log}")
   [ -z "$denied" ] || {
     sort -u <<<"$denied" >&2
     return 1
