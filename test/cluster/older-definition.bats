@@ -86,5 +86,5 @@ binds_once_chosen() {
   apply_shipped
   eventually 120 claim_is data Bound
   find_volume data
-  says '.status.promised'
+  eventually 60 says '.status.promised'
 }
