@@ -25,14 +25,14 @@ bool is_folder(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-FolderFact look_at_folder(const std::string& path) { return {path, is_folder(path)}; }
+FolderFact find_folder(const std::string& path) { return {path, is_folder(path)}; }
 
 std::string content_or_nothing(const std::string& path, Bytes most = kMiB) {
   auto content = read_file(path, most);
   return content ? std::move(*content) : std::string();
 }
 
-std::vector<ToolFact> look_for_tools(const engine::Tools& tools) {
+std::vector<ToolFact> find_tools(const engine::Tools& tools) {
   std::vector<ToolFact> facts;
   for (const engine::Tool& tool : engine::all_tools()) {
     const auto path = tools.path(tool.name);
@@ -70,20 +70,20 @@ std::map<std::string, std::string> ask_versions(const std::vector<ToolFact>& too
   return versions;
 }
 
-Result<std::vector<GroupFact>> look_at_groups(const engine::Tools& tools, CommandRunner& runner) {
+Result<std::vector<GroupFact>> list_groups(const engine::Tools& tools, CommandRunner& runner) {
   const auto text = engine::Lvm(runner, tools).report("vgs", kGroupFactColumns);
   if (!text) return text.error();
   return parse_group_facts(*text);
 }
 
-Result<std::vector<LogicalVolumeFact>> look_at_volumes(const engine::Tools& tools,
-                                                       CommandRunner& runner) {
+Result<std::vector<LogicalVolumeFact>> list_volumes(const engine::Tools& tools,
+                                                    CommandRunner& runner) {
   const auto text = engine::Lvm(runner, tools).report("lvs", kVolumeFactColumns);
   if (!text) return text.error();
   return parse_volume_facts(*text);
 }
 
-std::vector<KernelFact> look_at_kernel(const Places& places) {
+std::vector<KernelFact> read_kernel(const Places& places) {
   const std::string running = content_or_nothing(places.proc + "/filesystems");
   utsname kernel{};
   ::uname(&kernel);  // fails only for a bad address
@@ -126,7 +126,7 @@ Result<std::string> ask_installed(const std::string& plugin_dir, CommandRunner& 
   return printable(text.substr(kName.size()), 80);
 }
 
-Result<CgroupFacts> look_at_cgroups(const Result<std::vector<engine::MountEntry>>& mounts) {
+Result<CgroupFacts> read_cgroups(const Result<std::vector<engine::MountEntry>>& mounts) {
   if (!mounts) return mounts.error();
   auto hierarchy = engine::find_io_hierarchy(*mounts, {});
   if (!hierarchy) return hierarchy.error();
@@ -193,30 +193,30 @@ NodeFacts survey(const Places& places, CommandRunner& runner, engine::Mounter& m
   const engine::NodeConfig defaults;
   const engine::NodeConfig& known = config ? *config : defaults;
   const engine::Tools tools(known.tools);
-  auto tool_facts = look_for_tools(tools);
+  auto tool_facts = find_tools(tools);
   auto versions = ask_versions(tool_facts, runner);
   const std::string kubelet_dir = known.kubelet_dir;
   auto mounts = mounter.table();
-  auto groups = look_at_groups(tools, runner);
-  auto volumes = look_at_volumes(tools, runner);
+  auto groups = list_groups(tools, runner);
+  auto volumes = list_volumes(tools, runner);
   auto records = survey_records(places.records, known);
   return NodeFacts{.root = ::geteuid() == 0,
                    .config = std::move(config),
                    .tools = std::move(tool_facts),
                    .versions = std::move(versions),
-                   .kernel = look_at_kernel(places),
+                   .kernel = read_kernel(places),
                    .device_mapper = has_device_mapper(places),
                    // Now that LVM has run, which makes it.
-                   .lvm_locks = look_at_folder(places.lvm_locks),
+                   .lvm_locks = find_folder(places.lvm_locks),
                    .groups = std::move(groups),
                    .volumes = std::move(volumes),
                    .mounts = mounts,
-                   .kubelet_dir = look_at_folder(kubelet_dir),
-                   .plugin_dir = look_at_folder(places.plugin_dir),
+                   .kubelet_dir = find_folder(kubelet_dir),
+                   .plugin_dir = find_folder(places.plugin_dir),
                    .installed_version = ask_installed(places.plugin_dir, runner),
                    .own_version = std::string(version()),
                    .init_mark = engine::read_init_mark(places.locks),
-                   .cgroups = look_at_cgroups(mounts),
+                   .cgroups = read_cgroups(mounts),
                    .records = std::move(records)};
 }
 

@@ -142,13 +142,13 @@ void Accounts::change(const std::string& volume, Change change) {
 
 Accounts::Share Accounts::share_of(const VolumeAccount& account) const {
   Share share;
-  take_demands(account, share);
-  take_given(account, share);
+  add_demands(account, share);
+  add_given(account, share);
   return share;
 }
 
 // In each space the largest promise counts.
-void Accounts::take_demands(const VolumeAccount& account, Share& share) const {
+void Accounts::add_demands(const VolumeAccount& account, Share& share) const {
   std::map<std::string_view, Bytes> largest;
   for_each_promise(account, [&](const Promise& promise) {
     const auto place = find_place(promise, config_);
@@ -165,7 +165,7 @@ void Accounts::take_demands(const VolumeAccount& account, Share& share) const {
 }
 
 // Pools may share a space: what lies there is of the pool that promised it, or of any.
-void Accounts::take_given(const VolumeAccount& account, Share& share) const {
+void Accounts::add_given(const VolumeAccount& account, Share& share) const {
   for_each_promise(account,
                    [&](const Promise& promise) { raise(share.given[promise.pool], promise.size); });
   const std::string* const own = pool_of(account);

@@ -88,8 +88,8 @@ class Accounts {
   template <typename Change>
   void change(const std::string& volume, Change change);
   Share share_of(const VolumeAccount& account) const;
-  void take_demands(const VolumeAccount& account, Share& share) const;
-  void take_given(const VolumeAccount& account, Share& share) const;
+  void add_demands(const VolumeAccount& account, Share& share) const;
+  void add_given(const VolumeAccount& account, Share& share) const;
   void add(const std::string& volume, const Share& share);
   void subtract(const std::string& volume, const Share& share);
   std::vector<Exception> exceptions(const std::string& volume, const std::string& claim) const;

@@ -18,7 +18,7 @@ struct ClusterRoleOptions {
   kube::BackoffOptions retry{std::chrono::seconds(1), std::chrono::minutes(5)};
   // How long a selected node may be NotReady.
   std::chrono::nanoseconds node_lost_after = std::chrono::minutes(2);
-  NodeDeletePolicy node_delete_policy = NodeDeletePolicy::kTell;
+  NodeDeletePolicy node_delete_policy = NodeDeletePolicy::kReport;
   // How long a node must be gone before its volumes are looked at.
   std::chrono::nanoseconds node_delete_grace = std::chrono::minutes(10);
   // What is done with copies that nobody stands for, and after which time.

@@ -250,7 +250,7 @@ Task<Requeue> CopyCollector::bury(const VolumeCopy& copy) {
 Task<Requeue> CopyCollector::release_with_node(const VolumeCopy& copy) {
   const std::string node = copy.order->node;
   if (view_.nodes.get(node) != nullptr || copy.order->reclaim_policy != "Delete" ||
-      options_.node_delete_policy == NodeDeletePolicy::kTell)
+      options_.node_delete_policy == NodeDeletePolicy::kReport)
     co_return std::nullopt;
   auto gone = co_await absence_.is_gone(node);
   if (!gone) co_return gone.error();

@@ -31,8 +31,8 @@ bool is_withdrawal(const VolumeCopy& copy) {
          copy.order->origin != Origin::kExisting && copy.status.state != CopyState::kRemoved;
 }
 
-void take_out(std::map<std::string, std::set<std::string>>& names, const std::string& key,
-              const std::string& name) {
+void erase_name(std::map<std::string, std::set<std::string>>& names, const std::string& key,
+                const std::string& name) {
   const auto found = names.find(key);
   if (found == names.end()) return;
   found->second.erase(name);
@@ -55,7 +55,7 @@ void CopyIndex::look(const std::string& name) {
   if (is_new && !copies_.has_synced()) found->second.counted = copy->status.made;
   put_on(copy->agent, found->first, found->second);
   hold(name, copy->holds);
-  if (copy->order) look_at_order(*copy, found->second);
+  if (copy->order) index_order(*copy, found->second);
 }
 
 // `name`: as known_ has it; no node: it is taken from where it is.
@@ -73,7 +73,7 @@ void CopyIndex::put_on(const std::string& node, const std::string& name, Known& 
   known.agent = &names->first;
 }
 
-void CopyIndex::look_at_order(const VolumeCopy& copy, Known& known) {
+void CopyIndex::index_order(const VolumeCopy& copy, Known& known) {
   highest_term_ = std::max(highest_term_, copy.order->term);
   if (known.generation != copy.generation) {
     known.generation = copy.generation;
@@ -94,7 +94,7 @@ void CopyIndex::look_at_order(const VolumeCopy& copy, Known& known) {
 void CopyIndex::settle(const std::string& name) {
   const auto found = unsettled_.find(name);
   if (found == unsettled_.end()) return;
-  take_out(on_node_, found->second.node, name);
+  erase_name(on_node_, found->second.node, name);
   unsettled_.erase(found);
 }
 
@@ -102,7 +102,7 @@ void CopyIndex::hold(const std::string& name, const std::string& claim) {
   const auto found = holds_.find(name);
   if (found != holds_.end() && found->second == claim) return;
   if (found != holds_.end()) {
-    take_out(holding_, found->second, name);
+    erase_name(holding_, found->second, name);
     holds_.erase(found);
   }
   if (claim.empty()) return;

@@ -80,7 +80,7 @@ class CopyIndex {
 
   void look(const std::string& name);
   void put_on(const std::string& node, const std::string& name, Known& known);
-  void look_at_order(const VolumeCopy& copy, Known& known);
+  void index_order(const VolumeCopy& copy, Known& known);
   bool has_beaten_twice(const Unsettled& copy, const NodeView& node) const;
   void forget(const std::string& name);
   void settle(const std::string& name);

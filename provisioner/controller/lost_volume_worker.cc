@@ -26,7 +26,7 @@ Task<Status> LostVolumeWorker::work(const std::string& name) {
 Task<Status> LostVolumeWorker::reconcile(const Volume& volume) {
   const LostVolumePlan plan = plan_lost_volume(volume, policy_);
   if (plan == LostVolumePlan::kNothing) co_return Status();
-  if (plan == LostVolumePlan::kTell) {
+  if (plan == LostVolumePlan::kReport) {
     report(volume);
     co_return Status();
   }

@@ -85,7 +85,7 @@ Task<Requeue> OrderWorker::carry_out(const Claim& claim, const OrderPlan& plan) 
       report_.report_failed(claim, plan.why);
       done = Error(ErrorCode::kInvalid, plan.why);
       break;
-    case OrderAction::kHandBack:
+    case OrderAction::kUnassign:
       done = co_await refuse_node(claim, claim.selected_node, plan.why);
       break;
     case OrderAction::kGiveOrder: {
@@ -110,7 +110,7 @@ Task<Requeue> OrderWorker::carry_out(const Claim& claim, const OrderPlan& plan) 
       done = co_await binder_.bind(claim, copy);
       break;
     }
-    case OrderAction::kTell:
+    case OrderAction::kReport:
       report_.record(claim, kube::EventType::kWarning, plan.reason, plan.why);
       break;
   }
@@ -247,7 +247,7 @@ Task<Status> OrderWorker::adopt(const Claim& claim, const Order& decided,
   if (found.of_this_claim && storage_class != nullptr) {
     order = order_for_claim(decided, claim, *storage_class, found.node, desk_.cluster_id(),
                             found.copy.volume.copy);
-    take_as_it_is(found.copy, order);
+    order_as_found(found.copy, order);
     const bool serves = roll_.was_put_back() && found.copy.ready && found.alone;
     order.desired = serves ? DesiredState::kServing : DesiredState::kRetained;
   }

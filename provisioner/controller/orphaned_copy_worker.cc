@@ -70,7 +70,7 @@ Task<Requeue> OrphanedCopyWorker::work(const Orphan& orphan) {
   const OrphanedCopy view = view_of(orphan);
   if (view.claim_lives) found_none(name);
   const OrphanedCopyPlan plan = plan_orphaned_copy(view, options_.policy, options_.grace);
-  if (plan.action == OrphanedCopyAction::kTell) rest(name, pause_after_report(view));
+  if (plan.action == OrphanedCopyAction::kReport) rest(name, pause_after_report(view));
   auto carried = co_await carry_out(orphan, plan);
   if (!carried) {
     found_none(name);  // from the beginning, whatever it was
@@ -84,8 +84,8 @@ Task<Requeue> OrphanedCopyWorker::work(const Orphan& orphan) {
 
 // Where a person is to act there is no hurry; what goes with its node is looked at again soon.
 std::chrono::nanoseconds OrphanedCopyWorker::pause_after_report(const OrphanedCopy& view) const {
-  const bool goes_with_node =
-      view.node_is_gone && !view.retained && options_.node_delete_policy != NodeDeletePolicy::kTell;
+  const bool goes_with_node = view.node_is_gone && !view.retained &&
+                              options_.node_delete_policy != NodeDeletePolicy::kReport;
   const bool for_a_person = options_.policy == OrphanPolicy::kReport || !view.is_ordered ||
                             view.retained || view.node_is_gone || options_.saw_put_back;
   const std::chrono::nanoseconds soon =
@@ -139,13 +139,13 @@ Task<Status> OrphanedCopyWorker::carry_out(const Orphan& orphan, const OrphanedC
     found_none(name);  // the watch brings it
   else if (*volume || has_another)
     report_other_copy(orphan);
-  else if (plan.action == Action::kTellClaim)
+  else if (plan.action == Action::kReportToClaim)
     report_to_claim(orphan);
   else if (plan.action == Action::kRemove)
     removed = co_await remove(orphan);
   else
     report(orphan, concat(what_it_lacks(orphan),
-                          plan.action == Action::kTell ? "; its data stays: " : "; ", plan.why));
+                          plan.action == Action::kReport ? "; its data stays: " : "; ", plan.why));
   co_return removed;
 }
 

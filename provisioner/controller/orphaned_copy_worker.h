@@ -34,7 +34,7 @@ struct OrphanOptions {
   std::chrono::nanoseconds grace = std::chrono::hours(1);
   // See ClusterRoleOptions.
   bool saw_put_back = false;
-  NodeDeletePolicy node_delete_policy = NodeDeletePolicy::kTell;
+  NodeDeletePolicy node_delete_policy = NodeDeletePolicy::kReport;
 };
 
 class OrphanedCopyWorker {

@@ -77,7 +77,7 @@ Task<Requeue> ReplacementWorker::carry_out(const Claim& claim, const Replacement
         done = co_await withdraw(claim, copy, cut);
       break;
     }
-    case ReplacementAction::kTell:
+    case ReplacementAction::kReport:
       report(claim, "VolumeLost", plan.why);
       co_return kRequeueAfter;
   }

@@ -46,7 +46,7 @@ std::optional<UnorderedCopies::Found> UnorderedCopies::find(const std::string& n
   return found;
 }
 
-void take_as_it_is(const ToldCopy& copy, CopyOrder& order) {
+void order_as_found(const ToldCopy& copy, CopyOrder& order) {
   order.origin = Origin::kExisting;
   order.volume.pool = copy.volume.pool;
   order.volume.backend = copy.volume.backend;

@@ -53,7 +53,7 @@ class UnorderedCopies {
 };
 
 // What is there is ordered as it is there, whatever the claim's class says now.
-void take_as_it_is(const ToldCopy& copy, CopyOrder& order);
+void order_as_found(const ToldCopy& copy, CopyOrder& order);
 
 // That it is kept as it is, by no claim mountable. `cluster_id`: which all agents speak of.
 CopyOrder order_to_keep(const UnorderedCopies::Found& found, const std::string& cluster_id);

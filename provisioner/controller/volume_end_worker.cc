@@ -107,7 +107,7 @@ Task<Status> VolumeEndWorker::carry_out(const Volume& volume, const EndPlan& pla
     case EndAction::kGiveOrder:
       done = co_await order(volume, plan.desired);
       break;
-    case EndAction::kLetGo:
+    case EndAction::kRelease:
       done = co_await release(volume);
       break;
   }

@@ -67,7 +67,7 @@ struct DaemonOptions {
   std::chrono::milliseconds retry_period{2000};
   std::chrono::milliseconds node_lost_after{120000};
   std::chrono::milliseconds node_delete_grace{600000};
-  NodeDeletePolicy node_delete_policy = NodeDeletePolicy::kTell;
+  NodeDeletePolicy node_delete_policy = NodeDeletePolicy::kReport;
 };
 
 }  // namespace flexlocal::provisioner

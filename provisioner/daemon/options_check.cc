@@ -98,7 +98,7 @@ Status read_words(const RawOptions& raw, DaemonOptions& options) {
   if (!parse_log_format(raw.log_format, options.log_format))
     return wrong_usage("--log-format: accepted are text, json");
   const std::map<std::string_view, NodeDeletePolicy> policies = {
-      {"tell", NodeDeletePolicy::kTell},
+      {"tell", NodeDeletePolicy::kReport},
       {"orphan", NodeDeletePolicy::kOrphan},
       {"delete", NodeDeletePolicy::kDelete}};
   const auto policy = policies.find(raw.node_delete_policy);

@@ -64,7 +64,7 @@ std::size_t on_bytes(char* bytes, std::size_t, std::size_t count, void* opaque) 
 
 // One line of the answer's head; of a watch that is long before its end.
 std::size_t on_header(char* bytes, std::size_t, std::size_t count, void* warnings) {
-  static_cast<ServerWarnings*>(warnings)->take_header({bytes, count});
+  static_cast<ServerWarnings*>(warnings)->parse_header({bytes, count});
   return count;
 }
 

@@ -95,7 +95,7 @@ Task<void> LeaderElector::read() {
   if (answer) {
     told_.reset();
     election_.read(*answer, clock_.now());
-    look_whether_put_back();
+    check_put_back();
   } else if (answer.error().code() == ErrorCode::kNotFound) {
     election_.missing();
   } else {
@@ -114,7 +114,7 @@ Task<void> LeaderElector::write(const Election::Step& step) {
   if (answer) {
     told_.reset();
     election_.written(*answer, clock_.now());
-    look_whether_put_back();
+    check_put_back();
     co_return;
   }
   election_.failed(answer.error(), clock_.now());
@@ -123,7 +123,7 @@ Task<void> LeaderElector::write(const Election::Step& step) {
   if (code != ErrorCode::kConflict && code != ErrorCode::kExists) tell(answer.error());
 }
 
-void LeaderElector::look_whether_put_back() {
+void LeaderElector::check_put_back() {
   if (!election_.take_put_back()) return;
   log_.warning("the API server was put back to an earlier state", {{"lease", lease_.name()}});
   work_.put_back();

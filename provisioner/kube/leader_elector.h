@@ -57,7 +57,7 @@ class LeaderElector {
   Task<void> wait(Clock::Instant until);
   Task<void> read();
   Task<void> write(const Election::Step& step);
-  void look_whether_put_back();
+  void check_put_back();
   Task<void> give_back();
   void tell(const Error& error);
 

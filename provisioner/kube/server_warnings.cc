@@ -82,7 +82,7 @@ std::vector<std::string> parse_warnings(std::string_view value) {
   return texts;
 }
 
-void ServerWarnings::take_header(std::string_view line) {
+void ServerWarnings::parse_header(std::string_view line) {
   if (!is_name(line.substr(0, kName.size()))) return;
   for (const std::string& text : parse_warnings(line.substr(kName.size()))) report(text);
 }

@@ -24,7 +24,7 @@ class ServerWarnings {
   explicit ServerWarnings(Log& log, std::size_t most = 128) : log_(log), most_(most) {}
 
   // A whole header line, whatever it is of.
-  void take_header(std::string_view line);
+  void parse_header(std::string_view line);
 
  private:
   void report(const std::string& text);

@@ -19,7 +19,7 @@ Status take(Result<Kind> parsed, Kind& into) {
   return {};
 }
 
-Status take_pool(const std::string& value, std::string& into) {
+Status parse_pool(const std::string& value, std::string& into) {
   if (!engine::is_dns_label(value))
     return Error(ErrorCode::kInvalid,
                  concat("pool \"", printable(value, 80), "\" cannot be a pool's name"));
@@ -27,14 +27,14 @@ Status take_pool(const std::string& value, std::string& into) {
   return {};
 }
 
-Status take_ratio(const std::string& value, std::optional<Ratio>& into) {
+Status parse_disk_per_ram(const std::string& value, std::optional<Ratio>& into) {
   const auto ratio = parse_ratio(value);
   if (!ratio) return ratio.error().context("diskPerRam");
   into = *ratio;
   return {};
 }
 
-Status take_size_from(const std::string& value, SizeFrom& into) {
+Status parse_size_from(const std::string& value, SizeFrom& into) {
   if (value != "request" && value != "podMemory")
     return Error(ErrorCode::kInvalid, concat("sizeFrom \"", printable(value, 40),
                                              "\" is not known; accepted: request, podMemory"));
@@ -42,7 +42,7 @@ Status take_size_from(const std::string& value, SizeFrom& into) {
   return {};
 }
 
-Status take_count(std::string_view name, const std::string& value, std::uint64_t& into) {
+Status parse_iops(std::string_view name, const std::string& value, std::uint64_t& into) {
   unsigned long long count = 0;
   if (!parse_number(value, kMostBytes.count(), count) || count == 0)
     return Error(ErrorCode::kInvalid, concat(name, " \"", printable(value, 40),
@@ -52,7 +52,7 @@ Status take_count(std::string_view name, const std::string& value, std::uint64_t
   return {};
 }
 
-Status take_bandwidth(std::string_view name, const std::string& value, Bytes& into) {
+Status parse_bandwidth(std::string_view name, const std::string& value, Bytes& into) {
   const auto bandwidth = parse_quantity(value);
   if (!bandwidth || *bandwidth == Bytes(0))
     return Error(ErrorCode::kInvalid, concat(name, " \"", printable(value, 40),
@@ -62,7 +62,7 @@ Status take_bandwidth(std::string_view name, const std::string& value, Bytes& in
   return {};
 }
 
-Status take_io_limits(const std::string& value, bool& into) {
+Status parse_io_limits(const std::string& value, bool& into) {
   if (value != "required")
     return Error(ErrorCode::kInvalid, concat("ioLimits \"", printable(value, 40),
                                              "\" is not known; accepted: required"));
@@ -78,35 +78,35 @@ struct Parameter {
 constexpr std::array<Parameter, 11> kParameters = {
     {{"backend", [](ClassParameters& p,
                     const std::string& v) { return take(engine::parse_backend(v), p.backend); }},
-     {"pool", [](ClassParameters& p, const std::string& v) { return take_pool(v, p.pool); }},
+     {"pool", [](ClassParameters& p, const std::string& v) { return parse_pool(v, p.pool); }},
      {kFsType, [](ClassParameters& p,
                   const std::string& v) { return take(engine::parse_fs_type(v), p.fs_type); }},
-     {"diskPerRam",
-      [](ClassParameters& p, const std::string& v) { return take_ratio(v, p.disk_per_ram); }},
+     {"diskPerRam", [](ClassParameters& p,
+                       const std::string& v) { return parse_disk_per_ram(v, p.disk_per_ram); }},
      {"sizeFrom",
-      [](ClassParameters& p, const std::string& v) { return take_size_from(v, p.size_from); }},
+      [](ClassParameters& p, const std::string& v) { return parse_size_from(v, p.size_from); }},
      {"onDelete",
       [](ClassParameters& p, const std::string& v) {
         return take(engine::parse_on_delete(v), p.on_delete);
       }},
      {"readIOPS",
       [](ClassParameters& p, const std::string& v) {
-        return take_count("readIOPS", v, p.limits.read_iops);
+        return parse_iops("readIOPS", v, p.limits.read_iops);
       }},
      {"writeIOPS",
       [](ClassParameters& p, const std::string& v) {
-        return take_count("writeIOPS", v, p.limits.write_iops);
+        return parse_iops("writeIOPS", v, p.limits.write_iops);
       }},
      {"readBandwidth",
       [](ClassParameters& p, const std::string& v) {
-        return take_bandwidth("readBandwidth", v, p.limits.read_bandwidth);
+        return parse_bandwidth("readBandwidth", v, p.limits.read_bandwidth);
       }},
      {"writeBandwidth",
       [](ClassParameters& p, const std::string& v) {
-        return take_bandwidth("writeBandwidth", v, p.limits.write_bandwidth);
+        return parse_bandwidth("writeBandwidth", v, p.limits.write_bandwidth);
       }},
      {"ioLimits", [](ClassParameters& p, const std::string& v) {
-        return take_io_limits(v, p.limits.required);
+        return parse_io_limits(v, p.limits.required);
       }}}};
 
 std::string accepted_names() {
@@ -162,7 +162,7 @@ Status check_one_fs_type(const std::map<std::string, std::string>& parameters) {
   return Error(ErrorCode::kInvalid, concat(kFsType, " and ", kCsiFsType, " differ; give one"));
 }
 
-Status take_class(const StorageClass& storage_class, ClassParameters& parsed) {
+Status parse_class_fields(const StorageClass& storage_class, ClassParameters& parsed) {
   for (const auto& [key, value] : storage_class.parameters)
     if (auto set = set_parameter(parsed, key, value); !set) return set;
   if (auto one = check_one_fs_type(storage_class.parameters); !one) return one;
@@ -178,7 +178,7 @@ Status take_class(const StorageClass& storage_class, ClassParameters& parsed) {
 
 Result<ClassParameters> parse_class(const StorageClass& storage_class) {
   ClassParameters parsed;
-  if (auto taken = take_class(storage_class, parsed); !taken)
+  if (auto taken = parse_class_fields(storage_class, parsed); !taken)
     return taken.error().context(concat("StorageClass ", storage_class.name));
   return parsed;
 }

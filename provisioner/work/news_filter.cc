@@ -3,7 +3,7 @@
 namespace flexlocal::provisioner {
 namespace {
 
-constexpr auto kTellAgain = std::chrono::hours(1);
+constexpr auto kReportAgain = std::chrono::hours(1);
 
 }  // namespace
 
@@ -12,7 +12,7 @@ bool NewsFilter::is_news(const std::string& subject, std::string_view reason, st
   const auto [told, first] =
       told_[subject].try_emplace(std::string(reason), Told{std::string(text), now});
   if (first) return true;
-  if (told->second.text == text && now - told->second.when < kTellAgain) return false;
+  if (told->second.text == text && now - told->second.when < kReportAgain) return false;
   told->second = {std::string(text), now};
   return true;
 }

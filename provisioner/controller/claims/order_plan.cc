@@ -12,7 +12,7 @@ OrderPlan withdraw(const KnownCopy& copy, std::string why) {
 }
 
 OrderPlan tell(const KnownCopy& copy, std::string_view reason, std::string why) {
-  return {.action = OrderAction::kTell, .why = std::move(why), .copy = copy, .reason = reason};
+  return {.action = OrderAction::kReport, .why = std::move(why), .copy = copy, .reason = reason};
 }
 
 std::string patch_command(const VolumeCopy& copy, std::string_view desired) {
@@ -137,7 +137,7 @@ OrderPlan plan_order(const ClaimSituation& now) {
   auto* const order = std::get_if<Order>(&plan);
   if (order == nullptr || now.node.empty()) return {};
   if (is_being_withdrawn(now))
-    return {.action = OrderAction::kHandBack,
+    return {.action = OrderAction::kUnassign,
             .why = concat("node ", now.node, " has not removed an earlier copy of the volume yet")};
   return {.action = OrderAction::kGiveOrder, .order = std::move(*order)};
 }

@@ -34,12 +34,12 @@ enum class OrderAction {
   kNone,
   kWait,       // for the node's answer, at the longest until kOrderTimeout
   kRefuse,     // no node can serve it: `why`
-  kHandBack,   // the chosen node cannot have it now: `why`
+  kUnassign,   // the chosen node cannot have it now: `why`
   kGiveOrder,  // a copy on the chosen node: `order`
   kWithdraw,   // the order `copy`, of a new volume that no pod has had; `why` for the claim, empty:
                // its own doing
   kBind,       // the PersistentVolume of `copy`
-  kTell        // a person has to do something: `why`, as the event `reason`
+  kReport      // a person has to do something: `why`, as the event `reason`
 };
 
 struct OrderPlan {

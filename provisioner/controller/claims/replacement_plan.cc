@@ -53,7 +53,7 @@ ReplacementPlan plan_giving_up(const ReplacementSituation& now, const KnownCopy&
                         : concat("node ", copy->order->node,
                                  " cannot make the volume that it promised: ", reason_of(*copy));
   if (now.in_doubt)
-    return {ReplacementAction::kTell, copy,
+    return {ReplacementAction::kReport, copy,
             concat(why,
                    "; it gets no other place, for the API server may have been put back to an "
                    "earlier state")};
@@ -66,7 +66,7 @@ ReplacementPlan plan_successor(const ReplacementSituation& now, const KnownCopy&
   const VolumeCopy& copy = *serving;
   if (is_found(copy))
     return {
-        ReplacementAction::kTell, serving,
+        ReplacementAction::kReport, serving,
         concat("node ", copy.order->node, " has an earlier copy of the volume (VolumeCopy ",
                copy.name,
                "): the volume gets no other place before a person has looked at it, and has set "
@@ -78,14 +78,14 @@ ReplacementPlan plan_successor(const ReplacementSituation& now, const KnownCopy&
     case CopyState::kReady:
       return {ReplacementAction::kReplace, serving, {}};
     case CopyState::kRefused:
-      return {copy.status.made ? ReplacementAction::kTell : ReplacementAction::kWithdraw, serving,
+      return {copy.status.made ? ReplacementAction::kReport : ReplacementAction::kWithdraw, serving,
               concat("node ", copy.order->node, " cannot have the volume: ", reason_of(copy))};
     case CopyState::kUnsaid:
       if (now.unanswered_for && *now.unanswered_for >= kOrderTimeout)
         return {ReplacementAction::kWithdraw, serving, words_of_silence(copy)};
       break;
     case CopyState::kLost:
-      return {ReplacementAction::kTell, serving,
+      return {ReplacementAction::kReport, serving,
               concat("node ", copy.order->node,
                      " promised the volume and does not have it: ", reason_of(copy))};
     case CopyState::kRetained:
@@ -114,18 +114,18 @@ ReplacementPlan plan_replacement(const ReplacementSituation& now) {
   const bool is_unclear =
       std::ranges::any_of(now.copies, [](const KnownCopy& copy) { return !copy->order; });
   if (now.in_doubt || is_unclear)
-    return {ReplacementAction::kTell, given_up,
+    return {ReplacementAction::kReport, given_up,
             concat("the volume gets no other place yet: ",
                    is_unclear ? "one of its VolumeCopies is not understood"
                               : "the API server may have been put back to an earlier state")};
   if (const KnownCopy serving = serving_of(now.copies)) return plan_successor(now, serving);
   // Its successor may have held data by then.
   if (now.volume == nullptr)
-    return {ReplacementAction::kTell, given_up,
+    return {ReplacementAction::kReport, given_up,
             "the PersistentVolume is gone, and no copy of the volume is left that could serve: "
             "delete the claim and its pod"};
   if (const KnownCopy other = possible_data_of(now.copies))
-    return {ReplacementAction::kTell, other,
+    return {ReplacementAction::kReport, other,
             concat("VolumeCopy ", other->name, " on node ", other->order->node,
                    " is of the same volume and may hold data: none is made beside it")};
   return {ReplacementAction::kGiveOrder, given_up, {}};

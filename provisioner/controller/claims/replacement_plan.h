@@ -31,7 +31,7 @@ enum class ReplacementAction {
   kGiveOrder,  // one like `copy`, which was given up, of another node
   kWithdraw,   // the order `copy`, which was to have its place: `why`
   kReplace,    // end the PersistentVolume, if there is one, and make it for `copy`
-  kTell        // a person has to do something: `why`
+  kReport      // a person has to do something: `why`
 };
 
 struct ReplacementPlan {

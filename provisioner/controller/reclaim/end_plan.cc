@@ -82,15 +82,15 @@ EndPlan plan_end(const Volume& volume, const VolumeCopy* copy) {
     case ReclaimPlan::kRemove:
       // First the object, then the data: what is half removed must not be bound again.
       if (!volume.deleting) return {EndAction::kDelete, DesiredState::kRemoved};
-      return bring_to(DesiredState::kRemoved, copy, EndAction::kLetGo);
+      return bring_to(DesiredState::kRemoved, copy, EndAction::kRelease);
     case ReclaimPlan::kRetain:
       // A removal that has not come to its end is taken back.
       if (is_removed(copy) ||
           (is_withdrawn(copy) && !is_released(volume) && !was_made_or_found(*copy)))
-        return {EndAction::kLetGo};
-      return bring_to(DesiredState::kRetained, copy, EndAction::kLetGo);
-    case ReclaimPlan::kLetGo:
-      return {EndAction::kLetGo};
+        return {EndAction::kRelease};
+      return bring_to(DesiredState::kRetained, copy, EndAction::kRelease);
+    case ReclaimPlan::kRelease:
+      return {EndAction::kRelease};
     case ReclaimPlan::kKeepDeleting: {
       EndPlan plan = bring_to(DesiredState::kServing, copy, EndAction::kNone);
       plan.keeps_deleting = true;

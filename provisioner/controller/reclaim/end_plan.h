@@ -14,7 +14,7 @@ enum class EndAction {
                // until its data is gone
   kGiveOrder,  // that the copy be in the state `desired`; without an object of it, one is made
   kWait,       // for the node's answer
-  kLetGo       // take our finalizer away
+  kRelease     // take our finalizer away
 };
 
 struct EndPlan {

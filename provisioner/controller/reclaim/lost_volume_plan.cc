@@ -14,12 +14,13 @@ bool is_released(const Volume& volume) {
 LostVolumePlan plan_lost_volume(const Volume& volume, NodeDeletePolicy policy) {
   if (volume.node.empty() || !is_ours(volume)) return LostVolumePlan::kNothing;
   if (volume.deleting && !is_held(volume)) return LostVolumePlan::kNothing;
-  if (policy == NodeDeletePolicy::kTell || volume.phase == "Bound") return LostVolumePlan::kTell;
-  if (volume.deleting) return LostVolumePlan::kLetGo;
+  if (policy == NodeDeletePolicy::kReport || volume.phase == "Bound")
+    return LostVolumePlan::kReport;
+  if (volume.deleting) return LostVolumePlan::kRelease;
   if (policy == NodeDeletePolicy::kDelete && is_released(volume) &&
       volume.reclaim_policy == "Delete")
     return LostVolumePlan::kDelete;
-  return LostVolumePlan::kTell;
+  return LostVolumePlan::kReport;
 }
 
 std::string advice_on(const Volume& volume) {

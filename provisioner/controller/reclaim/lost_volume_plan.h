@@ -9,16 +9,16 @@ namespace flexlocal::provisioner {
 
 // Nobody is left who could wipe or remove the data; if the node's disks come back, so may it.
 enum class NodeDeletePolicy {
-  kTell,    // say what there is to do, and touch nothing
+  kReport,  // say what there is to do, and touch nothing
   kOrphan,  // let go of what somebody already deletes
   kDelete   // and delete what no claim has any more and the class does not want to keep
 };
 
 enum class LostVolumePlan {
   kNothing,
-  kTell,
-  kLetGo,  // take our finalizer away
-  kDelete  // delete the object, then let it go
+  kReport,
+  kRelease,  // take our finalizer away
+  kDelete    // delete the object, then let it go
 };
 
 // A volume whose claim lives is never touched: its data may be on disks that come back.

@@ -22,7 +22,7 @@ struct OrphanedCopy {
   std::chrono::nanoseconds removable_for{};
 };
 
-enum class OrphanedCopyAction { kWait, kTellClaim, kTell, kAnnounce, kRemove };
+enum class OrphanedCopyAction { kWait, kReportToClaim, kReport, kAnnounce, kRemove };
 
 // Whether anything but time is in the way of its removal.
 inline bool is_removable(const OrphanedCopy& copy) {
@@ -32,7 +32,7 @@ inline bool is_removable(const OrphanedCopy& copy) {
 
 struct OrphanedCopyPlan {
   OrphanedCopyAction action = OrphanedCopyAction::kWait;
-  std::string why{};  // of kTell and kAnnounce: why it stays, or how long
+  std::string why{};  // of kReport and kAnnounce: why it stays, or how long
 };
 
 // `grace`: how long a copy has to be an orphan before it is removed.

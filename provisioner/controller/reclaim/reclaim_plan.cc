@@ -13,7 +13,7 @@ ReclaimPlan plan_reclaim(const Volume& volume, const std::string& node) {
   // While bound, pv-protection holds the object too; our finalizer only goes with the claim.
   if (volume.phase == "Bound") return ReclaimPlan::kKeepDeleting;
   // Whatever else a policy may be called: only Delete says that the data may go.
-  return volume.reclaim_policy == "Delete" ? ReclaimPlan::kLetGo : ReclaimPlan::kRetain;
+  return volume.reclaim_policy == "Delete" ? ReclaimPlan::kRelease : ReclaimPlan::kRetain;
 }
 
 }  // namespace flexlocal::provisioner

@@ -12,7 +12,7 @@ enum class ReclaimPlan {
             // as kept, then let the PersistentVolume go
   // A person deletes a PersistentVolume that no claim has yet, or has any more by a person's hand:
   // it may go, and the policy claims nothing for what there is of its data.
-  kLetGo,
+  kRelease,
   kKeepDeleting,  // a person deletes the PersistentVolume of a claim that lives: the data stays
 };
 

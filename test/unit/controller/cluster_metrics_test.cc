@@ -55,7 +55,7 @@ TEST_CASE_FIXTURE(Fixture, "volumes of deleted nodes are counted, told of or let
     const auto grace = std::chrono::minutes(10);
     NodeAbsence absence(api, node_cache, manual, grace);
     LostVolumeWorker worker(api, view, absence,
-                            removes ? NodeDeletePolicy::kDelete : NodeDeletePolicy::kTell,
+                            removes ? NodeDeletePolicy::kDelete : NodeDeletePolicy::kReport,
                             reporter(), log, work);
     CHECK(wait_for(worker.work("pvc-" + kUid)).ok());
     manual.advance(grace);

@@ -254,7 +254,9 @@ TEST_CASE_FIXTURE(CollectorLab, "the object of a node that is gone for good goes
   SUBCASE("its policy retains it") { patch = R"({"spec":{"reclaimPolicy":"Retain"}})"; }
   SUBCASE("its claim lives") { know_claim(sample_claim()); }
   SUBCASE("it has its PersistentVolume") { put(volumes, volume_text(sample_spec(), "Released")); }
-  SUBCASE("the policy is another") { orphan_options.node_delete_policy = NodeDeletePolicy::kTell; }
+  SUBCASE("the policy is another") {
+    orphan_options.node_delete_policy = NodeDeletePolicy::kReport;
+  }
   server.patch(copy_path(copy().name), gone);
   put(copies, server.patch(copy_path(copy().name), patch));
   CHECK(work().ok());

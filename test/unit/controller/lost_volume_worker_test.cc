@@ -8,7 +8,7 @@ namespace {
 using std::chrono::minutes;
 
 const std::string kDelete = "DELETE " + kVolumePath;
-const std::string kLetGo = "PATCH " + kVolumePath;
+const std::string kRelease = "PATCH " + kVolumePath;
 
 struct Fixture : ClusterLab {
   std::unique_ptr<NodeAbsence> absence;
@@ -46,7 +46,7 @@ TEST_CASE_FIXTURE(Fixture, "a released volume of a deleted node goes after the g
   work(minutes(1));
   CHECK(journal == std::vector<std::string>{"GET " + kNodePath, "GET " + kNodePath,
                                             "GET " + kNodePath, "GET " + kVolumePath, kDelete,
-                                            kLetGo});
+                                            kRelease});
 }
 
 TEST_CASE_FIXTURE(Fixture,
@@ -76,13 +76,13 @@ TEST_CASE_FIXTURE(Fixture, "what the API server says of the volume at the last m
 }
 
 TEST_CASE_FIXTURE(Fixture, "by default the administrator is told, hourly, and nothing is touched") {
-  begin(NodeDeletePolicy::kTell);
+  begin(NodeDeletePolicy::kReport);
   work();
   work(minutes(10));
   work(minutes(10));
   work(minutes(60));
   CHECK_FALSE(did(kDelete));
-  CHECK_FALSE(did(kLetGo));
+  CHECK_FALSE(did(kRelease));
   CHECK(std::count_if(log.lines.begin(), log.lines.end(), [](const std::string& line) {
           return line.find("PersistentVolume of a deleted node") != std::string::npos;
         }) == 2);

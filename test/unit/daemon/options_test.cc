@@ -119,7 +119,7 @@ TEST_CASE("the cluster role needs no node, and has flags of its own") {
   CHECK(plain->retry_period == milliseconds(2'000));
   CHECK(plain->node_lost_after == milliseconds(120'000));
   CHECK(plain->node_delete_grace == milliseconds(600'000));
-  CHECK(plain->node_delete_policy == NodeDeletePolicy::kTell);
+  CHECK(plain->node_delete_policy == NodeDeletePolicy::kReport);
   CHECK(plain->namespace_name.empty());
   CHECK(plain->lease_namespace == "flexlocal-nodes");
   const auto options = parse_cluster(

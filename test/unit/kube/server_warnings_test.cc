@@ -49,7 +49,7 @@ TEST_CASE("of one header only so much is taken") {
 TEST_CASE("each text is logged once, and only so many are remembered") {
   RecordingLog log;
   ServerWarnings warnings(log, 2);
-  const auto take = [&](std::string_view line) { warnings.take_header(line); };
+  const auto take = [&](std::string_view line) { warnings.parse_header(line); };
   for (int i = 0; i < 3; ++i) take("Warning: 299 - \"first\"\r\n");
   take("WARNING: 299 - \"second\", 299 - \"first\"\r\n");
   take("X-Warning: 299 - \"not one\"\r\n");

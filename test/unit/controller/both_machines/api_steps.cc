@@ -118,7 +118,7 @@ void touch_volume(World& world) {
   world.known_volume.current = 0;
   world.replacing.holds = 0;
   const auto kind = static_cast<WriteKind>(world.late.kind);
-  if (kind == WriteKind::kDeleteVolume || kind == WriteKind::kLetGo ||
+  if (kind == WriteKind::kDeleteVolume || kind == WriteKind::kRelease ||
       kind == WriteKind::kEndVolume || kind == WriteKind::kUnprotect)
     world.late.holds = 0;
 }
@@ -126,7 +126,7 @@ void touch_volume(World& world) {
 void touch_claim(World& world) {
   world.claim.current = 1;
   world.known_claim.current = 0;
-  if (static_cast<WriteKind>(world.late.kind) == WriteKind::kHandBack) world.late.holds = 0;
+  if (static_cast<WriteKind>(world.late.kind) == WriteKind::kUnassign) world.late.holds = 0;
 }
 
 Write write_of(WriteKind kind, unsigned slot, bool holds) {
@@ -151,11 +151,11 @@ bool apply(World& world, const Write& write) {
     case WriteKind::kCreateVolume:
       return create_volume(world, write);
     case WriteKind::kDeleteVolume:
-    case WriteKind::kLetGo:
+    case WriteKind::kRelease:
     case WriteKind::kEndVolume:
     case WriteKind::kUnprotect:
       return change_volume(world, write);
-    case WriteKind::kHandBack:
+    case WriteKind::kUnassign:
       if (world.claim.there == 0 || !holds(write)) return false;
       world.claim.selected = 0;
       touch_claim(world);

@@ -41,7 +41,7 @@ bool is_told_to_claim(const World& world) {
   if (world.claim.bound != 0) return false;
   const OrderAction action = decide_order(world, Silence::kAnswered).action;
   // What keeps it from being bound is said by OrderWorker::bind().
-  return action == OrderAction::kTell || action == OrderAction::kRefuse ||
+  return action == OrderAction::kReport || action == OrderAction::kRefuse ||
          action == OrderAction::kBind;
 }
 
@@ -49,7 +49,7 @@ bool is_told_to_claim(const World& world) {
 bool is_told_of_replacement(const World& world) {
   if (world.claim.bound == 0) return false;
   const ReplacementAction action = decide_replacement(world, Silence::kAnswered).action;
-  return action == ReplacementAction::kGiveOrder || action == ReplacementAction::kTell;
+  return action == ReplacementAction::kGiveOrder || action == ReplacementAction::kReport;
 }
 
 // CopyCollector::end(): of what no claim and no PersistentVolume has, a person decides, unless the

@@ -82,7 +82,7 @@ const char* wrong_in(const World& world, const Write& write) {
       return is_unpromised(world, write.slot)
                  ? "a PersistentVolume names a copy that its node has not promised"
                  : nullptr;
-    case WriteKind::kHandBack:
+    case WriteKind::kUnassign:
       return world.claim.selected != 0 && world.claim.selected != write.copy.node + 1U
                  ? "a choice of the scheduler that nobody refused is taken back"
                  : nullptr;
@@ -93,7 +93,7 @@ const char* wrong_in(const World& world, const Write& write) {
       return wanted && may_serve(world)
                  ? "the PersistentVolume of a copy that may serve is replaced"
                  : nullptr;
-    case WriteKind::kLetGo:
+    case WriteKind::kRelease:
       return released && is_unsettled(world)
                  ? "a PersistentVolume is let go before its data is gone, or is retained"
                  : nullptr;
@@ -119,7 +119,7 @@ void apply_write(World& world, const Write& write) {
     case WriteKind::kDeleteVolume:
       world.known_volume = world.volume;
       break;
-    case WriteKind::kHandBack:
+    case WriteKind::kUnassign:
       world.known_claim = world.claim;
       break;
     case WriteKind::kEndVolume:
@@ -129,7 +129,7 @@ void apply_write(World& world, const Write& write) {
     case WriteKind::kNone:
     case WriteKind::kAnswer:
     case WriteKind::kRemoveCopy:
-    case WriteKind::kLetGo:
+    case WriteKind::kRelease:
       break;
   }
 }

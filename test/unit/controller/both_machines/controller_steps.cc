@@ -18,7 +18,7 @@ constexpr auto kStateRemoved = static_cast<unsigned>(CopyState::kRemoved);
 void hand_back(const World& world, Steps& steps) {
   const ClaimBits& claim = world.known_claim;
   if (claim.selected == 0) return;
-  Write write = write_of(WriteKind::kHandBack, 0, claim.current != 0);
+  Write write = write_of(WriteKind::kUnassign, 0, claim.current != 0);
   write.copy.node = (claim.selected - 1U) & 1U;
   send(world, write, "controller hands the claim back", steps);
 }
@@ -44,7 +44,7 @@ void ClaimWorker::work(Silence silence) {
   const bool waited = silence == Silence::kLong && decision.action == OrderAction::kWithdraw;
   if (waited) world_.left.silences = (world_.left.silences - 1U) & 3U;
   switch (decision.action) {
-    case OrderAction::kHandBack:
+    case OrderAction::kUnassign:
       return hand_back(world_, steps_);
     case OrderAction::kGiveOrder:
       return give();
@@ -55,7 +55,7 @@ void ClaimWorker::work(Silence silence) {
     case OrderAction::kNone:
     case OrderAction::kWait:
     case OrderAction::kRefuse:
-    case OrderAction::kTell:
+    case OrderAction::kReport:
       break;
   }
 }
@@ -222,8 +222,8 @@ void add_volume_steps(const World& world, Steps& steps) {
     case EndAction::kGiveOrder:
       order_again(world, slot, decision.desired, steps);
       break;
-    case EndAction::kLetGo:
-      send(world, write_of(WriteKind::kLetGo, slot, volume.current != 0),
+    case EndAction::kRelease:
+      send(world, write_of(WriteKind::kRelease, slot, volume.current != 0),
            "controller lets the PersistentVolume go", steps);
       break;
     case EndAction::kNone:

@@ -168,9 +168,9 @@ bool names_version_now(WriteKind kind) {
              of_copy(order_patch(copy, *copy.order, kInQuestionAnnotation));
     case WriteKind::kAnswer:
       return of_copy(status_patch(copy, copy.status));
-    case WriteKind::kHandBack:
+    case WriteKind::kUnassign:
       return has_version(patch_without_selected_node(claim), claim.resource_version);
-    case WriteKind::kLetGo:
+    case WriteKind::kRelease:
       return has_version(patch_without_finalizer(volume), volume.resource_version);
     case WriteKind::kUnprotect:
       return has_version(patch_without_protection(volume), volume.resource_version);

@@ -97,7 +97,7 @@ void add_replacement_steps(const World& world, Silence silence, Steps& steps) {
       return replace(world, decision.slot, steps);
     case ReplacementAction::kNone:
     case ReplacementAction::kWait:
-    case ReplacementAction::kTell:
+    case ReplacementAction::kReport:
       break;
   }
 }

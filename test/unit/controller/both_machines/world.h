@@ -93,9 +93,9 @@ enum class WriteKind : unsigned {
   kRemoveCopy,  // the object
   kCreateVolume,
   kDeleteVolume,
-  kLetGo,  // our finalizer of the PersistentVolume
-  kHandBack,
-  kEndVolume,  // kDeleteVolume and kLetGo, as ReplacementWorker sends them: for the copy `slot`
+  kRelease,  // our finalizer of the PersistentVolume
+  kUnassign,
+  kEndVolume,  // kDeleteVolume and kRelease, as ReplacementWorker sends them: for the copy `slot`
   kUnprotect   // also pv-protection's finalizer
 };
 

@@ -252,7 +252,7 @@ const Rule kRules[] = {
     {"nothing is decided beside a copy that is not understood",
      [](const Case& one, const OrderPlan&) { return !one.is_understood(); },
      [](const Case& one, const OrderPlan& plan) {
-       return plan.action == (one.needs_nothing() ? OrderAction::kNone : OrderAction::kTell);
+       return plan.action == (one.needs_nothing() ? OrderAction::kNone : OrderAction::kReport);
      }},
     {"only an order that is to serve is withdrawn, and never what is retained",
      does<OrderAction::kWithdraw>,
@@ -278,7 +278,7 @@ const Rule kRules[] = {
        return plan.why.empty() == own_doing || refused_in_doubt;
      }},
     {"a claim is handed back only where nothing is to serve, and of a copy that is left there",
-     does<OrderAction::kHandBack>,
+     does<OrderAction::kUnassign>,
      [](const Case& one, const OrderPlan& plan) {
        return one.serving() == 0 && one.has_left_on(one.node) && !plan.why.empty();
      }},
@@ -287,7 +287,7 @@ const Rule kRules[] = {
        return one.claim.marked && !one.has_class && one.serving() == 0 && !plan.why.empty();
      }},
     {"a person is told of what is lost, retained, or refused although it was found",
-     does<OrderAction::kTell>,
+     does<OrderAction::kReport>,
      [](const Case& one, const OrderPlan& plan) {
        if (plan.why.empty()) return false;
        if (!one.is_understood()) return plan.reason == "NotUnderstood";
@@ -397,7 +397,7 @@ TEST_CASE("an order withdrawn elsewhere holds nobody up, and one on the same nod
   CHECK(one.plan().action == OrderAction::kGiveOrder);
   one.copies = {copy_on(kNode, DesiredState::kRemoved, removing)};
   const OrderPlan plan = one.plan();
-  CHECK(plan.action == OrderAction::kHandBack);
+  CHECK(plan.action == OrderAction::kUnassign);
   CHECK(plan.why == "node node-a has not removed an earlier copy of the volume yet");
   one.copies = {copy_on(kNode, DesiredState::kRemoved, removed)};
   CHECK(one.plan().action == OrderAction::kGiveOrder);

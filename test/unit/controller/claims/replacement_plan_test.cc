@@ -64,7 +64,7 @@ TEST_CASE("what was found on a node gets no other copy's place, whatever is said
   for (int state = 0; state <= static_cast<int>(CopyState::kUnknown); ++state) {
     CAPTURE(state);
     CHECK(action_for_successor(static_cast<CopyState>(state), Origin::kExisting) ==
-          ReplacementAction::kTell);
+          ReplacementAction::kReport);
   }
 }
 

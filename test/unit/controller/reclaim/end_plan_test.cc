@@ -107,7 +107,7 @@ TEST_CASE("a PersistentVolume is deleted before its copy is ordered away, and on
 TEST_CASE("a volume is let go only once its node says, to this very order, that all is done") {
   int ends = 0;
   for_each_end([&](const Volume& volume, const VolumeCopy* copy, const EndPlan& plan) {
-    if (plan.action != EndAction::kLetGo) return;
+    if (plan.action != EndAction::kRelease) return;
     ++ends;
     CHECK(volume.deleting);
     CHECK(volume.phase != "Bound");
@@ -152,7 +152,7 @@ TEST_CASE("a removal that has not come to its end is taken back when the volume 
     CHECK(plan.desired == DesiredState::kRetained);
   }
   const VolumeCopy removed = answered_copy(DesiredState::kRemoved, CopyState::kRemoved, true);
-  CHECK(plan_end(kept, &removed).action == EndAction::kLetGo);
+  CHECK(plan_end(kept, &removed).action == EndAction::kRelease);
 }
 
 TEST_CASE("a volume that nobody is bound to goes when its order was withdrawn") {
@@ -160,9 +160,9 @@ TEST_CASE("a volume that nobody is bound to goes when its order was withdrawn") 
   CHECK(plan_end(sample_volume("Available", "Delete", false), &withdrawn).action ==
         EndAction::kDelete);
   CHECK(plan_end(sample_volume("Available", "Delete", true), &withdrawn).action ==
-        EndAction::kLetGo);
+        EndAction::kRelease);
   CHECK(plan_end(sample_volume("Available", "Retain", true), &withdrawn).action ==
-        EndAction::kLetGo);
+        EndAction::kRelease);
 }
 
 TEST_CASE("a volume that was made again while its data waits to be removed serves again") {
@@ -258,7 +258,7 @@ TEST_CASE("a released volume that is retained stays, and nobody mounts it") {
     const bool retained = is_released(volume) && volume.reclaim_policy != "Delete";
     if (!retained || volume.deleting) return;
     CHECK(plan.action != EndAction::kDelete);
-    CHECK(plan.action != EndAction::kLetGo);
+    CHECK(plan.action != EndAction::kRelease);
     if (plan.action == EndAction::kGiveOrder) CHECK(plan.desired == DesiredState::kRetained);
   });
 }

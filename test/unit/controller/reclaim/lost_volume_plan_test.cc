@@ -26,28 +26,28 @@ Volume lost(const std::string& phase, bool deleting = false) {
 TEST_CASE("by default nothing is touched, whatever the volume's state") {
   for (const char* phase : {"Bound", "Released", "Failed", "Available", "Pending"})
     for (const bool deleting : {false, true})
-      CHECK(plan_lost_volume(lost(phase, deleting), Policy::kTell) == Plan::kTell);
+      CHECK(plan_lost_volume(lost(phase, deleting), Policy::kReport) == Plan::kReport);
 }
 
 TEST_CASE("a volume whose claim lives is never touched") {
-  for (const auto policy : {Policy::kTell, Policy::kOrphan, Policy::kDelete})
+  for (const auto policy : {Policy::kReport, Policy::kOrphan, Policy::kDelete})
     for (const bool deleting : {false, true})
-      CHECK(plan_lost_volume(lost("Bound", deleting), policy) == Plan::kTell);
+      CHECK(plan_lost_volume(lost("Bound", deleting), policy) == Plan::kReport);
 }
 
 TEST_CASE("orphan lets go of what somebody deletes, and of nothing else") {
-  CHECK(plan_lost_volume(lost("Released", true), Policy::kOrphan) == Plan::kLetGo);
-  CHECK(plan_lost_volume(lost("Released"), Policy::kOrphan) == Plan::kTell);
+  CHECK(plan_lost_volume(lost("Released", true), Policy::kOrphan) == Plan::kRelease);
+  CHECK(plan_lost_volume(lost("Released"), Policy::kOrphan) == Plan::kReport);
 }
 
 TEST_CASE("delete goes as far as the reclaim policy of the class") {
   CHECK(plan_lost_volume(lost("Released"), Policy::kDelete) == Plan::kDelete);
   CHECK(plan_lost_volume(lost("Failed"), Policy::kDelete) == Plan::kDelete);
-  CHECK(plan_lost_volume(lost("Available"), Policy::kDelete) == Plan::kTell);
-  CHECK(plan_lost_volume(lost("Released", true), Policy::kDelete) == Plan::kLetGo);
+  CHECK(plan_lost_volume(lost("Available"), Policy::kDelete) == Plan::kReport);
+  CHECK(plan_lost_volume(lost("Released", true), Policy::kDelete) == Plan::kRelease);
   Volume kept = lost("Released");
   kept.reclaim_policy = "Retain";
-  CHECK(plan_lost_volume(kept, Policy::kDelete) == Plan::kTell);
+  CHECK(plan_lost_volume(kept, Policy::kDelete) == Plan::kReport);
 }
 
 TEST_CASE("what is not ours, or held by others only, is left alone") {

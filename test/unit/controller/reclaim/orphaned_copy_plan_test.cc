@@ -55,22 +55,22 @@ TEST_CASE_FIXTURE(Fixture, "one thing that is in the way keeps it, and is said a
     why = "the API server may have been put back to an earlier state";
   }
   CHECK(is_removable(copy) == (policy == OrphanPolicy::kReport));
-  CHECK(plan().action == Action::kTell);
+  CHECK(plan().action == Action::kReport);
   CHECK(plan().why.find(why) != std::string::npos);
   copy.age = kOrphanTold;
-  CHECK(plan().action == Action::kTell);
+  CHECK(plan().action == Action::kReport);
   copy.age = kOrphanTold - kInstant;
   CHECK(plan().action == Action::kWait);
   // A shorter grace holds for what is said, too.
-  CHECK(plan(kOrphanTold / 2).action == Action::kTell);
+  CHECK(plan(kOrphanTold / 2).action == Action::kReport);
 }
 
 TEST_CASE_FIXTURE(Fixture, "a claim that lives keeps its data, whatever else holds") {
   copy.claim_lives = true;
-  CHECK(plan().action == Action::kTellClaim);
+  CHECK(plan().action == Action::kReportToClaim);
   copy.age = std::chrono::nanoseconds(0);
   policy = OrphanPolicy::kReport;
-  CHECK(plan().action == Action::kTellClaim);
+  CHECK(plan().action == Action::kReportToClaim);
 }
 
 }  // namespace flexlocal::provisioner::test

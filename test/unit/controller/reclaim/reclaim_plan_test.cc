@@ -68,9 +68,9 @@ TEST_CASE("what is not ours, or not here, is never touched") {
 TEST_CASE("the finalizer is only dropped from a volume that is being deleted and holds it") {
   int dropped = 0;
   for_every_volume([&](const Volume& volume, ReclaimPlan plan) {
-    if (plan != ReclaimPlan::kLetGo && plan != ReclaimPlan::kRetain) return;
+    if (plan != ReclaimPlan::kRelease && plan != ReclaimPlan::kRetain) return;
     ++dropped;
-    CHECK((plan == ReclaimPlan::kLetGo) == (volume.reclaim_policy == "Delete"));
+    CHECK((plan == ReclaimPlan::kRelease) == (volume.reclaim_policy == "Delete"));
     CHECK(volume.deleting);
     CHECK(has_our_finalizer(volume));
     CHECK(volume.phase != "Bound");
@@ -82,7 +82,7 @@ TEST_CASE("a bound volume is kept whatever else is said of it") {
   for_every_volume([](const Volume& volume, ReclaimPlan plan) {
     if (volume.phase != "Bound") return;
     CHECK(plan != ReclaimPlan::kRemove);
-    CHECK(plan != ReclaimPlan::kLetGo);
+    CHECK(plan != ReclaimPlan::kRelease);
     CHECK(plan != ReclaimPlan::kRetain);
     if (is_ours_here(volume) && volume.deleting && has_our_finalizer(volume))
       CHECK(plan == ReclaimPlan::kKeepDeleting);
