@@ -94,6 +94,7 @@ Status Engine::mount(const MountRequest& request) {
   const auto source = subject->backend.make(seen->spec, subject->pool, subject->lock.fd());
   if (!source) return source.error();
   if (auto limited = limits.apply(source->device); !limited) return limited;
+  if (auto noted = note_use(request.volume.name); !noted) return noted;
   if (auto mounted = mount_on(request, *source, seen->spec); !mounted) return mounted;
   limits.conclude();
   if (!source->file_system_behind) return {};
@@ -103,6 +104,16 @@ Status Engine::mount(const MountRequest& request) {
         "the file system has not grown with its volume yet",
         {{"volume", request.volume.name.text()}, {"error", finished.error().message()}});
   return {};
+}
+
+// Synced before the mount, so that no kill leaves a volume with data of which the record says that
+// no pod had it.
+Status Engine::note_use(const VolumeName& name) const {
+  auto record = records_.load(name);
+  if (!record) return record.error();
+  if (!*record || (*record)->used) return {};
+  (*record)->used = true;
+  return records_.save(**record);
 }
 
 Status Engine::make(const VolumeCall& call) {
@@ -235,13 +246,31 @@ Result<Removal> Engine::remove(const VolumeSpec& spec) {
   if (!subject) return subject.error();
   const auto record = records_.load(spec.name);
   if (!record) return record.error();
-  if (*record)
-    if (auto closed = close(**record, spec); !closed) return closed.error();
-  auto removal = subject->backend.remove(spec, subject->pool);
+  return remove(*subject, *record);
+}
+
+// What was begun is gone on with.
+Result<Removal> Engine::remove_unused(const VolumeSpec& spec) {
+  const auto subject = this->subject(spec);
+  if (!subject) return subject.error();
+  const auto record = records_.load(spec.name);
+  if (!record) return record.error();
+  const bool unused = *record && ((*record)->state == RecordState::kWiping ||
+                                  (!is_unmade((*record)->state) && !(*record)->used));
+  if (unused) return remove(*subject, *record);
+  return Error(ErrorCode::kConflict, concat("a pod may have had volume ", spec.name.text(),
+                                            ", by its record; nothing is removed"));
+}
+
+Result<Removal> Engine::remove(const Subject& subject, const std::optional<Record>& record) {
+  const VolumeSpec& spec = subject.spec;
+  if (record)
+    if (auto closed = close(*record, spec); !closed) return closed.error();
+  auto removal = subject.backend.remove(spec, subject.pool);
   if (removal && removal->done) {
     io_limiter_.forget(spec.name);
     pod_names_.forget(spec.name);
-    subject->lock.remove_file();
+    subject.lock.remove_file();
   }
   return removal;
 }

@@ -107,6 +107,10 @@ class Engine {
   // of an administrator's, or a cache that keeps what wiping writes. A volume that is gone is done.
   Result<Removal> remove(const VolumeSpec& spec);
 
+  // As remove(), of a volume that no pod ever had; kConflict, and nothing is changed, when one may
+  // have had it, by its record.
+  Result<Removal> remove_unused(const VolumeSpec& spec);
+
   // For the daemon, before it lets go of a PersistentVolume whose policy keeps the data (kYes), and
   // when one stands for the volume again (kNo). It lasts as long as the volume: from then on its
   // data is known to be kept on purpose. A volume that was never made has none. Errors as remove().
@@ -154,7 +158,9 @@ class Engine {
     VolumeBackend& backend;
     FileLock lock;
   };
+  Result<Removal> remove(const Subject& subject, const std::optional<Record>& record);
   Status close(Record record, const VolumeSpec& spec) const;
+  Status note_use(const VolumeName& name) const;
   Status check_unchanged(const MountRequest& request, const Record& seen) const;
   Result<Subject> subject(const VolumeSpec& spec);
   Status add_records(Inventory& inventory) const;

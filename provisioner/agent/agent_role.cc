@@ -19,10 +19,6 @@ bool lacks_room(const VolumeCopy& copy) {
   return as_ordered != nullptr && as_ordered->reason == kNotGrown;
 }
 
-bool is_answered(const VolumeCopy& copy) {
-  return copy.status.observed_generation >= copy.generation;
-}
-
 // The answer to a new order is awaited, for the leader takes back what is not answered in time;
 // what is to be grown, kept or removed comes next; a wipe, or a volume that is made ahead, can
 // wait.

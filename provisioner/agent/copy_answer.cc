@@ -116,7 +116,7 @@ std::optional<CopyProblem> problem_of(CopyTrouble trouble, DesiredState desired)
                          "the removal had come to its end when it was taken back: nothing is left"};
     case CopyTrouble::kBusy:
       return CopyProblem{
-          "InUse", desired == DesiredState::kRemoved
+          "InUse", is_to_go(desired)
                        ? "the volume is in use and is not removed yet: somebody has it mounted "
                          "or open"
                        : "somebody has the volume mounted or open: it waits until that ends"};

@@ -169,7 +169,9 @@ Task<Status> CopyHand::set_retained(const VolumeCopy& copy, engine::Retained ret
 
 Task<Result<CopyProgress>> CopyHand::remove(const VolumeCopy& copy) {
   const CopyOrder& order = *copy.order;
-  auto removed = co_await storage_.remove(order.volume);
+  const bool withdrawn = order.desired == DesiredState::kWithdrawn;
+  auto removing = withdrawn ? storage_.remove_unused(order.volume) : storage_.remove(order.volume);
+  auto removed = co_await std::move(removing);
   ledger_.forget();
   if (!removed) co_return removed.error();
   if (!removed->done)

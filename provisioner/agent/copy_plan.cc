@@ -24,6 +24,8 @@ class Planner {
   CopyPlan plan() const {
     if (const auto barred = whatever_bars()) return *barred;
     if (order_.desired == DesiredState::kRemoved) return remove();
+    if (order_.desired == DesiredState::kWithdrawn)
+      if (const auto gone = withdraw()) return *gone;
     switch (host_.record) {
       case RecordStage::kNone:
         return without_record();
@@ -73,7 +75,7 @@ class Planner {
     if ((other_record && is_disk_of_this()) || (is_record_of_this() && other_disk))
       return wait(CopyTrouble::kDamaged);
     if (!other_record && !other_disk) return std::nullopt;
-    if (order_.desired != DesiredState::kRemoved)
+    if (!is_to_go(order_.desired))
       return copy_.status.promised ? lost(CopyTrouble::kAnotherCopy)
                                    : wait(CopyTrouble::kAnotherCopy);
     return surely(CopyAction::kNone, CopyState::kRemoved);  // none of this copy is here
@@ -85,8 +87,7 @@ class Planner {
     const bool untouched = order_.origin == Origin::kNew && !copy_.status.promised &&
                            !copy_.status.made && !has_record();
     if (!untouched) return wait(CopyTrouble::kUnseen);
-    if (order_.desired == DesiredState::kRemoved)
-      return surely(CopyAction::kNone, CopyState::kRemoved);
+    if (is_to_go(order_.desired)) return surely(CopyAction::kNone, CopyState::kRemoved);
     const bool open = said_ == CopyState::kUnsaid || said_ == CopyState::kRefused;
     if (!open || order_.desired != DesiredState::kServing) return wait(CopyTrouble::kUnseen);
     return view_.fresh ? trouble(CopyTrouble::kUnseen, CopyState::kRefused) : read_anew();
@@ -114,6 +115,19 @@ class Planner {
     const bool mountable = is_record_of_this() && !host_.claim_uid.empty() && !is_unmade() &&
                            host_.record != RecordStage::kWiping;
     return mountable ? surely(CopyAction::kClose, said_) : wait(CopyTrouble::kBusy);
+  }
+
+  // nullopt: a pod may have had it, so that it is kept.
+  std::optional<CopyPlan> withdraw() const {
+    if (!has_record() && !is_disk_of_this()) {
+      // That it is going was said before anything of it was taken away.
+      const bool was_going = said_ == CopyState::kRemoving || said_ == CopyState::kRemoved;
+      if (was_made_or_found(copy_) && !was_going) return std::nullopt;
+      return surely(CopyAction::kNone, CopyState::kRemoved);
+    }
+    const bool unmade = is_unmade() && !is_disk_of_this();
+    const bool begun = host_.record == RecordStage::kWiping;
+    return unmade || begun || !host_.used ? std::optional(remove()) : std::nullopt;
   }
 
   // Of what is not ready by its tags nobody knows without its record whether it held data.
@@ -151,7 +165,7 @@ class Planner {
     if (host_.disk == DiskStage::kWiping) return lost(CopyTrouble::kWipeBegun);
     if (said_ == CopyState::kRefused) return give_up();
     // What has its name is in the way of its making, and of nothing else.
-    const bool only_recorded = order_.desired == DesiredState::kRetained && is_unmade();
+    const bool only_recorded = is_to_be_kept(order_.desired) && is_unmade();
     if (host_.disk == DiskStage::kForeign && !only_recorded)
       return host_.hopeless ? give_up() : trouble(CopyTrouble::kForeign, CopyState::kPromised);
     if (const auto other = as_ordered(CopyState::kPromised)) return *other;
@@ -180,7 +194,7 @@ class Planner {
 
   // What is to be said in the record first; nullopt: it says what is ordered, and that is to serve.
   std::optional<CopyPlan> as_ordered(CopyState served) const {
-    const bool keep = order_.desired == DesiredState::kRetained;
+    const bool keep = is_to_be_kept(order_.desired);
     // A host whose record is lost has nothing but the tags.
     const bool kept = host_.retained && !host_.partly_retained;
     const bool retained = keep ? kept : host_.retained;

@@ -55,6 +55,7 @@ struct HostCopy {
   Bytes size{};              // what the disk holds
   bool behind = false;       // its file system grows to that at the next mount
   bool hopeless = false;     // making it failed in a way that another try does not mend
+  bool used = true;          // a pod may have had what is here; see engine::Record::used
 };
 
 // How well the order is known.

@@ -122,6 +122,7 @@ HostCopy host_copy(const engine::Inventory& seen, const engine::NodeConfig& conf
     host.claim_namespace = record.spec.claim_namespace;
     host.access_mode = record.spec.access_mode;
     host.retained = record.retained;
+    host.used = engine::is_unmade(record.state) || record.used;
   }
   // Of what was begun another try may find more.
   host.hopeless = hopeless && host.record == RecordStage::kPromised;
@@ -144,14 +145,14 @@ bool is_in_doubt(const CopyOrder& order, const HostCopy& host, const engine::Inv
     return order.term < host.order_term;
   // Of what is not here nothing can be lost by its removal. By its tags alone it may be here.
   const bool here = is_ours(host.disk) && host.disk_copy == order.volume.copy;
-  if (order.desired == DesiredState::kRemoved && !here) return false;
+  if (is_to_go(order.desired) && !here) return false;
   return order.term < highest_term(seen, order.volume.cluster_id);
 }
 
 engine::OrderedCopy ordered_copy(const VolumeCopy& copy, const CopyOrder& order) {
   return {.spec = order.volume,
           .claim_uid = order.claim_uid,
-          .retained = order.desired == DesiredState::kRetained,
+          .retained = is_to_be_kept(order.desired),
           .order = {.uid = copy.uid,
                     .generation = copy.generation,
                     .term = order.term,

@@ -58,6 +58,14 @@ Task<Result<engine::Removal>> EngineStorage::remove(const engine::VolumeSpec& sp
   co_return answer;
 }
 
+Task<Result<engine::Removal>> EngineStorage::remove_unused(const engine::VolumeSpec& spec) {
+  const std::function<Result<engine::Removal>()> operation = [&] {
+    return engine_.remove_unused(spec);
+  };
+  auto answer = co_await ask(operation);
+  co_return answer;
+}
+
 Task<Status> EngineStorage::set_retained(const engine::VolumeSpec& spec,
                                          engine::Retained retained) {
   const std::function<Status()> operation = [&] { return engine_.set_retained(spec, retained); };

@@ -20,6 +20,7 @@ class Storage {
   virtual Task<bool> is_as_seen(const MetadataHeads& heads) = 0;
   virtual Task<Status> grow(const engine::VolumeSpec& spec, Bytes size) = 0;
   virtual Task<Result<engine::Removal>> remove(const engine::VolumeSpec& spec) = 0;
+  virtual Task<Result<engine::Removal>> remove_unused(const engine::VolumeSpec& spec) = 0;
   virtual Task<Status> set_retained(const engine::VolumeSpec& spec, engine::Retained retained) = 0;
   // As CopyRecords' operations, and Engine::make.
   virtual Task<Result<engine::Record>> promise(const engine::OrderedCopy& ordered) = 0;
@@ -52,6 +53,7 @@ class EngineStorage final : public Storage {
   Task<bool> is_as_seen(const MetadataHeads& heads) override;
   Task<Status> grow(const engine::VolumeSpec& spec, Bytes size) override;
   Task<Result<engine::Removal>> remove(const engine::VolumeSpec& spec) override;
+  Task<Result<engine::Removal>> remove_unused(const engine::VolumeSpec& spec) override;
   Task<Status> set_retained(const engine::VolumeSpec& spec, engine::Retained retained) override;
   Task<Result<engine::Record>> promise(const engine::OrderedCopy& ordered) override;
   Task<Result<engine::Record>> follow(const engine::OrderedCopy& ordered) override;

@@ -15,26 +15,12 @@ constexpr auto kReplacementWait = std::chrono::seconds(10);
 // it may have come when its removal was over.
 bool is_removed(const VolumeCopy& copy) {
   return copy.order->desired != DesiredState::kServing &&
-         copy.status.state == CopyState::kRemoved &&
-         copy.status.observed_generation >= copy.generation;
+         copy.status.state == CopyState::kRemoved && is_answered(copy);
 }
 
 // Nobody is left who could answer, and nothing was ever made.
 bool was_never_more(const VolumeCopy& copy) {
   return copy.order->origin == Origin::kNew && !copy.status.promised && !copy.status.made;
-}
-
-bool is_questioned(const VolumeCopy& copy) {
-  return copy.in_question && copy.order->desired == DesiredState::kRetained &&
-         copy.order->origin == Origin::kNew;
-}
-
-// That no pod gets it any more, by its node's answer to this very order.
-bool is_closed(const VolumeCopy& copy) {
-  const CopyState state = copy.status.state;
-  return copy.status.observed_generation >= copy.generation &&
-         (state == CopyState::kRetained || state == CopyState::kRefused ||
-          state == CopyState::kLost);
 }
 
 }  // namespace
@@ -44,25 +30,21 @@ Task<Requeue> CopyCollector::work(const VolumeCopy& copy) {
   const CopyOrder& order = *copy.order;
   const bool node_is_gone = view_.nodes.get(order.node) == nullptr;
   orphans_.report_removal(copy);
-  const bool is_to_go = order.desired == DesiredState::kRemoved;
-  if (is_given_up(copy) || (has_volume(order) && is_gone_unmade(copy))) {
+  const bool goes = is_to_go(order.desired);
+  if (is_given_up(copy) || (has_volume(order) && is_gone_unused(copy))) {
     const auto stays = co_await is_being_replaced(copy);
     if (!stays) co_return stays.error();
     if (*stays) co_return kReplacementWait;
   }
-  if ((is_removed(copy) && (is_to_go || !has_volume(order))) ||
-      (is_to_go && node_is_gone && was_never_more(copy))) {
+  if ((is_removed(copy) && (goes || !has_volume(order))) ||
+      (goes && node_is_gone && was_never_more(copy))) {
     auto buried = co_await bury(copy);
     co_return buried;
   }
   removed_.erase(copy.name);
-  if (is_to_go) {
+  if (goes && !is_kept(copy)) {
     auto released = co_await release_with_node(copy);
     co_return released;
-  }
-  if (is_questioned(copy) && !has_volume(order)) {
-    auto settled = co_await settle(copy);
-    co_return settled;
   }
   // A retained copy is a person's to choose about; one with a PersistentVolume lives with that.
   if (order.desired == DesiredState::kRetained || has_volume(order)) {
@@ -70,6 +52,10 @@ Task<Requeue> CopyCollector::work(const VolumeCopy& copy) {
     co_return std::nullopt;
   }
   if (orphans_.rests(copy.name)) co_return std::nullopt;
+  if (is_kept(copy)) {
+    auto told = co_await tell_of_orphan(copy);
+    co_return told;
+  }
   if (was_made_or_found(copy)) orphans_.begin_look(copy.name);
   auto needed = co_await is_needed(copy);
   if (!needed) co_return needed.error();
@@ -87,8 +73,9 @@ bool CopyCollector::rests(const VolumeCopy& copy) const {
     case DesiredState::kServing:
       return has_volume(*copy.order);
     case DesiredState::kRetained:
-      return has_volume(*copy.order) || (!is_removed(copy) && !copy.in_question);
+      return has_volume(*copy.order) || !is_removed(copy);
     case DesiredState::kRemoved:
+    case DesiredState::kWithdrawn:
       break;
   }
   return false;
@@ -136,7 +123,7 @@ Task<Result<bool>> CopyCollector::is_being_replaced(const VolumeCopy& copy) {
     const bool is_named = known != nullptr && copy_name(volume, known->copy) == other->name;
     return is_given_up(*other)
                ? known == nullptr || is_named
-               : is_named && is_gone_unmade(*other) && view_.scope == Scope::kAllNodes;
+               : is_named && is_gone_unused(*other) && view_.scope == Scope::kAllNodes;
   });
   if (!is_between) co_return false;
   const CopyOrder order = *copy.order;
@@ -165,74 +152,34 @@ Task<Result<bool>> CopyCollector::has_claim(const CopyOrder& order) {
   co_return claimed.error().context("looking whether the claim is gone");
 }
 
-// What was made may hold data, whose PersistentVolume somebody took away by force, but for what
-// this leader ordered and never offered; and where the API server was put back, anything.
+// Its node knows whether a pod had it. Of what is not made anew, or may be of before a put-back of
+// the API server, or nobody can answer for, a person decides.
 Task<Requeue> CopyCollector::end(const VolumeCopy& copy) {
-  const bool in_doubt = copy.order->term < desk_.term() && roll_.shows_put_back();
-  if ((was_made_or_found(copy) && !desk_.is_unoffered(copy.name)) || in_doubt) {
-    if (in_doubt) orphans_.begin_look(copy.name);
-    const Orphan orphan{.order = *copy.order, .object = copy};
-    auto requeue = co_await orphans_.work(orphan);
-    if (!requeue || has_lost_volume(copy)) co_return requeue;
-    auto released = co_await release_with_node(copy);
-    if (!released) co_return released;
-    co_return requeue;
+  const CopyOrder& order = *copy.order;
+  const bool in_doubt = order.term < desk_.term() && roll_.shows_put_back();
+  const bool is_mute = was_made_or_found(copy) && view_.nodes.get(order.node) == nullptr;
+  if (order.origin != Origin::kNew || in_doubt || is_mute || has_lost_volume(copy)) {
+    auto told = co_await tell_of_orphan(copy);
+    co_return told;
   }
   if (!roll_.is_over()) co_return std::chrono::nanoseconds(kRollWait);
-  // A pod may have had it made while its node's daemon was away.
-  if (copy.status.promised && !desk_.is_unoffered(copy.name)) {
-    auto asked = co_await desk_.question(copy);
-    if (!asked) co_return asked.error();
-    co_return std::nullopt;
-  }
-  auto withdrawn = co_await withdraw(copy);
-  co_return withdrawn;
-}
-
-// By its node's answer to the question. What an earlier leader asked may have been answered before
-// the API server was put back.
-Task<Requeue> CopyCollector::settle(const VolumeCopy& copy) {
-  if (!roll_.is_over()) co_return std::chrono::nanoseconds(kRollWait);
-  const bool is_ours = copy.order->term == desk_.term();
-  const bool is_made = was_made_or_found(copy) || (!is_ours && roll_.shows_put_back());
-  if (!is_made && !is_closed(copy)) {
-    auto released = co_await release_with_node(copy);
-    co_return released;
-  }
-  auto needed = co_await is_needed(copy);
-  if (!needed) co_return needed.error();
-  if (is_made || *needed) {
-    auto served = co_await serve(copy);
-    co_return served;
-  }
-  if (is_ours) {
-    auto withdrawn = co_await withdraw(copy);
-    co_return withdrawn;
-  }
-  auto asked = co_await desk_.question(copy);
-  if (!asked) co_return asked.error();
-  co_return std::nullopt;
-}
-
-// As it was before it was asked: an orphan, or somebody's again.
-Task<Requeue> CopyCollector::serve(const VolumeCopy& copy) {
-  CopyOrder order = *copy.order;
-  order.desired = DesiredState::kServing;
-  auto changed = co_await desk_.change(copy, order);
-  if (!changed) co_return changed.error();
-  co_return std::nullopt;
-}
-
-Task<Requeue> CopyCollector::withdraw(const VolumeCopy& copy) {
-  CopyOrder order = *copy.order;
-  order.desired = DesiredState::kRemoved;
-  auto changed = co_await desk_.change(copy, order);
-  if (!changed) co_return changed.error();
+  auto withdrawn = co_await desk_.order(copy, DesiredState::kWithdrawn);
+  if (!withdrawn) co_return withdrawn.error();
   log_.info("order withdrawn, for its claim is gone", {{"namespace", order.volume.claim_namespace},
                                                        {"claim", order.claim_name},
                                                        {"copy", copy.name},
                                                        {"node", order.node}});
   co_return std::nullopt;
+}
+
+Task<Requeue> CopyCollector::tell_of_orphan(const VolumeCopy& copy) {
+  orphans_.begin_look(copy.name);
+  const Orphan orphan{.order = *copy.order, .object = copy};
+  auto requeue = co_await orphans_.work(orphan);
+  if (!requeue || has_lost_volume(copy)) co_return requeue;
+  auto released = co_await release_with_node(copy);
+  if (!released) co_return released;
+  co_return requeue;
 }
 
 Task<Requeue> CopyCollector::bury(const VolumeCopy& copy) {

@@ -42,7 +42,6 @@ class CopyCollector {
   bool rests(const VolumeCopy& copy) const;
   void forget(const std::string& name) {
     removed_.erase(name);
-    desk_.forget_unoffered(name);
     orphans_.forget(name);
   }
 
@@ -53,9 +52,7 @@ class CopyCollector {
   Task<Result<bool>> has_claim(const CopyOrder& order);
   bool has_lost_volume(const VolumeCopy& copy) const;
   Task<Requeue> end(const VolumeCopy& copy);
-  Task<Requeue> withdraw(const VolumeCopy& copy);
-  Task<Requeue> settle(const VolumeCopy& copy);
-  Task<Requeue> serve(const VolumeCopy& copy);
+  Task<Requeue> tell_of_orphan(const VolumeCopy& copy);
   Task<Requeue> bury(const VolumeCopy& copy);
   Task<Requeue> release_with_node(const VolumeCopy& copy);
 

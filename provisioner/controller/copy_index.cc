@@ -21,13 +21,12 @@ std::set<std::string_view> counted_by(const NodeHeartbeat* beat) {
 bool takes_room(const VolumeCopy& copy) {
   const CopyState state = copy.status.state;
   return copy.order->origin != Origin::kExisting && state != CopyState::kRefused &&
-         state != CopyState::kRemoved &&
-         (copy.order->desired != DesiredState::kRemoved || copy.status.promised);
+         state != CopyState::kRemoved && (!is_to_go(copy.order->desired) || copy.status.promised);
 }
 
 // Of what was there already nothing is made anew, so that its removal leaves no doubt.
 bool is_withdrawal(const VolumeCopy& copy) {
-  return copy.order->desired == DesiredState::kRemoved && !copy.status.promised &&
+  return is_to_go(copy.order->desired) && !copy.status.promised &&
          copy.order->origin != Origin::kExisting && copy.status.state != CopyState::kRemoved;
 }
 
@@ -219,7 +218,7 @@ std::optional<std::chrono::nanoseconds> CopyIndex::unanswered_for(
 std::optional<std::chrono::nanoseconds> CopyIndex::unanswered_for(const VolumeCopy& copy) const {
   // An agent that says why it says nothing has not answered.
   const bool said = copy.status.state != CopyState::kUnsaid;
-  if (said && copy.status.observed_generation >= copy.generation) return std::nullopt;
+  if (said && is_answered(copy)) return std::nullopt;
   return ordered_for(copy);
 }
 

@@ -18,8 +18,7 @@ std::uint64_t hash_of(const std::string& text) { return std::hash<std::string>()
 
 // Nothing of the copy is left, or will be.
 bool is_over_with(const VolumeCopy& copy) {
-  return copy.order && copy.order->desired == DesiredState::kRemoved &&
-         copy.status.state == CopyState::kRemoved;
+  return copy.order && is_to_go(copy.order->desired) && copy.status.state == CopyState::kRemoved;
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 
 // Its node has answered this very order by what is in the way.
 bool says_why(const VolumeCopy& copy) {
-  return copy.status.observed_generation >= copy.generation &&
+  return is_answered(copy) &&
          std::ranges::any_of(copy.status.conditions, [](const CopyCondition& condition) {
            return !condition.holds && !condition.message.empty();
          });

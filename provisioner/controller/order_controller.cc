@@ -94,10 +94,8 @@ void OrderController::watch_orders() {
       queue_.add(concat(kCopyKey, copy));
     }
     // The expand controller may write a capacity when all is done, which changes no claim.
-    if (const auto volume = view_.volumes.get(name)) {
-      desk_.forget_unoffered(copy_name(name, volume->copy));
+    if (const auto volume = view_.volumes.get(name))
       enqueue_claim(volume->claim_namespace, volume->claim_name);
-    }
   });
   copies_.on_change([this](const std::string& name) {
     if (!begun_) return;
@@ -258,7 +256,7 @@ void OrderController::gather_restless() {
   copies_.for_each([&](const std::string& name, const VolumeCopy& copy) {
     if (orders_copy(copy) && !copy_collector_.rests(copy)) restless_.insert(name);
     const bool is_broken =
-        is_given_up(copy) || is_gone_unmade(copy) || copy.status.state == CopyState::kRefused;
+        is_given_up(copy) || is_gone_unused(copy) || copy.status.state == CopyState::kRefused;
     if (is_broken && copy.order)
       enqueue_claim(copy.order->volume.claim_namespace, copy.order->claim_name);
   });

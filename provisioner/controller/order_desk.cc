@@ -40,7 +40,6 @@ Task<Status> OrderDesk::give(const CopyOrder& ordered, const std::string& holds)
   auto answer = co_await api_.create(path, body);
   if (!answer) co_return answer.error().context("ordering a copy of the volume");
   const std::string name = copy_name(order);
-  if (is_new) unoffered_.insert(name);
   const Status kept = store(body, answer->root());
   if (!kept && is_new) cut_.insert_or_assign(name, kept.error().message());
   if (!kept) keeps_orders_ = false;
@@ -69,27 +68,32 @@ std::string OrderDesk::cut_of(const std::string& copy) const {
 }
 
 Task<Status> OrderDesk::change(const VolumeCopy& copy, const CopyOrder& ordered) {
-  const CopyOrder order = ordered;
+  CopyOrder order = ordered;
+  order.term = term_;
   auto sent = co_await send(copy, order, kNoMark);
   co_return sent;
 }
 
+Task<Status> OrderDesk::order(const VolumeCopy& copy, DesiredState desired) {
+  CopyOrder order = *copy.order;
+  order.desired = desired;
+  auto changed = co_await change(copy, order);
+  co_return changed;
+}
+
+// What is gone already is marked alone, so that its node need not answer again.
 Task<Status> OrderDesk::give_up(const VolumeCopy& copy) {
   CopyOrder order = *copy.order;
-  order.desired = DesiredState::kRemoved;
+  if (!is_gone_unused(copy)) {
+    order.desired = DesiredState::kWithdrawn;
+    order.term = term_;
+  }
   auto sent = co_await send(copy, order, kGivenUpAnnotation);
   co_return sent;
 }
 
-Task<Status> OrderDesk::question(const VolumeCopy& copy) {
-  CopyOrder order = *copy.order;
-  order.desired = DesiredState::kRetained;
-  auto sent = co_await send(copy, order, kInQuestionAnnotation);
-  co_return sent;
-}
-
-Task<Status> OrderDesk::send(const VolumeCopy& copy, CopyOrder order, std::string_view mark) {
-  order.term = term_;
+Task<Status> OrderDesk::send(const VolumeCopy& copy, const CopyOrder& order,
+                             std::string_view mark) {
   const std::string body = order_patch(copy, order, mark);
   const std::string path = copy_path(copy.name);
   auto answer = co_await api_.merge_patch(path, body);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,7 +22,6 @@ class OrderDesk {
   // Each order bears the leader's term: above that of every order and record there is.
   void begin_term(std::int64_t term) {
     term_ = term;
-    unoffered_.clear();
     cut_.clear();
     keeps_orders_ = false;
   }
@@ -39,16 +37,10 @@ class OrderDesk {
   // What is desired of it from now on, or how large it is to be; its term as well. kConflict when
   // it has changed since.
   Task<Status> change(const VolumeCopy& copy, const CopyOrder& ordered);
-  // That it be removed, and is never to serve again: see kGivenUpAnnotation. kConflict as above.
+  // The same, of `desired` alone.
+  Task<Status> order(const VolumeCopy& copy, DesiredState desired);
+  // That it be withdrawn, and is never to serve again: see kGivenUpAnnotation. kConflict as above.
   Task<Status> give_up(const VolumeCopy& copy);
-  // Whether it was ever made: no pod gets it from now on. See kInQuestionAnnotation. kConflict as
-  // above.
-  Task<Status> question(const VolumeCopy& copy);
-  // A PersistentVolume is made for the copy, from which moment a pod may have it; or it is gone.
-  void forget_unoffered(const std::string& copy) { unoffered_.erase(copy); }
-  // Whether no pod can have had it: its order is of this very term, and no PersistentVolume was
-  // tried to be made for it.
-  bool is_unoffered(const std::string& copy) const { return unoffered_.contains(copy); }
   // What the API server did not keep of an order of this term, in words: its definition has changed
   // since the dry run. Such a copy is never to serve. Empty: it kept all.
   std::string cut_of(const std::string& copy) const;
@@ -57,14 +49,13 @@ class OrderDesk {
 
  private:
   Task<Status> try_order(const CopyOrder& order, const std::string& holds);
-  Task<Status> send(const VolumeCopy& copy, CopyOrder order, std::string_view mark);
+  Task<Status> send(const VolumeCopy& copy, const CopyOrder& order, std::string_view mark);
   Status store(const std::string& sent, JsonView kept);
 
   kube::ApiClient& api_;
   kube::Informer<VolumeCopy>& copies_;
   std::int64_t term_ = 0;
   std::string cluster_id_;
-  std::set<std::string> unoffered_;         // names of copies
   std::map<std::string, std::string> cut_;  // see cut_of()
   bool keeps_orders_ = false;               // the API server all of a new copy's
   const std::string no_claim_;              // lives as long as the task that is given it

@@ -24,9 +24,7 @@ bool is_to_be_waited_for(NoRoom reason) {
   return reason == NoRoom::kNodeUnready || reason == NoRoom::kNoDaemon;
 }
 
-bool is_withdrawn(const KnownCopy& copy) {
-  return copy->order && copy->order->desired == DesiredState::kRemoved;
-}
+bool has_to_go(const KnownCopy& copy) { return copy->order && is_to_go(copy->order->desired); }
 
 }  // namespace
 
@@ -63,7 +61,7 @@ OrderPlan OrderWorker::plan(const Claim& claim) const {
   now.unanswered_for = view_.copies.unanswered_for(now.copies);
   // Which node is chosen when it is ordered. A node that was tried before may never say that
   // nothing is left there.
-  if (now.node.empty() && is_immediate(claim) && std::ranges::all_of(now.copies, is_withdrawn))
+  if (now.node.empty() && is_immediate(claim) && std::ranges::all_of(now.copies, has_to_go))
     now.node = "?";
   return plan_order(now);
 }
@@ -301,11 +299,9 @@ Task<Status> OrderWorker::withdraw(const Claim& claim, const VolumeCopy& copy,
       co_return Status();
     }
   }
-  CopyOrder order = *copy.order;
-  order.desired = DesiredState::kRemoved;
-  const std::string node = order.node;
-  auto changed = co_await desk_.change(copy, order);
-  if (!changed) co_return changed;
+  const std::string node = copy.order->node;
+  auto ordered = co_await desk_.order(copy, DesiredState::kWithdrawn);
+  if (!ordered) co_return ordered;
   log_.info("order withdrawn", {{"namespace", claim.namespace_name},
                                 {"claim", claim.name},
                                 {"copy", copy.name},

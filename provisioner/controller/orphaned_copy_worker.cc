@@ -101,7 +101,8 @@ OrphanedCopy OrphanedCopyWorker::view_of(const Orphan& orphan) {
   view.retained = orphan.retained;
   if (orphan.object)
     view.retained =
-        order.reclaim_policy != "Delete" || orphan.object->status.state == CopyState::kRetained;
+        order.reclaim_policy != "Delete" ||
+        (orphan.object->status.state == CopyState::kRetained && !is_kept(*orphan.object));
   view.node_is_gone = view_.nodes.get(order.node) == nullptr;
   view.in_doubt = is_in_doubt();
   const auto now = clock_.now();
@@ -151,15 +152,14 @@ Task<Status> OrphanedCopyWorker::carry_out(const Orphan& orphan, const OrphanedC
 
 // What came while the API server was asked counts.
 Task<Status> OrphanedCopyWorker::remove(const Orphan& orphan) {
-  CopyOrder order = orphan.order;
+  const CopyOrder& order = orphan.order;
   const std::string name = copy_name(order);
   if (claim_of(order) != nullptr || view_.volumes.get(order.volume.name.text()) != nullptr ||
       is_in_doubt()) {
     found_none(name);
     co_return Status();
   }
-  order.desired = DesiredState::kRemoved;
-  auto ordered = co_await desk_.change(*orphan.object, order);
+  auto ordered = co_await desk_.order(*orphan.object, DesiredState::kRemoved);
   if (!ordered) co_return ordered;
   removing_.insert(name);
   log_.warning("orphaned volume is being removed", {{"copy", name}, {"node", order.node}});
@@ -250,7 +250,7 @@ void OrphanedCopyWorker::report_removal(const VolumeCopy& copy) {
   if (!copy.order || !removing_.contains(copy.name)) return;
   const CopyOrder& order = *copy.order;
   if (order.desired != DesiredState::kRemoved) return forget(copy.name);
-  const bool answered = copy.status.observed_generation >= copy.generation;
+  const bool answered = is_answered(copy);
   if (answered && copy.status.state == CopyState::kRemoved) {
     forget(copy.name);
     return record_event(

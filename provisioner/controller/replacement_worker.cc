@@ -163,11 +163,9 @@ Result<CopyOrder> ReplacementWorker::order_like(const CopyOrder& given_up, const
 
 Task<Status> ReplacementWorker::withdraw(const Claim& claim, const VolumeCopy& copy,
                                          const std::string& why) {
-  CopyOrder order = *copy.order;
-  order.desired = DesiredState::kRemoved;
-  const std::string node = order.node;
-  auto changed = co_await desk_.change(copy, order);
-  if (!changed) co_return changed;
+  const std::string node = copy.order->node;
+  auto ordered = co_await desk_.order(copy, DesiredState::kWithdrawn);
+  if (!ordered) co_return ordered;
   chooser_.refused(claim, node);
   log_.info("order withdrawn", {{"namespace", claim.namespace_name},
                                 {"claim", claim.name},

@@ -8,7 +8,6 @@ namespace flexlocal::provisioner {
 
 Task<Status> VolumeBinder::bind(const Claim& claim, const VolumeCopy& copy) {
   const CopyOrder& order = *copy.order;
-  desk_.forget_unoffered(copy.name);
   const std::string path = volumes_path();
   const std::string body = volume_json(order, claim.access_modes);
   auto answer = co_await api_.create(path, body);

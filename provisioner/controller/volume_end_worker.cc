@@ -81,7 +81,7 @@ Task<Status> VolumeEndWorker::keep(const std::string& name) {
   const EndPlan planned = plan(volume);
   const bool keeps = planned.desired == DesiredState::kRetained ||
                      (planned.desired == DesiredState::kServing && copy != nullptr && copy->order &&
-                      copy->order->desired == DesiredState::kRemoved);
+                      is_to_go(copy->order->desired));
   if (planned.action != EndAction::kGiveOrder || !keeps) co_return Status();
   auto ordered = co_await order(volume, planned.desired);
   co_return ordered;
@@ -187,6 +187,11 @@ void VolumeEndWorker::report_trouble(const Volume& volume) {
     return events_.report(volume, kube::EventType::kWarning, "NotUnderstood",
                           concat("VolumeCopy ", copy->name, " is left as it is, for ",
                                  what_is_unknown(*copy), "; update flexlocal-provisioner"));
+  if (is_withdrawn(*copy) && !is_answered(*copy))
+    return events_.report(
+        volume, kube::EventType::kNormal, "WaitingForNodes",
+        concat("the PersistentVolume came when its copy on node ", volume.node,
+               " was withdrawn: it serves if a pod has had it, which its node has not said yet"));
   if (const std::string silence = silence_of(view_.nodes, view_.copies, *copy); !silence.empty())
     return events_.report(volume, kube::EventType::kWarning, "VolumeFailedDelete", silence);
   const CopyStatus& status = copy->status;
@@ -194,7 +199,7 @@ void VolumeEndWorker::report_trouble(const Volume& volume) {
     events_.report(volume, kube::EventType::kNormal, "VolumeWiping",
                    concat("wiping: ", to_string(status.wiped), " of ", to_string(status.size)));
   // What it said of an earlier order is none of this one's troubles.
-  if (status.observed_generation < copy->generation) return;
+  if (!is_answered(*copy)) return;
   for (const CopyCondition& condition : status.conditions) {
     if (condition.holds || condition.message.empty()) continue;
     const bool wiped = condition.reason == kPartlyWiped;

@@ -16,7 +16,7 @@ constexpr std::size_t kMostMountOptions = 16;
 constexpr std::array kOrigins = {std::string_view("New"), std::string_view("Existing"),
                                  std::string_view("Received")};
 constexpr std::array kDesiredStates = {std::string_view("Serving"), std::string_view("Retained"),
-                                       std::string_view("Removed")};
+                                       std::string_view("Removed"), std::string_view("Withdrawn")};
 constexpr std::array kPolicies = {std::string_view("Delete"), std::string_view("Retain")};
 
 Error wrong(std::string_view field, std::string_view why) {

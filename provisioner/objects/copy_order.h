@@ -25,8 +25,20 @@ enum class Origin {
 enum class DesiredState {
   kServing,   // pods of the claim's namespace may mount it
   kRetained,  // it is kept, and nobody may mount it
-  kRemoved    // it is wiped as onDelete says, and gone
+  kRemoved,   // it is wiped as onDelete says, and gone
+  // Nobody needs it any more, unless a pod has had it: removed if none has, by its host's record,
+  // else retained.
+  kWithdrawn
 };
+
+// Nothing of it is to be left; but of what is withdrawn, what a pod may have had.
+constexpr bool is_to_go(DesiredState desired) {
+  return desired == DesiredState::kRemoved || desired == DesiredState::kWithdrawn;
+}
+// What there is of it then is kept, and no pod gets it.
+constexpr bool is_to_be_kept(DesiredState desired) {
+  return desired == DesiredState::kRetained || desired == DesiredState::kWithdrawn;
+}
 
 struct CopyOrder {
   explicit CopyOrder(engine::VolumeName name)

@@ -70,11 +70,10 @@ void each_member_of_status(Status& status, Pack& pack) {
 // All but the order.
 template <typename Copy, typename Pack>
 void each_member_of_copy(Copy& copy, Pack& pack) {
-  auto& [name, uid, version, generation, deleting, agent, holds, given_up, in_question, order,
-         status] = copy;
+  auto& [name, uid, version, generation, deleting, agent, holds, given_up, order, status] = copy;
   pack.text(name), pack.text(uid), pack.text(version), pack.integer(generation);
   pack.integer(deleting), pack.symbol(agent), pack.text(holds);
-  pack.integer(given_up), pack.integer(in_question);
+  pack.integer(given_up);
   each_member_of_status(status, pack);
 }
 

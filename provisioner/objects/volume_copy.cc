@@ -62,7 +62,6 @@ std::optional<VolumeCopy> decode_copy(JsonView object) {
                   .given_up = meta["annotations"][kGivenUpAnnotation].exists(),
                   .order = Error(ErrorCode::kInvalid, "not read yet"),
                   .status = parse_status(object["status"])};
-  copy.in_question = meta["annotations"][kInQuestionAnnotation].text() == concat(copy.generation);
   copy.order = order_of(copy, object);
   return copy;
 }
@@ -84,13 +83,7 @@ std::string copy_json(const CopyOrder& order, const std::string& holds) {
 std::string order_patch(const VolumeCopy& known, const CopyOrder& order, std::string_view mark) {
   JsonWriter json;
   begin_metadata(json, known);
-  const bool asks = mark == kInQuestionAnnotation;
-  if (!mark.empty() || known.in_question) {
-    json.key("annotations").begin_object();
-    if (known.in_question && !asks) json.key(kInQuestionAnnotation).null();
-    if (!mark.empty()) json.member(mark, asks ? concat(known.generation + 1) : "true");
-    json.end_object();
-  }
+  if (!mark.empty()) json.key("annotations").begin_object().member(mark, "true").end_object();
   json.end_object().key("spec");
   write_order(json, order);
   json.end_object();

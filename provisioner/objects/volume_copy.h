@@ -21,15 +21,9 @@ inline constexpr std::string_view kCopyResource = "volumecopies";
 // gets no new volume while the annotation is there, for an earlier claim of that name had this one.
 inline constexpr std::string_view kHoldsAnnotation = "flexlocal.io/holds";
 
-// Of a copy that its node promised and could not make: another has its place, with its
-// PersistentVolume. Together with desiredState Removed, for good.
+// Of a copy that no pod has had: another has its place, with its PersistentVolume. Together with
+// desiredState Withdrawn, for good.
 inline constexpr std::string_view kGivenUpAnnotation = "flexlocal.io/given-up";
-
-// Of a copy that nobody seems to need, and of which its node has not said that it was ever made: a
-// pod may have had it made since. By desiredState Retained no pod gets it any more, and by its
-// node's answer to that it is known whether it was made. The generation of the order that asks is
-// its value: whatever is ordered later, by a person as well, is no question.
-inline constexpr std::string_view kInQuestionAnnotation = "flexlocal.io/in-question";
 
 struct VolumeCopy {
   std::string name;
@@ -37,10 +31,9 @@ struct VolumeCopy {
   std::string resource_version;
   std::int64_t generation = 0;
   bool deleting = false;
-  std::string agent{};       // the node whose agent finds it by its label; empty: it has none
-  std::string holds{};       // see kHoldsAnnotation
-  bool given_up = false;     // see kGivenUpAnnotation
-  bool in_question = false;  // see kInQuestionAnnotation
+  std::string agent{};    // the node whose agent finds it by its label; empty: it has none
+  std::string holds{};    // see kHoldsAnnotation
+  bool given_up = false;  // see kGivenUpAnnotation
   // kInvalid, in words, when this version does not understand all of it: nothing of it is then to
   // be carried out.
   Result<CopyOrder> order;
@@ -68,18 +61,30 @@ inline bool was_made_or_found(const VolumeCopy& copy) {
   return copy.status.made || copy.order->origin != Origin::kNew;
 }
 
-// The mark counts where nothing was ever made: it is an annotation, which anybody may have set.
-inline bool is_given_up(const VolumeCopy& copy) {
-  return copy.given_up && copy.order && copy.order->desired == DesiredState::kRemoved &&
-         !was_made_or_found(copy);
+inline bool is_withdrawn(const VolumeCopy& copy) {
+  return copy.order && copy.order->desired == DesiredState::kWithdrawn;
 }
 
-// No pod has had it, and none can: its order was withdrawn, and by its node's answer to that
-// nothing is there, and nothing was ever made.
-inline bool is_gone_unmade(const VolumeCopy& copy) {
-  return copy.order && copy.order->desired == DesiredState::kRemoved &&
-         copy.status.state == CopyState::kRemoved &&
-         copy.status.observed_generation >= copy.generation && !was_made_or_found(copy);
+// Its node has answered the order as it is.
+inline bool is_answered(const VolumeCopy& copy) {
+  return copy.status.observed_generation >= copy.generation;
+}
+
+// No pod has had it, and none can: its order was withdrawn, and by its node's answer nothing of it
+// is left.
+inline bool is_gone_unused(const VolumeCopy& copy) {
+  return is_withdrawn(copy) && copy.status.state == CopyState::kRemoved && is_answered(copy);
+}
+
+// Its order was withdrawn, and by its node's answer a pod may have had it: it is kept, or lost.
+inline bool is_kept(const VolumeCopy& copy) {
+  return is_withdrawn(copy) && is_answered(copy) &&
+         (copy.status.state == CopyState::kRetained || copy.status.state == CopyState::kLost);
+}
+
+// The mark counts where no pod can have had it: it is an annotation, which anybody may have set.
+inline bool is_given_up(const VolumeCopy& copy) {
+  return copy.given_up && is_withdrawn(copy) && (is_gone_unused(copy) || !was_made_or_found(copy));
 }
 
 // "pvc-<uid>-<copy>".
@@ -96,7 +101,7 @@ std::optional<VolumeCopy> decode_copy(JsonView object);
 std::string copy_json(const CopyOrder& order, const std::string& holds = {});
 // The merge patch that makes `order` the order of `known`, if that still has its version. What a
 // copy is never changes: the API server refuses that, since 1.25. `mark`: an annotation that says
-// why, kGivenUpAnnotation or kInQuestionAnnotation; empty: none.
+// why, kGivenUpAnnotation; empty: none.
 std::string order_patch(const VolumeCopy& known, const CopyOrder& order,
                         std::string_view mark = {});
 // The merge patch of the status, for the subresource, if `known` still has its version: an answer

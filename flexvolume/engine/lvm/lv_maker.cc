@@ -106,6 +106,7 @@ Status LvMaker::create() {
   if (!attempt) return attempt.error();
   record_.attempt = to_hex(*attempt);
   record_.device_uuid.clear();
+  record_.used = false;
   if (auto saved = save(RecordState::kIntent); !saved) return saved;
   attempt_made_here_ = record_.attempt;
   if (auto created = create_in_group(); !created) {
@@ -190,6 +191,7 @@ void LvMaker::adopt(LogicalVolume volume) {
     now_.tagged_ready = volume.ownership->ready;
     now_.tagged_wiping = volume.ownership->wiping;
     now_.same_attempt = volume.ownership->attempt == record_.attempt;
+    record_.used = record_.used || !now_.same_attempt;
     record_.spec.fs_type = volume.ownership->fs_type;
     if (!confirmed) record_.device_uuid = volume.device_uuid;
   }

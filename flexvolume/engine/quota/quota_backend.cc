@@ -124,8 +124,9 @@ Result<MountSource> QuotaBackend::make(const VolumeSpec& spec, const Pool& pool,
   if (auto checked = (*opened)->check(*folder, spec); !checked) return checked.error();
   if (!*record || (*record)->state == RecordState::kPromised) {
     const std::uint32_t id = folder->mark->project_id;
-    auto saved = parts_.records.save(record_of(spec, id, RecordState::kReady, *record));
-    if (!saved) return saved.error();
+    Record ready = record_of(spec, id, RecordState::kReady, *record);
+    ready.used = !folder->made;
+    if (auto saved = parts_.records.save(ready); !saved) return saved.error();
   }
   MountSource source = source_of((*opened)->shared(), spec.name.text());
   source.for_one_pod = spec.access_mode == AccessMode::kReadWriteOncePod;
@@ -152,6 +153,7 @@ Result<QuotaFolder> QuotaBackend::find_or_make(QuotaPool& pool, const VolumeSpec
   found = pool.find(Area::kVolumes, name);
   if (!found) return found.error();
   if (!*found) return Error(ErrorCode::kFailed, concat("folder ", path, " vanished; try again"));
+  (*found)->made = true;
   return std::move(**found);
 }
 

@@ -18,6 +18,7 @@ namespace flexlocal::engine {
 struct QuotaFolder {
   UniqueFd folder;
   std::optional<QuotaMark> mark;  // nothing: a stranger's
+  bool made = false;              // by this very call
 };
 
 struct QuotaPoolParts {

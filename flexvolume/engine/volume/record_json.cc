@@ -107,6 +107,7 @@ bool read_progress(JsonView root, Record& record) {
   record.project_id = static_cast<std::uint32_t>(project);
   record.grow_file_system = root["growFileSystem"].boolean().value_or(false);
   record.retained = root["retained"].boolean().value_or(false);
+  record.used = root["used"].boolean().value_or(true);
   for (const RecordState state : kStates) {
     if (root["state"].text() != to_string(state)) continue;
     record.state = state;
@@ -172,6 +173,7 @@ std::string to_json(const Record& record) {
   if (record.project_id != 0) writer.member("projectID", concat(record.project_id));
   if (record.grow_file_system) writer.key("growFileSystem").boolean(true);
   if (record.retained) writer.key("retained").boolean(true);
+  if (!record.used) writer.key("used").boolean(false);
   if (!record.order.uid.empty()) {
     writer.key("order").begin_object().member("uid", record.order.uid);
     writer.key("generation").integer(record.order.generation);

@@ -20,7 +20,7 @@ GrowthOrder plan_growth_order(const Growth& growth, Bytes rounded, const VolumeC
   const Bytes ordered = copy->order->volume.size;
   const Bytes wanted = size_to_order(ordered, growth.asked, rounded, status.size);
   if (ordered != wanted) return {.step = GrowthStep::kRaise, .size = wanted};
-  const bool answered = status.observed_generation >= copy->generation;
+  const bool answered = is_answered(*copy);
   if (!answered || status.state != CopyState::kReady) return {};
   if (status.size >= growth.asked) {
     const CopyCondition* const pending = find_condition(status, kFileSystemResizePending);

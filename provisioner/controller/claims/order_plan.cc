@@ -37,6 +37,15 @@ OrderPlan tell_of_retained(const KnownCopy& copy) {
                      ". To give it up with its data: ", patch_command(*copy, "Removed")));
 }
 
+// It was withdrawn, and a pod may have had it nevertheless.
+OrderPlan tell_of_kept(const KnownCopy& copy) {
+  if (copy->status.state != CopyState::kLost) return tell_of_retained(copy);
+  return tell(copy, "VolumeLost",
+              concat("a pod may have had the volume of this claim on node ", copy->order->node,
+                     ", which does not have it now: ", reason_of(*copy),
+                     ". To begin anew without its data: ", patch_command(*copy, "Removed")));
+}
+
 OrderPlan tell_of_hold(const KnownCopy& copy) {
   const std::string node = copy->order ? copy->order->node : copy->agent;
   return tell(copy, "VolumeRetained",
@@ -127,6 +136,7 @@ OrderPlan plan_order(const ClaimSituation& now) {
     return !is_understood(copy) && !is_withdrawn;
   });
   if (unknown != nullptr) return tell_of_unknown(unknown);
+  if (const KnownCopy kept = first_of(now.copies, is_kept)) return tell_of_kept(kept);
   if (const KnownCopy serving = serving_of(now.copies)) return plan_serving(now, serving);
   if (const KnownCopy retained = retained_of(now.copies)) return tell_of_retained(retained);
   if (now.holding != nullptr) return tell_of_hold(now.holding);

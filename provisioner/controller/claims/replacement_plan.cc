@@ -25,8 +25,7 @@ std::string words_of_late_volume(const VolumeCopy& copy) {
 bool is_broken_promise(const VolumeCopy& copy) {
   return copy.order && copy.order->origin == Origin::kNew &&
          copy.order->desired == DesiredState::kServing && !copy.deleting &&
-         copy.status.state == CopyState::kRefused && !copy.status.made &&
-         copy.status.observed_generation >= copy.generation;
+         copy.status.state == CopyState::kRefused && !copy.status.made && is_answered(copy);
 }
 
 KnownCopy given_up_of(const std::vector<KnownCopy>& copies) {
@@ -35,18 +34,25 @@ KnownCopy given_up_of(const std::vector<KnownCopy>& copies) {
 
 // Pods may have written to it, if it ever had a PersistentVolume.
 KnownCopy possible_data_of(const std::vector<KnownCopy>& copies) {
-  return first_of(copies,
-                  [](const VolumeCopy& copy) { return copy.order && was_made_or_found(copy); });
+  return first_of(copies, [](const VolumeCopy& copy) {
+    return copy.order && was_made_or_found(copy) && !is_gone_unused(copy);
+  });
 }
 
 KnownCopy superfluous_of(const std::vector<KnownCopy>& copies, const KnownCopy& serving) {
   return first_of(copies, [&](const VolumeCopy& copy) {
-    return &copy != serving.get() && is_to_serve(copy) && !was_made_or_found(copy);
+    return &copy != serving.get() && is_to_serve(copy) && !is_found(copy);
   });
 }
 
+ReplacementPlan report_data(const KnownCopy& copy) {
+  return {ReplacementAction::kReport, copy,
+          concat("VolumeCopy ", copy->name, " on node ", copy->order->node,
+                 " is of the same volume and may hold data: none is made beside it")};
+}
+
 ReplacementPlan plan_giving_up(const ReplacementSituation& now, const KnownCopy& copy) {
-  const bool is_late = is_gone_unmade(*copy);
+  const bool is_late = is_gone_unused(*copy);
   if (!is_late && !is_broken_promise(*copy)) return {};
   std::string why = is_late
                         ? words_of_late_volume(*copy)
@@ -118,16 +124,14 @@ ReplacementPlan plan_replacement(const ReplacementSituation& now) {
             concat("the volume gets no other place yet: ",
                    is_unclear ? "one of its VolumeCopies is not understood"
                               : "the API server may have been put back to an earlier state")};
+  if (const KnownCopy kept = first_of(now.copies, is_kept)) return report_data(kept);
   if (const KnownCopy serving = serving_of(now.copies)) return plan_successor(now, serving);
   // Its successor may have held data by then.
   if (now.volume == nullptr)
     return {ReplacementAction::kReport, given_up,
             "the PersistentVolume is gone, and no copy of the volume is left that could serve: "
             "delete the claim and its pod"};
-  if (const KnownCopy other = possible_data_of(now.copies))
-    return {ReplacementAction::kReport, other,
-            concat("VolumeCopy ", other->name, " on node ", other->order->node,
-                   " is of the same volume and may hold data: none is made beside it")};
+  if (const KnownCopy other = possible_data_of(now.copies)) return report_data(other);
   return {ReplacementAction::kGiveOrder, given_up, {}};
 }
 

@@ -7,12 +7,14 @@ namespace {
 
 // Its state is what is desired of it, by its node's answer to this very order.
 bool has_come_to(const VolumeCopy& copy, DesiredState desired) {
-  const bool answered = copy.status.observed_generation >= copy.generation;
+  const bool answered = is_answered(copy);
   switch (desired) {
     case DesiredState::kRemoved:
       return answered && copy.status.state == CopyState::kRemoved;
     case DesiredState::kRetained:
       return answered && copy.status.state == CopyState::kRetained;
+    case DesiredState::kWithdrawn:
+      return is_gone_unused(copy);
     case DesiredState::kServing:
       return true;  // what it serves from is the agent's to say, and nobody waits for it here
   }
@@ -26,19 +28,18 @@ EndPlan bring_to(DesiredState desired, const VolumeCopy* copy, EndAction then) {
   // Nor is what its node says and nobody here knows a reason to remove it.
   if (desired == DesiredState::kRemoved && !is_understood(*copy))
     return {EndAction::kWait, desired};
-  // That it was asked whether it was made is no order to keep it.
-  if (copy->order->desired != desired || copy->in_question) return {EndAction::kGiveOrder, desired};
+  if (copy->order->desired != desired) return {EndAction::kGiveOrder, desired};
   return {has_come_to(*copy, desired) ? then : EndAction::kWait, desired};
 }
 
-bool is_withdrawn(const VolumeCopy* copy) {
-  return copy != nullptr && copy->order && copy->order->desired == DesiredState::kRemoved;
+bool goes(const VolumeCopy* copy) {
+  return copy != nullptr && copy->order && is_to_go(copy->order->desired);
 }
 
 // By its node's answer to the order as it is, whichever that is.
 bool is_removed(const VolumeCopy* copy) {
   return copy != nullptr && copy->order && copy->status.state == CopyState::kRemoved &&
-         copy->status.observed_generation >= copy->generation;
+         is_answered(*copy);
 }
 
 // A claim had it, and may have written to it.
@@ -47,12 +48,14 @@ bool is_released(const Volume& volume) {
 }
 
 EndPlan plan_living(const Volume& volume, const VolumeCopy* copy) {
-  // Its order was withdrawn while it was being made: nobody has mounted it, and another copy is to
-  // have its place. One that is bound already serves, or its node says that it is lost.
+  // It came when its copy was withdrawn already. One that a pod has had serves; of another, what
+  // stands for it is ended, and the claim gets what has its place.
+  const bool is_open = copy != nullptr && is_withdrawn(*copy) && !is_gone_unused(*copy);
+  if (is_open && !is_kept(*copy)) return {EndAction::kWait, DesiredState::kServing};
   // Where data may be, and no claim is named, a person has made the PersistentVolume again.
-  const bool made_again = is_withdrawn(copy) && was_made_or_found(*copy) && !is_removed(copy) &&
-                          volume.claim_uid.empty();
-  if (is_withdrawn(copy) && volume.phase != "Bound" && !made_again)
+  const bool made_again = is_open || (goes(copy) && was_made_or_found(*copy) && !is_removed(copy) &&
+                                      volume.claim_uid.empty());
+  if (goes(copy) && volume.phase != "Bound" && !made_again)
     return {EndAction::kDelete, DesiredState::kRemoved};
   EndPlan plan = bring_to(DesiredState::kServing, copy, EndAction::kNone);
   const bool of_another_claim = copy != nullptr && copy->order && !volume.claim_uid.empty() &&
@@ -71,7 +74,7 @@ std::string policy_of_order(const Volume& volume) {
 }
 
 bool is_to_be_replaced(const Volume& volume, const VolumeCopy* copy) {
-  return copy != nullptr && volume.phase == "Bound" && is_gone_unmade(*copy) &&
+  return copy != nullptr && volume.phase == "Bound" && is_gone_unused(*copy) &&
          volume.name == volume_of_claim(volume.claim_uid);
 }
 
@@ -82,11 +85,11 @@ EndPlan plan_end(const Volume& volume, const VolumeCopy* copy) {
     case ReclaimPlan::kRemove:
       // First the object, then the data: what is half removed must not be bound again.
       if (!volume.deleting) return {EndAction::kDelete, DesiredState::kRemoved};
+      if (copy != nullptr && is_gone_unused(*copy)) return {EndAction::kRelease};
       return bring_to(DesiredState::kRemoved, copy, EndAction::kRelease);
     case ReclaimPlan::kRetain:
       // A removal that has not come to its end is taken back.
-      if (is_removed(copy) ||
-          (is_withdrawn(copy) && !is_released(volume) && !was_made_or_found(*copy)))
+      if (is_removed(copy) || (goes(copy) && !is_released(volume) && !was_made_or_found(*copy)))
         return {EndAction::kRelease};
       return bring_to(DesiredState::kRetained, copy, EndAction::kRelease);
     case ReclaimPlan::kRelease:

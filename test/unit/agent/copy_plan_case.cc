@@ -13,7 +13,7 @@ constexpr std::array kRecords = {
 constexpr std::array kDisks = {DiskStage::kUnseen, DiskStage::kNone,  DiskStage::kForeign,
                                DiskStage::kMaking, DiskStage::kReady, DiskStage::kWiping};
 constexpr std::array kDesired = {DesiredState::kServing, DesiredState::kRetained,
-                                 DesiredState::kRemoved};
+                                 DesiredState::kRemoved, DesiredState::kWithdrawn};
 constexpr std::array kOrigins = {Origin::kNew, Origin::kExisting, Origin::kReceived};
 
 // What can have been said of a copy: where it is, whether it was promised, and made.
@@ -77,7 +77,7 @@ void for_each_host(PlanCase& one, const std::function<void(const PlanCase&)>& vi
       for (const Followed from : kFollowed)
         for (const DiskStage disk : kDisks)
           for (const std::string* const disk_copy : {&kThis, &kThat})
-            for (unsigned bits = 0; bits < 16; ++bits) {
+            for (unsigned bits = 0; bits < 32; ++bits) {
               // What is not there is of no copy.
               const bool ours = disk >= DiskStage::kMaking;
               if (!ours && disk_copy == &kThat) continue;
@@ -91,6 +91,7 @@ void for_each_host(PlanCase& one, const std::function<void(const PlanCase&)>& vi
               one.host.open = (bits & 2U) != 0;
               one.order().volume.size = (bits & 4U) != 0 ? Bytes(2 * kGiB.count()) : kGiB;
               one.host.hopeless = (bits & 4U) != 0;
+              one.host.used = (bits & 16U) != 0;
               if ((bits & 8U) != 0)
                 one.lets_mount(from == Followed::kThisOrder      ? Differs::kNamespace
                                : from == Followed::kEarlierOrder ? Differs::kClaim

@@ -106,6 +106,16 @@ struct PlanCase {
     if (differs == Differs::kMode) host.access_mode = engine::AccessMode::kReadWriteOncePod;
   }
   bool wants(DesiredState desired) const { return order().desired == desired; }
+  bool wants_it_gone() const { return is_to_go(order().desired); }
+  // Nothing of it is here that a pod may have had, or its removal has begun.
+  bool is_free_to_go() const {
+    const bool going =
+        copy.status.state == CopyState::kRemoving || copy.status.state == CopyState::kRemoved;
+    if (!has_record() && !is_disk_of_this()) return going || !was_made_or_found(copy);
+    const bool unmade =
+        host.record == RecordStage::kPromised || host.record == RecordStage::kRefused;
+    return !host.used || host.record == RecordStage::kWiping || (unmade && !is_disk_of_this());
+  }
 
   std::string text() const;
 };

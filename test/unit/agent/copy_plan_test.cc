@@ -43,10 +43,21 @@ const Rule kRules[] = {
     {"nothing is removed but by an order that says so now, and never another copy's",
      does<CopyAction::kRemove>,
      [](const PlanCase& one, const CopyPlan&) {
-       return one.wants(DesiredState::kRemoved) && one.fresh && !one.in_doubt && !one.host.open &&
+       return one.wants_it_gone() && one.fresh && !one.in_doubt && !one.host.open &&
               (one.is_record_of_this() || one.is_disk_of_this()) && !one.is_any_of_another() &&
               one.host.disk != DiskStage::kForeign && one.host.disk != DiskStage::kUnseen &&
               one.host.record != RecordStage::kDamaged;
+     }},
+    {"a withdrawn copy goes only where no pod may have had it",
+     [](const PlanCase& one, const CopyPlan& plan) {
+       return one.wants(DesiredState::kWithdrawn) && plan.trouble == CopyTrouble::kNone &&
+              (plan.action == CopyAction::kRemove || plan.action == CopyAction::kWithdraw ||
+               plan.action == CopyAction::kClose ||
+               (plan.action == CopyAction::kNone && plan.state == CopyState::kRemoved));
+     },
+     [](const PlanCase& one, const CopyPlan&) {
+       return one.is_free_to_go() || one.is_any_of_another() ||
+              (one.host.disk == DiskStage::kUnseen && one.is_untouched());
      }},
     {"a copy is made only from its own record, once the API server knows, and never after it was",
      does<CopyAction::kMake>,
@@ -76,8 +87,8 @@ const Rule kRules[] = {
     {"a record alone is taken away only where it says that nothing was made",
      does<CopyAction::kWithdraw>,
      [](const PlanCase& one, const CopyPlan&) {
-       return one.wants(DesiredState::kRemoved) && one.fresh && !one.in_doubt &&
-              one.is_record_of_this() && !one.is_disk_ours() &&
+       return one.wants_it_gone() && one.fresh && !one.in_doubt && one.is_record_of_this() &&
+              !one.is_disk_ours() &&
               (one.host.record == RecordStage::kPromised ||
                one.host.record == RecordStage::kRefused);
      }},
@@ -113,8 +124,9 @@ const Rule kRules[] = {
                             one.copy.status.state != CopyState::kRefused;
        const bool rolled_back = one.copy.status.made && one.is_begun() && one.is_record_of_this() &&
                                 one.host.order_uid == kObject && !one.is_rolled_back();
-       return none && (unknown || rolled_back) && !one.wants(DesiredState::kRemoved) &&
-              !one.is_wiped();
+       const bool goes = one.wants(DesiredState::kRemoved) ||
+                         (one.wants(DesiredState::kWithdrawn) && one.is_free_to_go());
+       return none && (unknown || rolled_back) && !goes && !one.is_wiped();
      },
      [](const PlanCase&, const CopyPlan& plan) {
        return plan.action == CopyAction::kNone && plan.state == CopyState::kLost &&
@@ -133,9 +145,8 @@ const Rule kRules[] = {
      is_called<CopyState::kRemoved>,
      [](const PlanCase& one, const CopyPlan& plan) {
        if (repeats_what_was_said(plan)) return true;
-       return one.wants(DesiredState::kRemoved) && one.fresh && !one.in_doubt &&
-              !one.is_record_of_this() && !one.is_disk_of_this() &&
-              one.host.record != RecordStage::kDamaged &&
+       return one.wants_it_gone() && one.fresh && !one.in_doubt && !one.is_record_of_this() &&
+              !one.is_disk_of_this() && one.host.record != RecordStage::kDamaged &&
               (one.host.disk != DiskStage::kUnseen || one.is_untouched());
      }},
     {"of a removal that was taken back it is said that it had come to its end, once that is sure",
@@ -167,8 +178,8 @@ const Rule kRules[] = {
     {"a volume is closed to further pods only where it is to be removed for sure",
      does<CopyAction::kClose>,
      [](const PlanCase& one, const CopyPlan&) {
-       return one.wants(DesiredState::kRemoved) && one.fresh && !one.in_doubt &&
-              one.is_record_of_this() && !one.is_any_of_another();
+       return one.wants_it_gone() && one.fresh && !one.in_doubt && one.is_record_of_this() &&
+              !one.is_any_of_another();
      }},
     {"what is not as it should be and is not being mended has a reason",
      [](const PlanCase& one, const CopyPlan& plan) {
@@ -177,8 +188,8 @@ const Rule kRules[] = {
      [](const PlanCase& one, const CopyPlan& plan) {
        const bool as_ordered =
            (one.wants(DesiredState::kServing) && plan.state == CopyState::kReady) ||
-           (one.wants(DesiredState::kRetained) && plan.state == CopyState::kRetained) ||
-           (one.wants(DesiredState::kRemoved) && plan.state == CopyState::kRemoved);
+           (is_to_be_kept(one.order().desired) && plan.state == CopyState::kRetained) ||
+           (one.wants_it_gone() && plan.state == CopyState::kRemoved);
        // The answer is on its way, and what follows waits for it.
        const bool answers = plan.state == CopyState::kPromised && !one.copy.status.promised;
        return plan.trouble != CopyTrouble::kNone || as_ordered || answers;
@@ -202,7 +213,7 @@ TEST_CASE("what an agent does about every order, answer and host keeps the rules
       }
     });
   });
-  CHECK(cases == 378U * 7056U);
+  CHECK(cases == 504U * 14112U);
   for (std::size_t i = 0; i < kCount; ++i) {
     CAPTURE(kRules[i].name);
     CHECK(asked[i] > 0);

@@ -55,7 +55,23 @@ struct Life : CopyLab {
   void be_given_up() {
     storage.make_status = Error(ErrorCode::kNoSpace, "1 GiB asked, 0 B free");
     follow(DesiredState::kServing, kGiB);
-    follow(DesiredState::kRemoved, kGiB);
+    follow(DesiredState::kWithdrawn, kGiB);
+  }
+  void be_withdrawn() {
+    storage.slices = {{.done = false, .wiped = kMiB, .size = kGiB}};
+    follow(DesiredState::kServing, kGiB);
+    follow(DesiredState::kWithdrawn, kGiB);
+    CHECK(status().state == CopyState::kRemoved);
+  }
+  // It serves again by its PersistentVolume.
+  void be_withdrawn_from_a_pod() {
+    follow(DesiredState::kServing, kGiB);
+    record()->used = true;
+    ledger().forget();
+    follow(DesiredState::kWithdrawn, kGiB);
+    CHECK(status().state == CopyState::kRetained);
+    follow(DesiredState::kServing, kGiB);
+    CHECK(status().state == CopyState::kReady);
   }
 };
 
@@ -89,7 +105,8 @@ void check_killed(Way way, Kill kill, int at, const std::vector<std::string>& en
 }  // namespace
 
 TEST_CASE("killed between any two steps, the agent that follows comes to the same") {
-  for (const Way way : {&Life::live, &Life::be_given_up}) {
+  for (const Way way :
+       {&Life::live, &Life::be_given_up, &Life::be_withdrawn, &Life::be_withdrawn_from_a_pod}) {
     std::vector<std::string> ends;
     const int steps = steps_of(way, ends);
     CHECK(steps > 5);

@@ -315,7 +315,7 @@ TEST_CASE_FIXTURE(CopyLab, "an order that is not understood is answered by the c
   CHECK(condition()->reason == "NotUnderstood");
   CHECK(condition()->message ==
         "this node does not understand its order: spec.desiredState is \"Sealed\"; this version "
-        "knows Serving, Retained, Removed; update its flexlocal-provisioner");
+        "knows Serving, Retained, Removed, Withdrawn; update its flexlocal-provisioner");
   CopyStatus after = status();
   CHECK(after.observed_generation == 2);
   after.observed_generation = before.observed_generation;

@@ -32,6 +32,7 @@ class FakeStorage : public Storage {
   Status grow_status;
   Status after_growth;  // what a growth says that has been carried out
   Status remove_status;
+  std::function<void()> before_removal;  // of what is unused: what comes between look and removal
   Status retain_status;
   bool retains = true;  // or says so alone
   Status settle_status;
@@ -111,6 +112,16 @@ class FakeStorage : public Storage {
     }
     co_return removal;
   }
+  Task<Result<engine::Removal>> remove_unused(const engine::VolumeSpec& spec) override {
+    journal_.push_back("if unused:");
+    if (const std::function<void()> meanwhile = std::exchange(before_removal, {})) meanwhile();
+    const auto record = present.records.find(spec.name.text());
+    if (record == present.records.end() ||
+        (record->second.used && record->second.state != engine::RecordState::kWiping))
+      co_return Error(ErrorCode::kConflict, "a pod may have had it");
+    auto removed = co_await remove(spec);
+    co_return removed;
+  }
   Task<Status> set_retained(const engine::VolumeSpec& spec, engine::Retained retained) override {
     const bool kept = retained == engine::Retained::kYes;
     journal_.push_back(concat(kept ? "retain " : "take up ", spec.name.text()));
@@ -170,7 +181,8 @@ class FakeStorage : public Storage {
   void make_by_record(const std::string& name) {
     engine::Record& record = present.records.at(name);
     record.state = engine::RecordState::kReady;
-    if (find_volume(name) == nullptr) add_volume(record.spec);
+    record.used = find_volume(name) != nullptr;
+    if (!record.used) add_volume(record.spec);
   }
   // A logical volume of that order, complete.
   void add_volume(const engine::VolumeSpec& spec) {

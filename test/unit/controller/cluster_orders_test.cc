@@ -107,7 +107,7 @@ TEST_CASE_FIXTURE(Fixture, "a claim that asked for more before the term grows") 
 
 TEST_CASE_FIXTURE(Fixture, "a leader that begins finds the bound volume of a withdrawn copy") {
   CopyOrder withdrawn = sample_order();
-  withdrawn.desired = DesiredState::kRemoved;
+  withdrawn.desired = DesiredState::kWithdrawn;
   objects.put(copy_path(copy_name(withdrawn)),
               merged(copy_json(withdrawn),
                      R"({"status":{"state":"Removed","promised":true,"observedGeneration":1}})"));

@@ -12,7 +12,7 @@ using std::chrono::nanoseconds;
 TEST_CASE_FIXTURE(CollectorLab,
                   "an order whose claim is gone is withdrawn, by the API server's own word") {
   CHECK(did() == kLooks + ", PATCH volumecopies");
-  CHECK(order_now().desired == DesiredState::kRemoved);
+  CHECK(order_now().desired == DesiredState::kWithdrawn);
   CHECK(order_now().term == kTerm);
 }
 
@@ -52,40 +52,6 @@ TEST_CASE_FIXTURE(CollectorLab,
   CHECK(order_now().desired == DesiredState::kServing);
 }
 
-// The owner deletes a claim while its volume is being made: no pod can have had it.
-TEST_CASE_FIXTURE(OrderLab,
-                  "what was made for a claim that went before it was offered is removed") {
-  know_claim(sample_claim());
-  REQUIRE(wait_for(orders.work("shop/data")));
-  CopyStatus made = copy().status;
-  made.promised = true;
-  made.made = true;
-  made.state = CopyState::kReady;
-  answer(copy(), made);
-  const auto collected = [&] {
-    Claim other = sample_claim();
-    other.uid = kOtherUid;
-    know_claim(other);
-    server.journal.clear();
-    REQUIRE(wait_for(collector.work(copy())));
-    return copy().order->desired;
-  };
-  SUBCASE("") { CHECK(collected() == DesiredState::kRemoved); }
-  SUBCASE("but what was offered is a person's to choose about") {
-    REQUIRE(wait_for(orders.work("shop/data")));
-    REQUIRE(has_volume());
-    server.erase(kVolumePath);
-    const std::string nobodys = R"({"metadata":{"annotations":null}})";
-    put(volumes, server.put(kVolumePath, merged(volume_text(sample_spec(), ""), nobodys)));
-    server.erase(kVolumePath);
-    CHECK(collected() == DesiredState::kServing);
-  }
-  SUBCASE("and what an earlier leader ordered") {
-    desk.begin_term(kTerm + 1);
-    CHECK(collected() == DesiredState::kServing);
-  }
-}
-
 TEST_CASE_FIXTURE(CollectorLab, "without an answer nothing is withdrawn") {
   server.fails["GET persistentvolumeclaims"] = {403};
   CHECK_FALSE(work());
@@ -117,25 +83,6 @@ TEST_CASE_FIXTURE(CollectorLab,
   CHECK_FALSE(collector.rests(copy()));
   order(DesiredState::kRemoved);
   CHECK_FALSE(collector.rests(copy()));
-}
-
-// Its PersistentVolume was offered, and taken away by force: a pod may have had it made while its
-// node's daemon was away.
-// A person may have retained it.
-// Since the backup it may have had a PersistentVolume again, and pods.
-// Its PersistentVolume is Released, with the policy Retain, when its node answers that it was made.
-// By kubectl, which leaves the annotation as it is.
-// An order to serve without a claim is not understood by anybody.
-// Its tags cannot be written, or its record not be made anew: what was made is known all the same.
-TEST_CASE_FIXTURE(CollectorLab,
-                  "what was made stays when its claim is gone, and a person is told") {
-  answer(CopyState::kReady);
-  CHECK(did() == kLooks);
-  CHECK(did() == "");
-  manual.advance(kOrphanTold);
-  CHECK(did() == kLooks + ", GET persistentvolumes");
-  CHECK(order_now().desired == DesiredState::kServing);
-  CHECK(event_says("has no PersistentVolume and no claim; its data stays"));
 }
 
 TEST_CASE_FIXTURE(CollectorLab,
@@ -245,9 +192,8 @@ TEST_CASE_FIXTURE(CollectorLab, "the object of a node that is gone for good goes
     patch = R"({"spec":{"desiredState":"Removed"}})";
     goes = true;
   }
-  SUBCASE("it is in question") {
-    patch = R"({"metadata":{"annotations":{"flexlocal.io/in-question":"1"}},)"
-            R"("spec":{"desiredState":"Retained"},"status":{"promised":true,"made":false}})";
+  SUBCASE("it was withdrawn") {
+    patch = R"({"spec":{"desiredState":"Withdrawn"},"status":{"promised":true,"made":false}})";
     goes = true;
   }
   SUBCASE("a person retained it") { patch = R"({"spec":{"desiredState":"Retained"}})"; }

@@ -92,7 +92,7 @@ TEST_CASE_FIXTURE(Fixture, "a node has ten seconds, then its order is withdrawn 
   server.journal.clear();
   pass(seconds(1));
   CHECK(did() == "PATCH volumecopies, " + kTakeBack);
-  CHECK(order().desired == DesiredState::kRemoved);
+  CHECK(order().desired == DesiredState::kWithdrawn);
   CHECK(is_handed_back());
   CHECK(event_says("the node daemon of node node-a has not answered for 10 s; another node"));
 }
@@ -111,7 +111,7 @@ TEST_CASE_FIXTURE(Fixture, "a refusal ends the order, and the claim goes back wi
   CHECK(did() == "POST volumecopies");
   answer(CopyState::kRefused, "the pool is full");
   CHECK(did() == "PATCH volumecopies, " + kTakeBack);
-  CHECK(order().desired == DesiredState::kRemoved);
+  CHECK(order().desired == DesiredState::kWithdrawn);
   CHECK(is_handed_back());
   CHECK(event_says("node node-a cannot have the volume: the pool is full; another node"));
   CHECK(counts(
@@ -218,7 +218,7 @@ TEST_CASE_FIXTURE(Fixture, "a copy whose order the API server has cut is withdra
   answer(CopyState::kPromised);
   server.unknown_field.clear();
   CHECK(did() == "GET persistentvolumes, PATCH volumecopies, PATCH persistentvolumeclaims");
-  CHECK(order().desired == DesiredState::kRemoved);
+  CHECK(order().desired == DesiredState::kWithdrawn);
   CHECK_FALSE(has_volume());
   CHECK(event_says("did not keep spec.limits"));
 }

@@ -100,14 +100,17 @@ TEST_CASE_FIXTURE(Fixture, "a volume whose promise holds is nothing to replace")
 TEST_CASE_FIXTURE(Fixture,
                   "a PersistentVolume of a copy that was withdrawn gets the other's place") {
   CopyOrder withdrawn = *copy().order;
-  withdrawn.desired = DesiredState::kRemoved;
+  withdrawn.desired = DesiredState::kWithdrawn;
   know_copy(withdrawn);
   CopyOrder successor = sample_order();
   successor.volume.copy = "00000000000000bb";
   successor.node = kOtherNode;
   know_copy(successor);
   answer(copy_on(kOtherNode), CopyState::kPromised);
-  SUBCASE("once its node has answered that nothing was made") {
+  SUBCASE("once its node has answered that no pod had it") {
+    CopyStatus made = copy_on(kNode).status;
+    made.made = true;
+    answer(copy_on(kNode), made);
     answer(copy_on(kNode), CopyState::kRemoved);
     CHECK(ended() == "");
     CHECK(collected(kOtherNode) == "");
@@ -120,19 +123,15 @@ TEST_CASE_FIXTURE(Fixture,
     CHECK(did() == kSwitch);
     CHECK(volume_there().node == kOtherNode);
   }
-  SUBCASE("not where a pod may have had it: it is told as lost") {
-    CopyStatus made = copy_on(kNode).status;
-    made.made = true;
-    answer(copy_on(kNode), made);
-    answer(copy_on(kNode), CopyState::kRemoved);
+  SUBCASE("but serves where a pod may have had it") {
+    answer(copy_on(kNode), CopyState::kRetained);
     CHECK_FALSE(concerns());
     CHECK(ended() == "PATCH volumecopies");
     CHECK(copy_on(kNode).order->desired == DesiredState::kServing);
   }
-  SUBCASE("and serves where its node had not heard of the withdrawal") {
+  SUBCASE("and waits until its node has heard of the withdrawal") {
     CHECK_FALSE(concerns());
-    CHECK(ended() == "PATCH volumecopies");
-    CHECK(copy_on(kNode).order->desired == DesiredState::kServing);
+    CHECK(ended() == "");
   }
 }
 
@@ -141,7 +140,7 @@ TEST_CASE_FIXTURE(Fixture, "a promise that is given up moves the volume, under t
   CHECK(concerns());
   CHECK(did() == "PATCH volumecopies");
   CHECK(copy().given_up);
-  CHECK(copy().order->desired == DesiredState::kRemoved);
+  CHECK(copy().order->desired == DesiredState::kWithdrawn);
   CHECK(event_says("node node-a cannot make the volume that it promised: the pool is full"));
   CHECK(did() == "POST volumecopies");
   const CopyOrder given = *copy_on(kOtherNode).order;
@@ -229,7 +228,7 @@ TEST_CASE_FIXTURE(Fixture, "both copies stay for as long as the claim is between
     watch_volume();
     CHECK(collected(kOtherNode) ==
           "GET persistentvolumeclaims, GET persistentvolumes, PATCH volumecopies");
-    CHECK(copy_on(kOtherNode).order->desired == DesiredState::kRemoved);
+    CHECK(copy_on(kOtherNode).order->desired == DesiredState::kWithdrawn);
     CHECK(collected(kNode) == "GET persistentvolumeclaims");
     pass(seconds(60));
     CHECK(collected(kNode) == "GET persistentvolumeclaims, DELETE volumecopies");
@@ -242,7 +241,7 @@ TEST_CASE_FIXTURE(Fixture, "what was given up is not ordered again, whoever dele
   CHECK(ended() == "");
   change_volume(R"({"metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z"}})");
   CHECK(ended() == "");
-  CHECK(copy().order->desired == DesiredState::kRemoved);
+  CHECK(copy().order->desired == DesiredState::kWithdrawn);
   CHECK(did() == "POST volumecopies");
   answer(copy_on(kOtherNode), CopyState::kPromised);
   CHECK(did() == kSwitch.substr(kSwitch.find("PATCH")));
@@ -267,7 +266,7 @@ TEST_CASE_FIXTURE(Fixture, "a node that does not take it either is passed over")
     CHECK(event_says("has not answered for 10 s"));
   }
   CHECK_FALSE(copy_on(first).given_up);
-  CHECK(copy_on(first).order->desired == DesiredState::kRemoved);
+  CHECK(copy_on(first).order->desired == DesiredState::kWithdrawn);
   CHECK(did() == "POST volumecopies");
   CHECK(copy_count() == 3);
 }

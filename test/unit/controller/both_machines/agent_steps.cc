@@ -161,7 +161,7 @@ void Agent::promise(const TurnBits& turn) {
   host.order_generation = turn.copy.generation;
   host.order_term = turn.copy.term;
   host.claim = 1;
-  host.retained = turn.copy.desired == static_cast<unsigned>(DesiredState::kRetained) ? 1 : 0;
+  host.retained = is_to_be_kept(static_cast<DesiredState>(turn.copy.desired)) ? 1 : 0;
   steps_.add(next, "agent records its promise", node_);
 }
 
@@ -176,7 +176,7 @@ void Agent::follow(const TurnBits& turn, bool closes) {
   host.order_term = turn.copy.term;
   host.claim = closes ? 0 : 1;
   if (is_unmade())
-    host.retained = turn.copy.desired == static_cast<unsigned>(DesiredState::kRetained) ? 1 : 0;
+    host.retained = is_to_be_kept(static_cast<DesiredState>(turn.copy.desired)) ? 1 : 0;
   const bool goes_back =
       host_.order_uid == turn.copy.uid && turn.copy.generation < host_.order_generation;
   steps_.add(
@@ -195,6 +195,7 @@ void Agent::adopt(const TurnBits& turn) {
     host.order_term = 0;
     host.claim = 0;
     host.retained = host_.tag_retained;
+    host.used = 1;
   }
   steps_.add(next, "agent takes up what the tags speak for", node_);
 }
@@ -210,6 +211,7 @@ void Agent::make(const TurnBits& turn) {
   World next = ended();
   HostBits& host = next.hosts[node_];
   if (is_record_of(turn.slot) && has(host_, RecordStage::kPromised)) {
+    host.used = host_.disk == kNoDisk ? 0 : 1;
     if (host_.disk == kNoDisk) {
       host.disk = kDiskReady & 7U;
       host.disk_slot = turn.slot;
@@ -252,7 +254,11 @@ void Agent::remove(const TurnBits& turn) {
   const bool disk_of_this =
       is_ours(static_cast<DiskStage>(host_.disk)) && host_.disk_slot == turn.slot;
   const bool other_record = host_.record != 0 && host_.record_slot != turn.slot;
-  if (host_.open != 0 || other_record || (!disk_of_this && !is_record_of(turn.slot)))
+  // Engine::remove_unused() looks at the record once more.
+  const bool keeps = static_cast<DesiredState>(turn.copy.desired) == DesiredState::kWithdrawn &&
+                     (host_.record == 0 || is_unmade() || host_.used != 0) &&
+                     !has(host_, RecordStage::kWiping);
+  if (host_.open != 0 || other_record || keeps || (!disk_of_this && !is_record_of(turn.slot)))
     return steps_.add(next, "agent cannot remove it now", node_);
   if (disk_of_this && host_.disk != kDiskWiping) {
     const bool wanted = world_.claim.there != 0 && world_.claim.anew == 0;

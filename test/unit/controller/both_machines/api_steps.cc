@@ -40,7 +40,6 @@ bool change_copy(World& world, const Write& write) {
     copy.desired = write.copy.desired;
     copy.term = write.copy.term;
     copy.given_up = copy.given_up | write.copy.given_up;
-    copy.asked = write.copy.asked;
     if (!same(before, copy)) copy.generation = (copy.generation + 1U) & 15U;
   } else {
     copy.state = write.copy.state;
@@ -74,7 +73,6 @@ bool create_volume(World& world, const Write& write) {
   volume.current = 1;
   volume.slot = write.slot;
   volume.node = write.copy.node;
-  world.had_volume = (world.had_volume | (1U << write.slot)) & 3U;
   touch_volume(world);
   return true;
 }
@@ -190,8 +188,6 @@ bool is_free(const World& world, unsigned slot) {
 void recycle(World& world) {
   for (unsigned slot = 0; slot < kSlots; ++slot) {
     if (!is_free(world, slot)) continue;
-    world.had_volume = world.had_volume & ~(1U << slot) & 3U;
-    world.unoffered = world.unoffered & ~(1U << slot) & 3U;
     world.left_behind = world.left_behind & ~(1U << slot) & 3U;
     world.copies[slot] = blank<CopyBits>();
     world.ordered[slot] = blank<CopyBits>();

@@ -46,5 +46,11 @@ TEST_CASE("a promise that cannot be kept is given up where no pod had it") {
   check({.hosts = 2, .faults = 0, .silences = 0, .gives_up = true}, 150'000);
 }
 
+TEST_CASE("nor where its PersistentVolume comes late, or whatever else goes wrong") {
+  check({.hosts = 1, .silences = 0, .claim_ends = false, .gives_up = true}, 150'000);
+  check({.hosts = 2, .silences = 0, .claim_ends = false, .only_late = true, .gives_up = true},
+        500'000);
+}
+
 }  // namespace
 }  // namespace flexlocal::provisioner::test

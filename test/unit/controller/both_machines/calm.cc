@@ -52,8 +52,8 @@ bool is_told_of_replacement(const World& world) {
   return action == ReplacementAction::kGiveOrder || action == ReplacementAction::kReport;
 }
 
-// CopyCollector::end(): of what no claim and no PersistentVolume has, a person decides, unless the
-// leader knows that no pod had it.
+// CopyCollector::end(): of what no claim and no PersistentVolume has, a person decides, where a pod
+// may have had it.
 bool is_told_as_orphan(const World& world, unsigned slot) {
   const CopyBits& copy = world.copies[slot];
   return copy.there != 0 && was_made_or_found(copy_object(copy, slot));
@@ -100,9 +100,7 @@ const char* trouble_of_end(const World& world, bool nothing_stays) {
     return "the PersistentVolume of a claim that is gone stays, and nobody is told why";
   for (unsigned slot = 0; slot < kSlots; ++slot) {
     if (!has_left_of(world, slot) || world.volume.there != 0 || is_retained(world, slot)) continue;
-    // A leader does not know what its predecessor, or a request that it had given up, has done.
-    const bool may_be_anybodys = ((world.had_volume | world.unoffered) >> slot & 1U) == 0;
-    if (is_told_as_orphan(world, slot) && (!nothing_stays || may_be_anybodys)) continue;
+    if (is_told_as_orphan(world, slot) && !nothing_stays) continue;
     const bool agent_tells = is_told_by_agent(world, slot) || world.copies[slot].trouble != 0;
     if (nothing_stays || !agent_tells)
       return "something is left of a claim that is gone, and is not told";

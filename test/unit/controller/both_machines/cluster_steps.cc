@@ -93,6 +93,7 @@ void mount(const World& world, Steps& steps) {
   host.disk_slot = pod.slot;
   host.open = 1;
   host.data = 1;
+  host.used = 1;
   next.written = 1;
   steps.add(next, makes ? "a pod mounts the volume, which is made" : "a pod mounts the volume",
             pod.node,
@@ -151,7 +152,6 @@ void restart_controller(World& world) {
   world.ordered = world.copies;
   world.known_volume = world.volume;
   world.known_claim = world.claim;
-  world.unoffered = 0;
   world.replacing = blank<Replacing>();
   if (world.term < 3) world.term = (world.term + 1U) & 3U;
 }

@@ -1,5 +1,7 @@
 #include "test/unit/controller/both_machines/controller_requests.h"
 
+#include "test/unit/controller/both_machines/decisions.h"
+
 namespace flexlocal::provisioner::test {
 namespace {
 
@@ -22,7 +24,8 @@ bool may_serve(const World& world) {
   const bool mountable =
       host.record_slot == slot && (host.record == static_cast<unsigned>(RecordStage::kPromised) ||
                                    host.record == static_cast<unsigned>(RecordStage::kReady));
-  return world.volume.there != 0 && (mountable || world.copies[slot].made != 0);
+  const CopyBits& copy = world.copies[slot];
+  return world.volume.there != 0 && (mountable || (copy.made != 0 && !is_gone(copy, slot)));
 }
 
 // Its pass ends with the request that is given up.
@@ -40,7 +43,7 @@ bool is_of_claim(const Write& write) {
 // A promise may be given up while its claim is bound, where no pod can have the copy.
 bool takes_from_claim(const World& world, const Write& write) {
   const VolumeBits& volume = world.volume;
-  const bool withdraws = write.copy.desired == static_cast<unsigned>(DesiredState::kRemoved) &&
+  const bool withdraws = is_to_go(static_cast<DesiredState>(write.copy.desired)) &&
                          world.copies[write.slot].desired == kServing;
   const bool bound = world.claim.there != 0 && world.claim.anew == 0 && volume.there != 0 &&
                      volume.slot == write.slot &&
@@ -74,6 +77,7 @@ bool is_unanswered(const CopyBits& copy) {
 const char* wrong_in(const World& world, const Write& write) {
   const bool wanted = world.claim.there != 0 && world.claim.anew == 0 && world.claim.bound != 0;
   const bool released = world.volume.phase == static_cast<unsigned>(Phase::kReleased);
+  const bool bound = world.volume.phase == static_cast<unsigned>(Phase::kBound);
   switch (static_cast<WriteKind>(write.kind)) {
     case WriteKind::kOrder:
       return takes_from_claim(world, write) ? "the order of a copy that a claim has is withdrawn"
@@ -86,8 +90,11 @@ const char* wrong_in(const World& world, const Write& write) {
       return world.claim.selected != 0 && world.claim.selected != write.copy.node + 1U
                  ? "a choice of the scheduler that nobody refused is taken back"
                  : nullptr;
+    // One that came when its copy was gone, and another's was being made, goes before it is bound.
     case WriteKind::kDeleteVolume:
-      return wanted ? "the PersistentVolume of a claim that is bound to it is deleted" : nullptr;
+      return wanted && (bound || may_serve(world))
+                 ? "the PersistentVolume of a claim that is bound to it is deleted"
+                 : nullptr;
     case WriteKind::kEndVolume:
     case WriteKind::kUnprotect:
       return wanted && may_serve(world)
@@ -106,7 +113,6 @@ const char* wrong_in(const World& world, const Write& write) {
 void apply_write(World& world, const Write& write) {
   switch (static_cast<WriteKind>(write.kind)) {
     case WriteKind::kCreateCopy:
-      if (write.copy.existing == 0) world.unoffered = (world.unoffered | (1U << write.slot)) & 3U;
       world.ordered[write.slot] = world.copies[write.slot];
       break;
     case WriteKind::kOrder:

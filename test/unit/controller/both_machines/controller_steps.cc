@@ -11,7 +11,7 @@ namespace {
 
 constexpr auto kServing = static_cast<unsigned>(DesiredState::kServing);
 constexpr auto kRetained = static_cast<unsigned>(DesiredState::kRetained);
-constexpr auto kRemoved = static_cast<unsigned>(DesiredState::kRemoved);
+constexpr auto kWithdrawn = static_cast<unsigned>(DesiredState::kWithdrawn);
 constexpr auto kStateRemoved = static_cast<unsigned>(CopyState::kRemoved);
 
 // The claim goes back to the scheduler: SelectedNodeWorker::unassign().
@@ -93,7 +93,7 @@ void ClaimWorker::withdraw(unsigned slot, bool says_why) {
     world_.known_volume = world_.volume;
     return steps_.add(world_, "controller finds the PersistentVolume", slot);
   }
-  const Write write = order_of(world_, slot, kRemoved);
+  const Write write = order_of(world_, slot, kWithdrawn);
   if (!send(world_, write, "controller withdraws the order", steps_)) return;
   World next = world_;
   apply(next, write);
@@ -107,7 +107,6 @@ void ClaimWorker::bind(unsigned slot) {
   if (copy.term < world_.term && copy.existing == 0)
     for (unsigned other = 0; other < kSlots; ++other)
       if (has_told_copy(world_, other)) return;  // check_other_copies() tells it
-  world_.unoffered = world_.unoffered & ~(1U << slot) & 3U;
   Write write = write_of(WriteKind::kCreateVolume, slot, true);
   write.copy.node = copy.node;
   if (send(world_, write, "controller creates the PersistentVolume", steps_)) return;
@@ -134,10 +133,6 @@ bool ends_volume(const World& world, unsigned slot) {
   if (world.known_volume.there == 0 || world.known_volume.slot != slot) return false;
   const EndAction action = decide_end(world.known_volume, world.ordered[slot]).action;
   return action != EndAction::kNone && action != EndAction::kWait;
-}
-
-bool is_gone(const CopyBits& copy, unsigned slot) {
-  return copy.state == kStateRemoved && is_gone_unmade(copy_object(copy, slot));
 }
 
 // See CopyCollector::is_being_replaced().
@@ -167,28 +162,6 @@ bool is_needed(const World& world, unsigned slot) {
   }
   if (world.volume.there == 0) return had_volume;
   return world.volume.slot == slot;
-}
-
-void question(const World& world, unsigned slot, Steps& steps) {
-  Write write = order_of(world, slot, kRetained);
-  write.copy.asked = 1;
-  send(world, write, "controller asks whether it was ever made", steps);
-}
-
-// See CopyCollector::settle().
-void settle(const World& world, unsigned slot, Steps& steps) {
-  const CopyBits& copy = world.ordered[slot];
-  const auto state = static_cast<CopyState>(copy.state);
-  const bool is_made = was_made_or_found(copy_object(copy, slot));
-  const bool is_closed =
-      state == CopyState::kRetained || state == CopyState::kRefused || state == CopyState::kLost;
-  if (!is_made && (copy.observed < copy.generation || !is_closed)) return;
-  if (is_made || is_needed(world, slot))
-    send(world, order_of(world, slot, kServing), "controller takes the question back", steps);
-  else if (copy.term != world.term)
-    question(world, slot, steps);
-  else
-    send(world, order_of(world, slot, kRemoved), "controller withdraws what no pod had", steps);
 }
 
 }  // namespace
@@ -240,7 +213,7 @@ void add_collector_steps(const World& world, unsigned slot, Steps& steps) {
   const bool has_volume = world.known_volume.there != 0 && world.known_volume.slot == slot;
   const bool is_removed =
       copy.desired != kServing && copy.state == kStateRemoved && copy.observed >= copy.generation;
-  if (is_removed && (copy.desired == kRemoved || !has_volume)) {
+  if (is_removed && (is_to_go(static_cast<DesiredState>(copy.desired)) || !has_volume)) {
     if ((copy.given_up != 0 || (has_volume && is_gone(copy, slot))) && is_being_replaced(world))
       return;
     if (world.late.kind == 0 && world.replacing.stage == 0 &&
@@ -250,12 +223,12 @@ void add_collector_steps(const World& world, unsigned slot, Steps& steps) {
     return;
   }
   if (has_volume) return;
-  if (copy.desired == kRetained && copy.asked != 0) return settle(world, slot, steps);
   if (copy.desired != kServing || is_needed(world, slot)) return;
-  const bool is_unoffered = (world.unoffered >> slot & 1U) != 0;
-  if (was_made_or_found(copy_object(copy, slot)) && !is_unoffered) return;  // told as an orphan
-  if (copy.promised != 0 && !is_unoffered) return question(world, slot, steps);
-  send(world, order_of(world, slot, kRemoved), "controller withdraws what no claim needs", steps);
+  const ClaimBits& claim = world.known_claim;
+  const bool lost_volume =
+      copy.made != 0 && claim.there != 0 && claim.anew == 0 && claim.bound != 0;
+  if (copy.existing != 0 || lost_volume) return;  // told as an orphan
+  send(world, order_of(world, slot, kWithdrawn), "controller withdraws what no claim needs", steps);
 }
 
 }  // namespace flexlocal::provisioner::test

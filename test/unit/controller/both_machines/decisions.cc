@@ -29,6 +29,9 @@ HostCopy host_object(const HostBits& bits) {
     host.claim_uid = bits.claim != 0 ? kUid : std::string();
     host.claim_namespace = sample_claim().namespace_name;
     host.retained = bits.retained != 0;
+    const bool unmade =
+        host.record == RecordStage::kPromised || host.record == RecordStage::kRefused;
+    host.used = unmade || bits.used != 0;
   }
   host.disk = static_cast<DiskStage>(bits.disk);
   if (host.disk != DiskStage::kNone) {
@@ -49,8 +52,7 @@ bool is_in_doubt(const CopyBits& copy, unsigned slot, const HostBits& host) {
   if (!has_record) return false;
   const bool here = is_ours(static_cast<DiskStage>(host.disk)) && host.disk_slot == slot;
   const bool of_this = host.record_slot == slot;
-  if (!of_this && copy.desired == static_cast<unsigned>(DesiredState::kRemoved) && !here)
-    return false;
+  if (!of_this && is_to_go(static_cast<DesiredState>(copy.desired)) && !here) return false;
   return copy.term < host.order_term;
 }
 
@@ -165,7 +167,7 @@ bool names_version_now(WriteKind kind) {
   switch (kind) {
     case WriteKind::kOrder:
       return of_copy(order_patch(copy, *copy.order)) &&
-             of_copy(order_patch(copy, *copy.order, kInQuestionAnnotation));
+             of_copy(order_patch(copy, *copy.order, kGivenUpAnnotation));
     case WriteKind::kAnswer:
       return of_copy(status_patch(copy, copy.status));
     case WriteKind::kUnassign:
@@ -206,7 +208,6 @@ VolumeCopy copy_object(const CopyBits& bits, unsigned slot) {
                   .generation = bits.generation,
                   .deleting = false,
                   .given_up = bits.given_up != 0,
-                  .in_question = bits.asked != 0,
                   .order = order,
                   .status = {}};
   copy.status.state = static_cast<CopyState>(bits.state);
@@ -216,6 +217,11 @@ VolumeCopy copy_object(const CopyBits& bits, unsigned slot) {
   if (bits.trouble != 0)
     copy.status.conditions.push_back({std::string(kAsOrdered), false, "Trouble", "why", {}});
   return copy;
+}
+
+bool is_gone(const CopyBits& copy, unsigned slot) {
+  return copy.state == static_cast<unsigned>(CopyState::kRemoved) &&
+         is_gone_unused(copy_object(copy, slot));
 }
 
 // Each is asked once: what plans depend on is in the key.

@@ -56,4 +56,7 @@ bool names_version(WriteKind kind);
 // The objects themselves.
 VolumeCopy copy_object(const CopyBits& bits, unsigned slot);
 
+// Whether it was withdrawn, and no pod had it.
+bool is_gone(const CopyBits& copy, unsigned slot);
+
 }  // namespace flexlocal::provisioner::test

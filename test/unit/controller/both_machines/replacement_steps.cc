@@ -1,11 +1,12 @@
 // The controller, as ReplacementWorker carries out what was planned: replacement_worker.cc. That it
 // touches the claim at last only makes others look at it sooner.
 #include "test/unit/controller/both_machines/controller_requests.h"
+#include "test/unit/controller/both_machines/decisions.h"
 
 namespace flexlocal::provisioner::test {
 namespace {
 
-constexpr auto kRemoved = static_cast<unsigned>(DesiredState::kRemoved);
+constexpr auto kWithdrawn = static_cast<unsigned>(DesiredState::kWithdrawn);
 constexpr auto kStateRemoved = static_cast<unsigned>(CopyState::kRemoved);
 
 Write write_for(WriteKind kind, const Replacing& by, bool holds) {
@@ -19,7 +20,8 @@ bool may_be_chosen(const World& world, unsigned node) {
   for (const CopyBits& copy : world.ordered) {
     if (copy.there == 0 || copy.node != node) continue;
     if (copy.state != kStateRemoved) return false;
-    if (copy.desired == kRemoved && copy.observed < copy.generation) return false;
+    if (is_to_go(static_cast<DesiredState>(copy.desired)) && copy.observed < copy.generation)
+      return false;
   }
   return true;
 }
@@ -48,7 +50,6 @@ void stop(World next, const char* what, Steps& steps) {
 
 void bind(const World& world, const Replacing& by, Steps& steps) {
   World next = world;
-  next.unoffered = next.unoffered & ~(1U << by.slot) & 3U;
   const Write write = write_for(WriteKind::kCreateVolume, by, true);
   if (send(next, write, "controller makes the PersistentVolume anew", steps)) return;
   if (next.volume.slot == by.slot) next.known_volume = next.volume;
@@ -81,7 +82,9 @@ void add_replacement_steps(const World& world, Silence silence, Steps& steps) {
   World now = world;
   switch (decision.action) {
     case ReplacementAction::kGiveUp: {
-      Write write = order_of(world, decision.slot, kRemoved);
+      const CopyBits& copy = world.ordered[decision.slot];
+      Write write = order_of(world, decision.slot, kWithdrawn);
+      if (is_gone(copy, decision.slot)) write.copy.term = copy.term;
       write.copy.given_up = 1;
       send(world, write, "controller gives the promise up", steps);
       return;
@@ -90,7 +93,7 @@ void add_replacement_steps(const World& world, Silence silence, Steps& steps) {
       return give(world, 1U + world.second_host, steps);
     case ReplacementAction::kWithdraw:
       if (silence == Silence::kLong) now.left.silences = (now.left.silences - 1U) & 3U;
-      send(now, order_of(now, decision.slot, kRemoved), "controller withdraws the other order",
+      send(now, order_of(now, decision.slot, kWithdrawn), "controller withdraws the other order",
            steps);
       return;
     case ReplacementAction::kReplace:

@@ -30,7 +30,6 @@ struct CopyBits {
   std::uint32_t observed : 4;
   std::uint32_t trouble : 1;   // a condition says what is in the way
   std::uint32_t given_up : 1;  // by its annotation
-  std::uint32_t asked : 1;     // see kInQuestionAnnotation
   std::uint32_t retain : 1;    // its reclaim policy; else Delete
   std::uint32_t current : 1;
 };
@@ -71,6 +70,7 @@ struct HostBits {
   std::uint32_t tag_retained : 1;
   std::uint32_t open : 1;
   std::uint32_t data : 1;      // a pod had it mounted
+  std::uint32_t used : 1;      // by the record one may have: see engine::Record::used
   std::uint32_t hopeless : 1;  // the agent's memory: making it failed for good
   std::uint32_t mounted_since_look : 1;
   std::uint32_t made_since_look : 1;
@@ -146,8 +146,6 @@ struct World {
   std::uint8_t term : 2;
   std::uint8_t retains : 1;      // the class's reclaim policy; else Delete
   std::uint8_t written : 1;      // a pod of the claim has had its volume
-  std::uint8_t had_volume : 2;   // by copy: a PersistentVolume named it
-  std::uint8_t unoffered : 2;    // by copy: see OrderDesk::is_unoffered()
   std::uint8_t left_behind : 2;  // by copy: a pod waits for it, and its claim has another
   // Disks were lost, or somebody took objects away: words are all that can be had then.
   std::uint8_t damaged : 1;

@@ -5,7 +5,7 @@
 namespace flexlocal::provisioner::test {
 namespace {
 
-constexpr std::array kDesired = {"Serving", "Retained", "Removed", "?"};
+constexpr std::array kDesired = {"Serving", "Retained", "Removed", "Withdrawn"};
 constexpr std::array kStates = {"-",       "Promised", "Ready", "Retained", "Removing",
                                 "Removed", "Refused",  "Lost",  "Unknown"};
 constexpr std::array kRecords = {"none",  "damaged", "promised", "making",
@@ -21,8 +21,7 @@ std::string text_of(const CopyBits& copy) {
                 copy.node + 1U, " #", copy.uid, '/', copy.generation, ": ", kStates[copy.state],
                 flag(copy.promised != 0, " promised"), flag(copy.made != 0, " made"), " of ",
                 copy.observed, flag(copy.trouble != 0, " in trouble"),
-                flag(copy.given_up != 0, " given up"), flag(copy.asked != 0, " asked"),
-                flag(copy.current == 0, " (old)"));
+                flag(copy.given_up != 0, " given up"), flag(copy.current == 0, " (old)"));
 }
 
 std::string text_of(const VolumeBits& volume) {
@@ -42,7 +41,7 @@ std::string text_of(const HostBits& host) {
                 host.order_generation, flag(host.claim == 0, " closed"),
                 flag(host.retained != 0, " retained"), ", disk ", kDisks[host.disk], " of ",
                 host.disk_slot + 1U, flag(host.data != 0, " with data"),
-                flag(host.open != 0, " open"));
+                flag(host.used == 0, " unused"), flag(host.open != 0, " open"));
 }
 
 }  // namespace

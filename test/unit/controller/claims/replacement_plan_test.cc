@@ -26,7 +26,7 @@ VolumeCopy copy_in(CopyState state, const std::string& id = kCopy, Origin origin
 
 VolumeCopy given_up_copy() {
   VolumeCopy copy = copy_in(CopyState::kRemoved);
-  copy.order->desired = DesiredState::kRemoved;
+  copy.order->desired = DesiredState::kWithdrawn;
   copy.given_up = true;
   return copy;
 }
@@ -49,6 +49,35 @@ TEST_CASE("a promise is given up by the node's answer to the order as it is") {
   CHECK(action_for({borrowed(copy)}) == ReplacementAction::kGiveUp);
   copy.status.observed_generation = 1;
   CHECK(action_for({borrowed(copy)}) == ReplacementAction::kNone);
+}
+
+TEST_CASE("a PersistentVolume that came late is replaced where no pod had its copy, made or not") {
+  VolumeCopy late = copy_in(CopyState::kRemoved);
+  late.order->desired = DesiredState::kWithdrawn;
+  for (const bool made : {false, true}) {
+    late.status.made = made;
+    CHECK(action_for({borrowed(late)}) == ReplacementAction::kGiveUp);
+    VolumeCopy marked = late;
+    marked.given_up = true;
+    CHECK(action_for({borrowed(marked)}) == ReplacementAction::kGiveOrder);
+  }
+  for (const CopyState state : {CopyState::kReady, CopyState::kRemoving, CopyState::kRetained}) {
+    VolumeCopy open = late;
+    open.status.state = state;
+    open.given_up = true;  // by anybody's hand
+    CHECK(action_for({borrowed(open)}) == ReplacementAction::kNone);
+  }
+}
+
+TEST_CASE("nothing has the place of another while a pod may have had a third") {
+  VolumeCopy kept = copy_in(CopyState::kRetained, "fedcba9876543210");
+  kept.order->desired = DesiredState::kWithdrawn;
+  kept.status.made = true;
+  const VolumeCopy before = given_up_copy();
+  const VolumeCopy next = copy_in(CopyState::kPromised, "0f0f0f0f0f0f0f0f");
+  CHECK(action_for({borrowed(before), borrowed(kept)}) == ReplacementAction::kReport);
+  CHECK(action_for({borrowed(before), borrowed(kept), borrowed(next)}) ==
+        ReplacementAction::kReport);
 }
 
 TEST_CASE("only what its node has promised gets the place of a copy that was given up") {

@@ -30,8 +30,8 @@ void for_each_copy(const std::function<void(const VolumeCopy*)>& visit) {
   VolumeCopy strange = answered_copy(DesiredState::kServing, CopyState::kReady);
   strange.order = Error(ErrorCode::kInvalid, "spec.colour is not known");
   visit(&strange);
-  for (const DesiredState desired :
-       {DesiredState::kServing, DesiredState::kRetained, DesiredState::kRemoved})
+  for (const DesiredState desired : {DesiredState::kServing, DesiredState::kRetained,
+                                     DesiredState::kRemoved, DesiredState::kWithdrawn})
     for (int state = 0; state <= static_cast<int>(CopyState::kUnknown); ++state)
       for (const bool answered : {true, false}) {
         const VolumeCopy copy = answered_copy(desired, static_cast<CopyState>(state), answered);
@@ -63,10 +63,10 @@ bool is_released(const Volume& volume) {
   return volume.phase == "Released" || volume.phase == "Failed";
 }
 
-// An order that was withdrawn, of a volume that nobody is bound to.
-bool is_withdrawn(const Volume& volume, const VolumeCopy* copy) {
+// Of a volume that nobody is bound to: its copy is ordered away, and no pod has it.
+bool is_going(const Volume& volume, const VolumeCopy* copy) {
   return !is_released(volume) && volume.phase != "Bound" && copy != nullptr && copy->order &&
-         copy->order->desired == DesiredState::kRemoved;
+         (copy->order->desired == DesiredState::kRemoved || is_gone_unused(*copy));
 }
 
 bool has_answered(const VolumeCopy* copy, CopyState state) {
@@ -97,7 +97,7 @@ TEST_CASE("a PersistentVolume is deleted before its copy is ordered away, and on
     if (plan.action != EndAction::kDelete) return;
     ++deletions;
     CHECK_FALSE(volume.deleting);
-    if (is_withdrawn(volume, copy)) return;
+    if (is_going(volume, copy)) return;
     CHECK(is_released(volume));
     CHECK(volume.reclaim_policy == "Delete");
   });
@@ -112,9 +112,9 @@ TEST_CASE("a volume is let go only once its node says, to this very order, that 
     CHECK(volume.deleting);
     CHECK(volume.phase != "Bound");
     if (is_released(volume) && volume.reclaim_policy == "Delete")
-      CHECK((has_answered(copy, CopyState::kRemoved) &&
-             copy->order->desired == DesiredState::kRemoved));
-    else if (volume.reclaim_policy != "Delete" && !is_withdrawn(volume, copy))
+      CHECK((has_answered(copy, CopyState::kRemoved) && is_to_go(copy->order->desired)));
+    else if (volume.reclaim_policy != "Delete" && !is_going(volume, copy) &&
+             !(copy != nullptr && is_withdrawn(*copy) && !is_released(volume)))
       CHECK(((has_answered(copy, CopyState::kRetained) &&
               copy->order->desired == DesiredState::kRetained) ||
              has_answered(copy, CopyState::kRemoved)));
@@ -136,7 +136,7 @@ TEST_CASE("what is not understood is not written over, or removed for a word tha
 TEST_CASE("a policy that is not Delete never leads to a removal, and keeps the data first") {
   for_each_end([](const Volume& volume, const VolumeCopy* copy, const EndPlan& plan) {
     if (volume.reclaim_policy == "Delete") return;
-    CHECK((plan.action != EndAction::kDelete || is_withdrawn(volume, copy)));
+    CHECK((plan.action != EndAction::kDelete || is_going(volume, copy)));
     if (plan.action == EndAction::kGiveOrder) CHECK(plan.desired != DesiredState::kRemoved);
     if (plan.action == EndAction::kGiveOrder && plan.desired == DesiredState::kRetained)
       CHECK(((volume.deleting && volume.phase != "Bound") || is_released(volume)));
@@ -155,13 +155,35 @@ TEST_CASE("a removal that has not come to its end is taken back when the volume 
   CHECK(plan_end(kept, &removed).action == EndAction::kRelease);
 }
 
-TEST_CASE("a volume that nobody is bound to goes when its order was withdrawn") {
-  const VolumeCopy withdrawn = answered_copy(DesiredState::kRemoved, CopyState::kPromised, true);
-  CHECK(plan_end(sample_volume("Available", "Delete", false), &withdrawn).action ==
+TEST_CASE("a volume that came when its copy was withdrawn goes, unless a pod has had it") {
+  const Volume late = sample_volume("Available", "Delete", false);
+  const Volume bound = sample_volume("Bound", "Delete", false);
+  for (const CopyState state : {CopyState::kPromised, CopyState::kReady, CopyState::kRemoving}) {
+    const VolumeCopy asked = answered_copy(DesiredState::kWithdrawn, state);
+    CHECK(plan_end(late, &asked).action == EndAction::kWait);
+    CHECK(plan_end(bound, &asked).action == EndAction::kWait);
+  }
+  VolumeCopy gone = answered_copy(DesiredState::kWithdrawn, CopyState::kRemoved);
+  gone.status.made = true;  // ahead of its pod
+  CHECK(plan_end(late, &gone).action == EndAction::kDelete);
+  CHECK(is_to_be_replaced(bound, &gone));
+  for (const CopyState state : {CopyState::kRetained, CopyState::kLost}) {
+    const VolumeCopy kept = answered_copy(DesiredState::kWithdrawn, state);
+    for (const Volume& of : {late, bound})
+      CHECK(plan_end(of, &kept) == EndPlan{EndAction::kGiveOrder, DesiredState::kServing});
+    CHECK_FALSE(is_to_be_replaced(bound, &kept));
+    const VolumeCopy earlier = answered_copy(DesiredState::kWithdrawn, state, false);
+    CHECK(plan_end(bound, &earlier).action == EndAction::kWait);
+  }
+}
+
+TEST_CASE("a volume that nobody is bound to goes when its copy was ordered away") {
+  const VolumeCopy removed = answered_copy(DesiredState::kRemoved, CopyState::kPromised, true);
+  CHECK(plan_end(sample_volume("Available", "Delete", false), &removed).action ==
         EndAction::kDelete);
-  CHECK(plan_end(sample_volume("Available", "Delete", true), &withdrawn).action ==
+  CHECK(plan_end(sample_volume("Available", "Delete", true), &removed).action ==
         EndAction::kRelease);
-  CHECK(plan_end(sample_volume("Available", "Retain", true), &withdrawn).action ==
+  CHECK(plan_end(sample_volume("Available", "Retain", true), &removed).action ==
         EndAction::kRelease);
 }
 
@@ -210,9 +232,11 @@ TEST_CASE("the copy of a volume that lives is to serve, whatever was ordered of 
     const Volume volume = sample_volume(phase, "Delete", false);
     for_each_copy([&](const VolumeCopy* copy) {
       const EndPlan plan = plan_end(volume, copy);
-      if (is_withdrawn(volume, copy)) {
+      const bool asked =
+          copy != nullptr && is_withdrawn(*copy) && !is_gone_unused(*copy) && !is_kept(*copy);
+      if (is_going(volume, copy)) {
         CHECK(plan.action == EndAction::kDelete);
-      } else if (copy != nullptr && !copy->order) {
+      } else if (asked || (copy != nullptr && !copy->order)) {
         CHECK(plan.action == EndAction::kWait);
       } else if (copy != nullptr && copy->order->desired == DesiredState::kServing) {
         CHECK(plan.action == EndAction::kNone);

@@ -1,0 +1,121 @@
+// Volumes that no pod has had, which alone a withdrawn order removes.
+#include "test/unit/engine/engine_fixture.h"
+
+namespace flexlocal::engine {
+namespace {
+
+struct Fixture : EngineFixture {
+  RecordStore records{fake.folder + "/records"};
+
+  Record record() { return **records.load(spec.name); }
+  void save(const Record& changed) { REQUIRE(records.save(changed).ok()); }
+  void make() { REQUIRE(engine.make(call_for(spec)).ok()); }
+  bool is_there() const { return fake.volumes.contains(key); }
+  // Until it is done.
+  Status remove() {
+    for (;;) {
+      const auto removal = engine.remove_unused(spec);
+      if (!removal) return removal.error();
+      if (removal->done) return {};
+    }
+  }
+  void check_kept() {
+    const Record before = record();
+    CHECK(remove().error().code() == ErrorCode::kConflict);
+    CHECK(is_there());
+    CHECK(to_json(record()) == to_json(before));
+  }
+};
+
+TEST_CASE_FIXTURE(Fixture, "what was made ahead of its pod is removed") {
+  make();
+  CHECK_FALSE(record().used);
+  make();
+  CHECK_FALSE(record().used);
+  REQUIRE(remove().ok());
+  CHECK_FALSE(is_there());
+  CHECK_FALSE(records.load(spec.name)->has_value());
+}
+
+TEST_CASE_FIXTURE(Fixture, "what a pod has had stays, and can be mounted as before") {
+  SUBCASE("made ahead of it") { make(); }
+  SUBCASE("made by its mount") {}
+  REQUIRE(mount().ok());
+  fake.mounts.clear();
+  check_kept();
+  REQUIRE(mount().ok());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a mount that came to nothing counts as one") {
+  make();
+  fake.failing = "mount";
+  REQUIRE_FALSE(mount().ok());
+  check_kept();
+}
+
+TEST_CASE_FIXTURE(Fixture, "a mount that was refused before leaves it unused") {
+  make();
+  MountRequest other = request();
+  other.pod_namespace = "bank";
+  REQUIRE_FALSE(engine.mount(other).ok());
+  CHECK_FALSE(record().used);
+}
+
+TEST_CASE_FIXTURE(Fixture, "of what is older, newer or lost than its volume nobody knows") {
+  const Record promised = record();
+  make();
+  SUBCASE("the record is of the promise") {
+    save(promised);
+    CHECK(remove().error().code() == ErrorCode::kConflict);
+    make();
+  }
+  SUBCASE("the record is of an earlier lvcreate") {
+    Record earlier = record();
+    earlier.state = RecordState::kIntent;
+    earlier.attempt = "00112233445566778899aabbccddeeff";
+    earlier.device_uuid.clear();
+    save(earlier);
+    make();
+  }
+  SUBCASE("the record was lost") {
+    REQUIRE(records.remove(spec.name).ok());
+    CHECK(remove().error().code() == ErrorCode::kConflict);
+    REQUIRE(settle_and_follow().ok());
+  }
+  check_kept();
+}
+
+TEST_CASE_FIXTURE(Fixture, "a killed making of one lvcreate leaves it unused") {
+  make();
+  Record begun = record();
+  begun.state = RecordState::kIntent;
+  save(begun);
+  make();
+  CHECK_FALSE(record().used);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a removal that has begun is gone on with") {
+  make();
+  Record wiping = record();
+  wiping.state = RecordState::kWiping;
+  wiping.used = true;
+  save(wiping);
+  CHECK(remove().ok());
+  CHECK_FALSE(is_there());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a promise is none of its business") {
+  CHECK(remove().error().code() == ErrorCode::kConflict);
+  CHECK(recorded() == RecordState::kPromised);
+}
+
+TEST_CASE("a record says that no pod had it, or says nothing of that") {
+  Record record{.spec = example_spec(), .state = RecordState::kPromised};
+  CHECK(to_json(record).find("used") == std::string::npos);
+  CHECK(parse_record(to_json(record))->used);
+  record.used = false;
+  CHECK_FALSE(parse_record(to_json(record))->used);
+}
+
+}  // namespace
+}  // namespace flexlocal::engine
