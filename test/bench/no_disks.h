@@ -32,6 +32,10 @@ class NoDisks final : public Storage {
     });
     co_return engine::Removal{};
   }
+  Task<Result<engine::Removal>> remove_unused(const engine::VolumeSpec& spec) override {
+    auto removed = co_await remove(spec);
+    co_return removed;
+  }
   Task<Status> set_retained(const engine::VolumeSpec&, engine::Retained) override {
     co_return Status();
   }

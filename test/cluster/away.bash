@@ -124,7 +124,7 @@ disks() {
 # objects: what the API server has of volumes, without what every look changes, and without orders that were withdrawn:
 # those go by themselves.
 objects() {
-  kubectl get volumecopies,pv,pvc -o json | jq -er '.items[] | select(.spec.desiredState != "Removed") | [.kind, .metadata.name, .metadata.uid, .metadata.deletionTimestamp,
+  kubectl get volumecopies,pv,pvc -o json | jq -er '.items[] | select(.spec.desiredState | IN("Removed", "Withdrawn") | not) | [.kind, .metadata.name, .metadata.uid, .metadata.deletionTimestamp,
     .spec.desiredState, .status.state, .status.phase, .spec.volumeName, .spec.claimRef.uid] | join(" ")' | sort
 }
 # nodes_say: the conditions, the labels and taints of Nodes.

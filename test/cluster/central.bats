@@ -116,7 +116,7 @@ END
   pause one
   make_claim_for one data
   eventually 30 copies_of data 'length == 1 and .[0].spec.nodeName == "one"'
-  eventually 60 copies_of data 'any(.spec.desiredState == "Removed")'
+  eventually 60 copies_of data 'any(.spec.desiredState == "Withdrawn")'
   kubectl cordon one
   make_pod data
   eventually 90 claim_is data Bound
@@ -179,7 +179,7 @@ began_after() { (($(terms_begun) > $1)); }
   eventually 30 copies_of data 'length == 1 and .[0].spec.nodeName == "one"'
   copy=$(copy_of_volume "pvc-$(kubectl get pvc data -o 'jsonpath={.metadata.uid}')")
   kubectl delete pvc data --wait=false
-  eventually 60 says '.spec.desiredState == "Removed"' "$copy"
+  eventually 60 says '.spec.desiredState == "Withdrawn"' "$copy"
   go_on one
   eventually 60 is_state Removed "$copy"
 }

@@ -89,7 +89,7 @@ use_volume() {
 }
 # serves CLAIM NODE: bound there, by its one copy, of which no host but that has a record.
 serves() {
-  claim_is "$1" Bound && copies_of "$1" "[.[] | select(.spec.desiredState != \"Removed\")]
+  claim_is "$1" Bound && copies_of "$1" "[.[] | select(.spec.desiredState | IN(\"Removed\", \"Withdrawn\") | not)]
     | length == 1 and .[0].spec.nodeName == \"$2\" and .[0].spec.desiredState == \"Serving\"" &&
     [ "$(records_of "$1")" = "$2" ]
 }

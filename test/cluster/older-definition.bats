@@ -72,7 +72,7 @@ binds_once_chosen() {
   without spec.limits
   make_claim_for worker data limited
   eventually 60 event_says pvc/data ProvisioningFailed 'did not keep spec.limits'
-  eventually 60 copies_of data 'length > 0 and all(.spec.desiredState == "Removed")'
+  eventually 60 copies_of data 'length > 0 and all(.spec.desiredState == "Withdrawn")'
   claim_is data Pending
   apply_shipped
   eventually 120 binds_once_chosen data worker

@@ -129,19 +129,18 @@ lose_volume() {
   delete_claim data
   eventually 30 is_gone pvc data
   lose_volume
-  ! is_central || ask_without_agent
+  ! is_central || withdraw_without_agent
   start_daemon worker --orphan-grace=2s
-  eventually 60 copy_says '.spec.desiredState == "Serving" and .status.made'
+  eventually 60 copy_says '.spec.desiredState == "Withdrawn" and .status.state == "Retained" and .status.made'
   eventually 60 event_says node/worker OrphanedVolume "$volume"
   lv_exists worker "$volume"
-  copy_says '.metadata.annotations["flexlocal.io/in-question"] == null'
   kubectl patch volumecopy "$copy" --type merge -p '{"spec": {"desiredState": "Removed"}}'
   eventually 60 lv_is_gone worker "$volume"
 }
-# The leader asks, and waits for who could answer.
-ask_without_agent() {
+# The leader leaves it to the node, and waits for who could answer.
+withdraw_without_agent() {
   start_leader_as --orphan-grace=2s
-  eventually 60 copy_says '.spec.desiredState == "Retained" and .metadata.annotations["flexlocal.io/in-question"] == "\(.metadata.generation)"'
+  eventually 60 copy_says '.spec.desiredState == "Withdrawn" and .status.state == "Promised"'
   lv_exists worker "$volume"
 }
 copy_says() { kubectl get volumecopy "$copy" -o json | jq -en "input | $1"; }

@@ -89,7 +89,7 @@ is_replaced() {
   # Nothing is answered there before the leader is gone.
   pause "$other"
   fill "$node"
-  eventually 60 says '.spec.desiredState == "Removed" and .metadata.annotations["flexlocal.io/given-up"] == "true"'
+  eventually 60 says '.spec.desiredState == "Withdrawn" and .metadata.annotations["flexlocal.io/given-up"] == "true"'
   eventually 60 copies_of data 'length == 2'
   kill_daemon leader
   kubectl delete pv "$volume" --wait=false

@@ -130,9 +130,9 @@ serves() {
   volume=$(volume_of "$1")
   copy=$(kubectl get pv "$volume" -o 'jsonpath={.spec.flexVolume.options.flexlocal\.io/copy}')
   claim_is "$1" Bound && [ "$(kubectl get pv "$volume" -o 'jsonpath={.metadata.labels.flexlocal\.io/node}')" = "$2" ] &&
-    copies_of "$1" "[.[] | select(.spec.desiredState != \"Removed\")] | length == 1
+    copies_of "$1" "[.[] | select(.spec.desiredState | IN(\"Removed\", \"Withdrawn\") | not)] | length == 1
       and .[0].spec.copy == \"$copy\" and .[0].spec.nodeName == \"$2\"" &&
-    copies_of "$1" 'all(.[]; .spec.desiredState != "Removed" or .status.state == "Removed")' &&
+    copies_of "$1" 'all(.[]; .spec.desiredState == "Serving" or .status.state == "Removed")' &&
     records | jq -ens --arg copy "$copy" --arg volume "${volume#pvc-}" \
       'inputs | [.[] | select(.claimUID == $volume)] | length == 1 and .[0].copy == $copy'
 }
@@ -187,6 +187,29 @@ choose_node() { kubectl annotate --overwrite pvc "$1" "volume.kubernetes.io/sele
   [ "$(kubectl get pv -o json | jq --arg volume "$volume" '[.items[] | select(.metadata.name == $volume)] | length')" = 1 ]
 }
 no_records_of() { [ ! -e "$work/one/state/volumes/$1" ] && [ ! -e "$work/two/state/volumes/$1" ]; }
+
+@test "a PersistentVolume that comes late, for a copy that a pod has had since, serves it" {
+  stop_before POST /api/v1/persistentvolumes
+  make_claim_for one data
+  eventually 60 copies_of data 'any(.status.state == "Promised")'
+  pause one
+  stop_one_before "$new" POST /api/v1/persistentvolumes
+  choose_node data two
+  await_successor
+  volume=pvc-$(kubectl get pvc data -o 'jsonpath={.metadata.uid}')
+  eventually 60 stands_still "$new"
+  copies_of data 'any(.spec.nodeName == "one" and .spec.desiredState == "Withdrawn" and .status.state == "Promised")'
+  send_late
+  late_was 201
+  make_data one "$volume"
+  # Before its leader can tell it otherwise.
+  go_on one
+  eventually 60 copies_of data 'any(.spec.nodeName == "one" and .status.state == "Retained")'
+  go_on "$new"
+  go_on "$new"
+  eventually 90 serves data one
+  lv_exists one "$volume"
+}
 
 @test "a PersistentVolume that comes late, for a claim that is gone, goes as well" {
   stop_before POST /api/v1/persistentvolumes

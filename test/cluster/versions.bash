@@ -21,7 +21,7 @@ leave_nothing() {
   for name in $(kubectl get volumecopies -o name); do
     kubectl patch "$name" --type merge \
       -p '{"spec": {"later": null, "moveTo": null, "source": null, "limits": null, "backend": "lvm"}}'
-    [[ $(kubectl get "$name" -o 'jsonpath={.spec.desiredState}') =~ ^(Serving|Retained|Removed)$ ]] ||
+    [[ $(kubectl get "$name" -o 'jsonpath={.spec.desiredState}') =~ ^(Serving|Retained|Removed|Withdrawn)$ ]] ||
       kubectl patch "$name" --type merge -p '{"spec": {"desiredState": "Serving"}}'
   done
   kubectl delete pvc --all --wait=false

@@ -52,8 +52,8 @@ namespace flexlocal::engine {
 namespace {
 
 constexpr std::string_view kUsage =
-    "usage: engine-call [--host-proc=DIR] promise RECORD | follow RECORD | withdraw RECORD | "
-    "remove RECORD | retain RECORD | take-up RECORD | grow RECORD BYTES | inventory |"
+    "usage: engine-call [--host-proc=DIR] promise RECORD | follow RECORD | withdraw RECORD | make RECORD | "
+    "remove RECORD | remove-unused RECORD | retain RECORD | take-up RECORD | grow RECORD BYTES | inventory |"
     " as-seen HEADS | refresh-io-limits | resume-suspended | settle | only-disk DEVICE DISK... | "
     "seqno DISK";
 constexpr std::string_view kHostProc = "--host-proc=";
@@ -62,8 +62,7 @@ void add_size(JsonWriter& json, std::string_view key, Bytes size) {
   json.key(key).integer(static_cast<std::int64_t>(size.count()));
 }
 
-Status print_removal(Engine& engine, const VolumeSpec& spec, JsonWriter& json) {
-  const auto removal = engine.remove(spec);
+Status print_removal(const Result<Removal>& removal, JsonWriter& json) {
   if (!removal) return removal.error();
   json.key("done").boolean(removal->done);
   add_size(json, "wiped", removal->wiped);
@@ -156,7 +155,9 @@ Status carry_out(Engine& engine, const std::vector<std::string>& words, JsonWrit
   if (words[0] == "promise") return status_of(engine.copies().promise(ordered));
   if (words[0] == "follow") return status_of(engine.copies().follow(ordered));
   if (words[0] == "withdraw") return engine.copies().withdraw(spec);
-  if (words[0] == "remove") return print_removal(engine, spec, json);
+  if (words[0] == "remove") return print_removal(engine.remove(spec), json);
+  if (words[0] == "remove-unused") return print_removal(engine.remove_unused(spec), json);
+  if (words[0] == "make") return engine.make({spec.name, spec.copy});
   if (words[0] == "retain") return engine.set_retained(spec, Retained::kYes);
   if (words[0] == "take-up") return engine.set_retained(spec, Retained::kNo);
   unsigned long long size = 0;
@@ -176,6 +177,8 @@ bool is_usage(const std::vector<std::string>& words) {
                              : words[0] == "follow"            ? 2
                              : words[0] == "withdraw"          ? 2
                              : words[0] == "remove"            ? 2
+                             : words[0] == "remove-unused"     ? 2
+                             : words[0] == "make"              ? 2
                              : words[0] == "retain"            ? 2
                              : words[0] == "take-up"           ? 2
                              : words[0] == "seqno"             ? 2

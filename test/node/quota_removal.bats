@@ -46,6 +46,25 @@ remove_whole() {
   remove_whole
 }
 
+@test "a folder that no pod has had goes by a withdrawal, and one that a pod has had stays" {
+  volume_name 1 && folder_for "$name" && options_for "$name" 32
+  engine_call make "$record" && expect_success
+  engine_call remove-unused "$record" && expect_success
+  expect_no_volume
+  made "$name"
+  echo precious >"$folder/file"
+  call unmount "$folder" && expect_success
+  engine_call remove-unused "$record"
+  expect_failure 'a pod may have had volume'
+  # The record of the promise, put back: the folder was there before it.
+  promise_again "$name"
+  engine_call make "$record" && expect_success
+  engine_call remove-unused "$record"
+  expect_failure 'a pod may have had volume'
+  made "$name"
+  [ "$(<"$folder/file")" = precious ]
+}
+
 @test "a full volume is marked as retained, listed so, and removed as ever" {
   volume_name 1 && made "$name"
   dd if=/dev/zero of="$folder/full" bs=1M status=none || true

@@ -1,0 +1,83 @@
+# A copy that was withdrawn goes only where no pod has had it, by what the host itself has noted.
+
+setup_file() {
+  export group=withdrawal
+  "$BATS_TEST_DIRNAME/../lab/guest-disk" "$group" 1G >/dev/null
+}
+
+setup() {
+  . "$BATS_TEST_DIRNAME/volume.bash"
+  configure "$group"
+  volume_name 1
+}
+
+teardown() {
+  forget_volumes
+}
+
+# promised [OPTION...]: a volume that is promised and not made. Options as for options_for.
+promised() { folder_for "$name" && options_for "$name" "$@"; }
+
+# goes: it is removed, and nothing of it is left.
+goes() {
+  engine_call remove-unused "$record" && expect_success
+  expect_unmade
+}
+
+# stays: it is not, and holds what it held.
+stays() {
+  engine_call remove-unused "$record"
+  expect_failure 'a pod may have had volume'
+}
+
+@test "what is made ahead of its pod goes" {
+  promised
+  engine_call make "$record" && expect_success
+  engine_call make "$record" && expect_success
+  [[ $(<"$records/$name") == *'"used":false'* ]]
+  goes
+}
+
+@test "what a pod has had stays with what it wrote, also when it is unmounted" {
+  promised
+  engine_call make "$record" && expect_success
+  call mount "$folder" "$options" && expect_success
+  [[ $(<"$records/$name") != *'"used"'* ]]
+  echo precious >"$folder/file"
+  stays
+  call unmount "$folder" && expect_success
+  stays
+  call mount "$folder" "$options" && expect_success
+  [ "$(<"$folder/file")" = precious ]
+}
+
+@test "what a mount made stays, too" {
+  promised
+  call mount "$folder" "$options" && expect_success
+  call unmount "$folder" && expect_success
+  stays
+}
+
+@test "without its record, or with an earlier one, it stays" {
+  promised
+  before=$(<"$records/$name")
+  engine_call make "$record" && expect_success
+  printf '%s' "$before" >"$records/$name"
+  stays
+  engine_call make "$record" && expect_success
+  stays
+  rm "$records/$name"
+  stays
+  engine_call settle && expect_success
+  stays
+}
+
+@test "a mount that came to nothing has noted it first" {
+  promised
+  engine_call make "$record" && expect_success
+  mount -t tmpfs none "$folder"
+  call mount "$folder" "$options"
+  expect_failure 'is mounted on'
+  umount "$folder"
+  stays
+}
