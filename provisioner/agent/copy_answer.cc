@@ -63,9 +63,8 @@ bool may_be_made(const VolumeCopy& copy, const CopyPlan& plan, const HostCopy& h
          plan.state == CopyState::kLost || copy.status.state == CopyState::kLost;
 }
 
-}  // namespace
-
-std::optional<CopyProblem> problem_of(CopyTrouble trouble, DesiredState desired) {
+// nullopt also for what the copy or the host says more of.
+std::optional<CopyProblem> words_of(CopyTrouble trouble, DesiredState desired) {
   switch (trouble) {
     case CopyTrouble::kNone:
     case CopyTrouble::kRefused:
@@ -124,6 +123,8 @@ std::optional<CopyProblem> problem_of(CopyTrouble trouble, DesiredState desired)
   return std::nullopt;
 }
 
+}  // namespace
+
 CopyProblem problem_of(CopyAction action, const Error& error) {
   if (error.code() == ErrorCode::kBusy) return {"InUse", error.message()};
   return {std::string(reason_of(action)), error.message()};
@@ -143,7 +144,7 @@ std::optional<CopyProblem> problem_of(const CopyPlan& plan, const HostCopy& host
   if (plan.trouble == CopyTrouble::kUnseen && !host.unseen_why.empty())
     return CopyProblem{"DisksUnseen",
                        concat("the pool's disks cannot be looked at now: ", host.unseen_why)};
-  return problem_of(plan.trouble, copy.order ? copy.order->desired : DesiredState::kServing);
+  return words_of(plan.trouble, copy.order ? copy.order->desired : DesiredState::kServing);
 }
 
 CopyStatus answer_to(const VolumeCopy& copy, const CopyPlan& plan, const HostCopy& host,

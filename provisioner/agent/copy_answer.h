@@ -21,8 +21,6 @@ struct CopyProblem {
 
 // nullopt for what needs no words of its own: nothing is wrong, or what was said of it before still
 // holds.
-std::optional<CopyProblem> problem_of(CopyTrouble trouble, DesiredState desired);
-// The same of a plan, with what the host says of it.
 std::optional<CopyProblem> problem_of(const CopyPlan& plan, const HostCopy& host,
                                       const VolumeCopy& copy);
 // Of an action that failed.

@@ -115,8 +115,7 @@ Task<CopyWorker::StepEnd> CopyWorker::step(Turn& turn) {
   // What was just said may be what the next step waits for.
   if (*answered) co_return std::optional<Pass>();
   if (passes_by_itself(turn.plan.trouble))
-    co_return Error(ErrorCode::kBusy,
-                    problem_of(turn.plan.trouble, turn.copy.order->desired)->message);
+    co_return Error(ErrorCode::kBusy, problem_of(turn.plan, turn.host, turn.copy)->message);
   co_return std::optional(Pass::kDone);
 }
 

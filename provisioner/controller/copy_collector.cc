@@ -53,8 +53,8 @@ Task<Requeue> CopyCollector::work(const VolumeCopy& copy) {
   }
   if (orphans_.rests(copy.name)) co_return std::nullopt;
   if (is_kept(copy)) {
-    auto told = co_await tell_of_orphan(copy);
-    co_return told;
+    auto requeue = co_await report_orphan(copy);
+    co_return requeue;
   }
   if (was_made_or_found(copy)) orphans_.begin_look(copy.name);
   auto needed = co_await is_needed(copy);
@@ -159,8 +159,8 @@ Task<Requeue> CopyCollector::end(const VolumeCopy& copy) {
   const bool in_doubt = order.term < desk_.term() && roll_.shows_put_back();
   const bool is_mute = was_made_or_found(copy) && view_.nodes.get(order.node) == nullptr;
   if (order.origin != Origin::kNew || in_doubt || is_mute || has_lost_volume(copy)) {
-    auto told = co_await tell_of_orphan(copy);
-    co_return told;
+    auto requeue = co_await report_orphan(copy);
+    co_return requeue;
   }
   if (!roll_.is_over()) co_return std::chrono::nanoseconds(kRollWait);
   auto withdrawn = co_await desk_.order(copy, DesiredState::kWithdrawn);
@@ -172,7 +172,7 @@ Task<Requeue> CopyCollector::end(const VolumeCopy& copy) {
   co_return std::nullopt;
 }
 
-Task<Requeue> CopyCollector::tell_of_orphan(const VolumeCopy& copy) {
+Task<Requeue> CopyCollector::report_orphan(const VolumeCopy& copy) {
   orphans_.begin_look(copy.name);
   const Orphan orphan{.order = *copy.order, .object = copy};
   auto requeue = co_await orphans_.work(orphan);

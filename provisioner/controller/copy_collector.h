@@ -52,7 +52,7 @@ class CopyCollector {
   Task<Result<bool>> has_claim(const CopyOrder& order);
   bool has_lost_volume(const VolumeCopy& copy) const;
   Task<Requeue> end(const VolumeCopy& copy);
-  Task<Requeue> tell_of_orphan(const VolumeCopy& copy);
+  Task<Requeue> report_orphan(const VolumeCopy& copy);
   Task<Requeue> bury(const VolumeCopy& copy);
   Task<Requeue> release_with_node(const VolumeCopy& copy);
 

@@ -185,8 +185,7 @@ void VolumeEndWorker::report_trouble(const Volume& volume) {
   if (copy == nullptr) return;
   if (!is_understood(*copy) && (!copy->order || copy->order->desired == DesiredState::kServing))
     return events_.report(volume, kube::EventType::kWarning, "NotUnderstood",
-                          concat("VolumeCopy ", copy->name, " is left as it is, for ",
-                                 what_is_unknown(*copy), "; update flexlocal-provisioner"));
+                          words_of_unknown(*copy));
   if (is_withdrawn(*copy) && !is_answered(*copy))
     return events_.report(
         volume, kube::EventType::kNormal, "WaitingForNodes",

@@ -100,7 +100,7 @@ Task<void> LeaderElector::read() {
     election_.missing();
   } else {
     election_.failed(answer.error(), clock_.now());
-    tell(answer.error());
+    log_failure(answer.error());
   }
 }
 
@@ -120,7 +120,7 @@ Task<void> LeaderElector::write(const Election::Step& step) {
   election_.failed(answer.error(), clock_.now());
   // Somebody was faster: that is what an election is.
   const ErrorCode code = answer.error().code();
-  if (code != ErrorCode::kConflict && code != ErrorCode::kExists) tell(answer.error());
+  if (code != ErrorCode::kConflict && code != ErrorCode::kExists) log_failure(answer.error());
 }
 
 void LeaderElector::check_put_back() {
@@ -137,12 +137,12 @@ Task<void> LeaderElector::give_back() {
   if (answer)
     log_.info("lease given back", {{"lease", lease_.name()}});
   else
-    tell(answer.error());
+    log_failure(answer.error());
 }
 
 // The same trouble once, until there is an answer again; by its code, since the texts of a read and
 // of a write that find no server differ.
-void LeaderElector::tell(const Error& error) {
+void LeaderElector::log_failure(const Error& error) {
   if (error.code() == ErrorCode::kCancelled || error.code() == told_) return;
   told_ = error.code();
   log_.warning(

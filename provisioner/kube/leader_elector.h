@@ -59,7 +59,7 @@ class LeaderElector {
   Task<void> write(const Election::Step& step);
   void check_put_back();
   Task<void> give_back();
-  void tell(const Error& error);
+  void log_failure(const Error& error);
 
   asio::io_context& io_;
   LeaseClient& lease_;

@@ -121,14 +121,14 @@ class ObjectStore final : public ObjectSink {
     } else {
       entries_.emplace(key, std::move(entry));
     }
-    tell(key);
+    notify(key);
   }
 
   void remove(const std::string& key, const ObjectVersion& version) {
     const auto found = entries_.find(key);
     if (found == entries_.end() || found->second.version.newer_than(version)) return;
     entries_.erase(found);
-    tell(key);
+    notify(key);
   }
 
   void remove_unlisted() {
@@ -139,7 +139,7 @@ class ObjectStore final : public ObjectSink {
     for (const std::string& key : gone) remove(key, version_);
   }
 
-  void tell(const std::string& key) const {
+  void notify(const std::string& key) const {
     for (const auto& handler : handlers_) handler(key);
   }
 

@@ -38,7 +38,7 @@ bool is_about_an_object(std::string_view type) {
 
 Status WatchIntake::take(const WatchEvent& event) {
   stats_.events.add();
-  if (in_list_) return take_listed(event);
+  if (in_list_) return handle_listed(event);
   if (event.type == WatchEventType::kError) return refusal(event.object);
   const std::string_view version = event.object["metadata"]["resourceVersion"].text();
   if (event.type != WatchEventType::kBookmark && goes_back(version))
@@ -56,7 +56,7 @@ Status WatchIntake::take(const WatchEvent& event) {
 
 // Events that happen meanwhile come among the objects, each behind what it changes; so an object
 // that is deleted here is in the list no more.
-Status WatchIntake::take_listed(const WatchEvent& event) {
+Status WatchIntake::handle_listed(const WatchEvent& event) {
   if (event.type == WatchEventType::kError) return no_list(event.object);
   if (event.type == WatchEventType::kDeleted) {
     sink_.unlisted(event.object);

@@ -36,7 +36,7 @@ class WatchIntake final : public WatchEventSink {
   bool goes_back(std::string_view version) const;
   bool is_news(const EventHead& head) const;
   void pass_over(const EventHead& head);
-  Status take_listed(const WatchEvent& event);
+  Status handle_listed(const WatchEvent& event);
 
   const ResourceKind& kind_;
   Reflector& reflector_;

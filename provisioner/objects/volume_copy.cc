@@ -47,6 +47,11 @@ std::string what_is_unknown(const VolumeCopy& copy) {
   return "status.state, which this version of flexlocal does not know";
 }
 
+std::string words_of_unknown(const VolumeCopy& copy) {
+  return concat("VolumeCopy ", copy.name, " is left as it is, for ", what_is_unknown(copy),
+                "; update flexlocal-provisioner");
+}
+
 std::string volume_of_copy(const std::string& name) { return name.substr(0, name.rfind('-')); }
 
 std::optional<VolumeCopy> decode_copy(JsonView object) {

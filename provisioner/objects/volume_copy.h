@@ -54,6 +54,8 @@ inline bool is_understood(const VolumeCopy& copy) {
 }
 // What of such a one is not, for a person: "its order: spec.x is not known ...".
 std::string what_is_unknown(const VolumeCopy& copy);
+// The same of the leader, which leaves it alone: a whole sentence.
+std::string words_of_unknown(const VolumeCopy& copy);
 
 // Pods may have written to it: it was made, or ordered because it is there, though its node may not
 // have said so yet. `copy.order` is there.

@@ -43,7 +43,7 @@ make_nothing() {
 record_ready() {
   local record=$work/$1/state/volumes/$2
   jq -c --arg uuid "LVM-$("$work/$1/lvs" --noheadings -o vg_uuid,lv_uuid "$1/$2" | tr -d ' -')" --arg group "$1" \
-    '.state = "ready" | .volumeGroup = $group | .deviceUUID = $uuid' "$record" >"$work/ready"
+    'del(.used) | .state = "ready" | .volumeGroup = $group | .deviceUUID = $uuid' "$record" >"$work/ready"
   mv "$work/ready" "$record"
 }
 

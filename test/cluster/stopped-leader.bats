@@ -192,7 +192,7 @@ no_records_of() { [ ! -e "$work/one/state/volumes/$1" ] && [ ! -e "$work/two/sta
   stop_before POST /api/v1/persistentvolumes
   make_claim_for one data
   eventually 60 copies_of data 'any(.status.state == "Promised")'
-  pause one
+  stop_processes "$work" one
   stop_one_before "$new" POST /api/v1/persistentvolumes
   choose_node data two
   await_successor
@@ -203,7 +203,7 @@ no_records_of() { [ ! -e "$work/one/state/volumes/$1" ] && [ ! -e "$work/two/sta
   late_was 201
   make_data one "$volume"
   # Before its leader can tell it otherwise.
-  go_on one
+  start_agent one
   eventually 60 copies_of data 'any(.spec.nodeName == "one" and .status.state == "Retained")'
   go_on "$new"
   go_on "$new"

@@ -74,7 +74,7 @@ ordered_as_later() {
   patch_status '{"state": "Sealed", "observedGeneration": 1}'
   go_on worker
   eventually 30 reasons NotUnderstood 'does not understand status.state'
-  eventually 30 event_says pvc/data NotUnderstood "VolumeCopy $copy of this claim is left as it is, for status.state"
+  eventually 30 event_says pvc/data NotUnderstood "VolumeCopy $copy is left as it is, for status.state"
   others_are_served
   claim_is data Pending
   copies_of data 'length == 1 and .[0].spec.desiredState == "Serving" and .[0].status.state == "Sealed"'

@@ -32,15 +32,16 @@ Backend backend_of(const LogicalVolume& volume) {
 Status LvSettler::run(const Inventory& inventory) {
   Resumer resumer(parts_);
   constexpr std::string_view kUnfinished = "what a killed LVM command left is not finished";
-  tell(kUnfinished, resumer.finish_all(config_));
-  for (const LogicalVolume& volume : inventory.shared) tell(kUnfinished, resumer.mend_size(volume));
+  log_failure(kUnfinished, resumer.finish_all(config_));
+  for (const LogicalVolume& volume : inventory.shared)
+    log_failure(kUnfinished, resumer.mend_size(volume));
   FirstFailure all;
   for (const LogicalVolume& volume : inventory.volumes) {
     if (!volume.ownership) continue;
     // What older metadata bring back may be gone, and its extents another volume's.
     const bool outdated = inventory.outdated.contains(volume.group);
     const auto restored = outdated ? Status() : settle(volume);
-    tell(kUnfinished, resumer.mend_size(volume));
+    log_failure(kUnfinished, resumer.mend_size(volume));
     const auto settled = restored && !outdated ? complete_growth(volume) : restored;
     if (!settled)
       all.note(settled.error().context(concat("settling ", volume.group, '/', volume.name)));
@@ -48,7 +49,7 @@ Status LvSettler::run(const Inventory& inventory) {
   return all.status();
 }
 
-void LvSettler::tell(std::string_view what, const Status& done) {
+void LvSettler::log_failure(std::string_view what, const Status& done) {
   if (!done) parts_.log.warning(what, {{"error", done.error().message()}});
 }
 
@@ -70,7 +71,8 @@ Status LvSettler::settle(const LogicalVolume& volume) {
       return RollbackGuard(parts_).change(volume.group,
                                           [&] { return parts_.lvm.tag_ready(volume); });
     case Settlement::kFindData:
-      tell("a volume without its record cannot be mounted", find_data(*record, volume, lock->fd()));
+      log_failure("a volume without its record cannot be mounted",
+                  find_data(*record, volume, lock->fd()));
       return {};
   }
   return {};

@@ -20,7 +20,7 @@ class LvSettler {
   Status find_data(const std::optional<Record>& promise, const LogicalVolume& volume, int lock);
   Status complete_growth(const LogicalVolume& volume);
   // What is to be mended by hand is told, and does not make the node one that takes no volumes.
-  void tell(std::string_view what, const Status& done);
+  void log_failure(std::string_view what, const Status& done);
 
   LvParts parts_;
   const NodeConfig& config_;

@@ -11,7 +11,7 @@ OrderPlan withdraw(const KnownCopy& copy, std::string why) {
   return {.action = OrderAction::kWithdraw, .why = std::move(why), .copy = copy};
 }
 
-OrderPlan tell(const KnownCopy& copy, std::string_view reason, std::string why) {
+OrderPlan report(const KnownCopy& copy, std::string_view reason, std::string why) {
   return {.action = OrderAction::kReport, .why = std::move(why), .copy = copy, .reason = reason};
 }
 
@@ -21,42 +21,41 @@ std::string patch_command(const VolumeCopy& copy, std::string_view desired) {
 }
 
 // It may be anything: a person, or a newer version, has to look.
-OrderPlan tell_of_unknown(const KnownCopy& copy) {
-  return tell(copy, "NotUnderstood",
-              concat("VolumeCopy ", copy->name, " of this claim is left as it is, for ",
-                     what_is_unknown(*copy), "; update flexlocal-provisioner"));
+OrderPlan report_unknown(const KnownCopy& copy) {
+  return report(copy, "NotUnderstood", words_of_unknown(*copy));
 }
 
 // Nothing empty is made beside it before a person has chosen.
-OrderPlan tell_of_retained(const KnownCopy& copy) {
-  return tell(copy, "VolumeRetained",
-              concat("node ", copy->order->node,
-                     " has a volume of this claim, which is retained, and no other is made beside "
-                     "it. To use it: ",
-                     patch_command(*copy, "Serving"),
-                     ". To give it up with its data: ", patch_command(*copy, "Removed")));
+OrderPlan report_retained(const KnownCopy& copy) {
+  return report(
+      copy, "VolumeRetained",
+      concat("node ", copy->order->node,
+             " has a volume of this claim, which is retained, and no other is made beside "
+             "it. To use it: ",
+             patch_command(*copy, "Serving"),
+             ". To give it up with its data: ", patch_command(*copy, "Removed")));
 }
 
 // It was withdrawn, and a pod may have had it nevertheless.
-OrderPlan tell_of_kept(const KnownCopy& copy) {
-  if (copy->status.state != CopyState::kLost) return tell_of_retained(copy);
-  return tell(copy, "VolumeLost",
-              concat("a pod may have had the volume of this claim on node ", copy->order->node,
-                     ", which does not have it now: ", reason_of(*copy),
-                     ". To begin anew without its data: ", patch_command(*copy, "Removed")));
+OrderPlan report_kept(const KnownCopy& copy) {
+  if (copy->status.state != CopyState::kLost) return report_retained(copy);
+  return report(copy, "VolumeLost",
+                concat("a pod may have had the volume of this claim on node ", copy->order->node,
+                       ", which does not have it now: ", reason_of(*copy),
+                       ". To begin anew without its data: ", patch_command(*copy, "Removed")));
 }
 
-OrderPlan tell_of_hold(const KnownCopy& copy) {
+OrderPlan report_hold(const KnownCopy& copy) {
   const std::string node = copy->order ? copy->order->node : copy->agent;
-  return tell(copy, "VolumeRetained",
-              concat("node ", node, " has the volume of an earlier claim of this name (VolumeCopy ",
-                     copy->name,
-                     "), and no empty one is made in its place. To use its data, make its "
-                     "PersistentVolume again. To give it up with its data: ",
-                     patch_command(*copy, "Removed"),
-                     ". To leave it there, and begin anew: kubectl "
-                     "annotate volumecopy ",
-                     copy->name, ' ', kHoldsAnnotation, '-'));
+  return report(copy, "VolumeRetained",
+                concat("node ", node,
+                       " has the volume of an earlier claim of this name (VolumeCopy ", copy->name,
+                       "), and no empty one is made in its place. To use its data, make its "
+                       "PersistentVolume again. To give it up with its data: ",
+                       patch_command(*copy, "Removed"),
+                       ". To leave it there, and begin anew: kubectl "
+                       "annotate volumecopy ",
+                       copy->name, ' ', kHoldsAnnotation, '-'));
 }
 
 // A pod may have written to it, whatever is known of it now.
@@ -86,13 +85,13 @@ OrderPlan plan_serving(const ClaimSituation& now, const KnownCopy& known) {
       return {.action = OrderAction::kBind, .copy = known};
     case CopyState::kRefused: {
       std::string why = concat("node ", order.node, " cannot have the volume: ", reason_of(copy));
-      return may_hold_data(now, copy) ? tell(known, "VolumeLost", std::move(why))
+      return may_hold_data(now, copy) ? report(known, "VolumeLost", std::move(why))
                                       : withdraw(known, std::move(why));
     }
     case CopyState::kLost:
-      return tell(known, "VolumeLost",
-                  concat("node ", order.node,
-                         " promised the volume and does not have it: ", reason_of(copy)));
+      return report(known, "VolumeLost",
+                    concat("node ", order.node,
+                           " promised the volume and does not have it: ", reason_of(copy)));
     case CopyState::kUnsaid:
       break;
     case CopyState::kRetained:
@@ -104,10 +103,11 @@ OrderPlan plan_serving(const ClaimSituation& now, const KnownCopy& known) {
   if (!now.unanswered_for || *now.unanswered_for < kOrderTimeout || is_found(copy))
     return {.action = OrderAction::kWait, .copy = known};
   if (may_hold_data(now, copy))
-    return tell(known, "WaitingForNodes",
-                concat(words_of_silence(copy),
-                       "; it may have the volume, for the API server may have been put back to an "
-                       "earlier state"));
+    return report(
+        known, "WaitingForNodes",
+        concat(words_of_silence(copy),
+               "; it may have the volume, for the API server may have been put back to an "
+               "earlier state"));
   return withdraw(known, words_of_silence(copy));
 }
 
@@ -135,11 +135,11 @@ OrderPlan plan_order(const ClaimSituation& now) {
     const bool is_withdrawn = copy.order && copy.order->desired != DesiredState::kServing;
     return !is_understood(copy) && !is_withdrawn;
   });
-  if (unknown != nullptr) return tell_of_unknown(unknown);
-  if (const KnownCopy kept = first_of(now.copies, is_kept)) return tell_of_kept(kept);
+  if (unknown != nullptr) return report_unknown(unknown);
+  if (const KnownCopy kept = first_of(now.copies, is_kept)) return report_kept(kept);
   if (const KnownCopy serving = serving_of(now.copies)) return plan_serving(now, serving);
-  if (const KnownCopy retained = retained_of(now.copies)) return tell_of_retained(retained);
-  if (now.holding != nullptr) return tell_of_hold(now.holding);
+  if (const KnownCopy retained = retained_of(now.copies)) return report_retained(retained);
+  if (now.holding != nullptr) return report_hold(now.holding);
   // Whether anybody chose it is looked at here; that it was this node's is no question any more.
   ClaimPlan plan = plan_claim(claim, now.storage_class, false, claim.selected_node);
   if (const auto* const refusal = std::get_if<Refuse>(&plan))

@@ -6,7 +6,7 @@ namespace flexlocal::provisioner::test {
 namespace {
 
 constexpr Bytes kTwo = kGiB + kGiB;
-const std::string kReport = "PATCH persistentvolumeclaims/status";
+const std::string kStatusPatch = "PATCH persistentvolumeclaims/status";
 
 // A bound volume, whose claim asks for 2 GiB, of which there is no VolumeCopy.
 struct WithoutCopy : OrderLab {
@@ -62,7 +62,7 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(did() == "");
   CHECK(volume_there().capacity == "1Gi");
   answer_size(kTwo);
-  CHECK(did() == "PATCH persistentvolumes, " + kReport);
+  CHECK(did() == "PATCH persistentvolumes, " + kStatusPatch);
   CHECK(volume_there().capacity == "2Gi");
   CHECK(claim_there().capacity == "2Gi");
   CHECK(did() == "");
@@ -73,23 +73,23 @@ TEST_CASE_FIXTURE(Fixture,
 TEST_CASE_FIXTURE(Fixture, "a growth that was left half done is completed from where it is") {
   CHECK(did() == "PATCH volumecopies");
   answer_size(kTwo);
-  server.fails[kReport] = {403};
+  server.fails[kStatusPatch] = {403};
   CHECK_FALSE(work());
   server.journal.clear();
-  CHECK(did() == kReport);
+  CHECK(did() == kStatusPatch);
   CHECK(claim_there().capacity == "2Gi");
 }
 
 TEST_CASE_FIXTURE(Fixture, "a file system that grows at the next mount is said to wait, once") {
   CHECK(did() == "PATCH volumecopies");
   answer_size(kTwo, {at_mount()});
-  CHECK(did() == "PATCH persistentvolumes, " + kReport);
+  CHECK(did() == "PATCH persistentvolumes, " + kStatusPatch);
   CHECK(claim_there().file_system_pending);
   CHECK_FALSE(counts(R"(flexlocal_volume_grow_total{class="local"} 1)"));
   CHECK(claim_there().capacity == "1Gi");
   CHECK(did() == "");
   answer_size(kTwo);
-  CHECK(did() == kReport);
+  CHECK(did() == kStatusPatch);
   CHECK_FALSE(claim_there().file_system_pending);
   CHECK(claim_there().capacity == "2Gi");
 }
@@ -112,7 +112,7 @@ TEST_CASE_FIXTURE(Fixture, "a refused growth is done once there is room") {
   answer_size(kGiB, {not_grown()});
   CHECK(did() == "");
   answer_size(kTwo);
-  CHECK(did() == "PATCH persistentvolumes, " + kReport);
+  CHECK(did() == "PATCH persistentvolumes, " + kStatusPatch);
   CHECK(claim_there().capacity == "2Gi");
 }
 
@@ -124,7 +124,7 @@ TEST_CASE_FIXTURE(Fixture,
   know_claim(claim);
   CHECK(did() == "PATCH volumecopies");
   answer_size(kGiB, {not_grown()});
-  CHECK(did() == kReport);
+  CHECK(did() == kStatusPatch);
   CHECK(claim_there().resize_status == "ControllerResizeInfeasible");
   CHECK(claim_there().allocated == "1Gi");
   CHECK(did() == "");
@@ -163,7 +163,7 @@ TEST_CASE_FIXTURE(Fixture,
   const Bytes rounded = Bytes(2049 * kMiB.count());
   CHECK(order().volume.size == rounded);
   answer_size(rounded);
-  CHECK(did() == "PATCH persistentvolumes, " + kReport);
+  CHECK(did() == "PATCH persistentvolumes, " + kStatusPatch);
   CHECK(volume_there().capacity == "2049Mi");
   CHECK(claim_there().capacity == "2049Mi");
   CHECK(claim_there().allocated == "2Gi");
@@ -195,7 +195,7 @@ TEST_CASE_FIXTURE(Fixture, "what the disks have beyond the request is charged fo
   know_claim(claim);
   CHECK(did() == "PATCH volumecopies");
   answer_size(kTwo + kGiB);
-  CHECK(did() == "PATCH persistentvolumes, " + kReport);
+  CHECK(did() == "PATCH persistentvolumes, " + kStatusPatch);
   CHECK(claim_there().allocated == "3Gi");
 }
 

@@ -8,7 +8,7 @@ namespace {
 using std::chrono::minutes;
 
 const std::string kDelete = "DELETE " + kVolumePath;
-const std::string kRelease = "PATCH " + kVolumePath;
+const std::string kVolumePatch = "PATCH " + kVolumePath;
 
 struct Fixture : ClusterLab {
   std::unique_ptr<NodeAbsence> absence;
@@ -46,7 +46,7 @@ TEST_CASE_FIXTURE(Fixture, "a released volume of a deleted node goes after the g
   work(minutes(1));
   CHECK(journal == std::vector<std::string>{"GET " + kNodePath, "GET " + kNodePath,
                                             "GET " + kNodePath, "GET " + kVolumePath, kDelete,
-                                            kRelease});
+                                            kVolumePatch});
 }
 
 TEST_CASE_FIXTURE(Fixture,
@@ -82,7 +82,7 @@ TEST_CASE_FIXTURE(Fixture, "by default the administrator is told, hourly, and no
   work(minutes(10));
   work(minutes(60));
   CHECK_FALSE(did(kDelete));
-  CHECK_FALSE(did(kRelease));
+  CHECK_FALSE(did(kVolumePatch));
   CHECK(std::count_if(log.lines.begin(), log.lines.end(), [](const std::string& line) {
           return line.find("PersistentVolume of a deleted node") != std::string::npos;
         }) == 2);
