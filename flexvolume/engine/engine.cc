@@ -249,14 +249,12 @@ Result<Removal> Engine::remove(const VolumeSpec& spec) {
   return remove(*subject, *record);
 }
 
-// What was begun is gone on with.
 Result<Removal> Engine::remove_unused(const VolumeSpec& spec) {
   const auto subject = this->subject(spec);
   if (!subject) return subject.error();
   const auto record = records_.load(spec.name);
   if (!record) return record.error();
-  const bool unused = *record && ((*record)->state == RecordState::kWiping ||
-                                  (!is_unmade((*record)->state) && !(*record)->used));
+  const bool unused = *record && !is_unmade((*record)->state) && !(*record)->used;
   if (unused) return remove(*subject, *record);
   return Error(ErrorCode::kConflict, concat("a pod may have had volume ", spec.name.text(),
                                             ", by its record; nothing is removed"));

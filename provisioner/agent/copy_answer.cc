@@ -63,6 +63,11 @@ bool may_be_made(const VolumeCopy& copy, const CopyPlan& plan, const HostCopy& h
          plan.state == CopyState::kLost || copy.status.state == CopyState::kLost;
 }
 
+bool is_noted_as_used(const VolumeCopy& copy, const HostCopy& host) {
+  return copy.order && host.record == RecordStage::kReady && host.used &&
+         host.record_copy == copy.order->volume.copy;
+}
+
 // nullopt also for what the copy or the host says more of.
 std::optional<CopyProblem> words_of(CopyTrouble trouble, DesiredState desired) {
   switch (trouble) {
@@ -154,6 +159,7 @@ CopyStatus answer_to(const VolumeCopy& copy, const CopyPlan& plan, const HostCop
   status.state = plan.state;
   status.promised = status.promised || is_of_promised(plan.state);
   status.made = status.made || plan.state == CopyState::kReady || may_be_made(copy, plan, host);
+  status.used = status.used || is_noted_as_used(copy, host);
   // Of disks that are not to be seen, what was said last stands.
   if (host.disk != DiskStage::kUnseen) {
     const bool here = host.disk != DiskStage::kNone && host.disk != DiskStage::kForeign;

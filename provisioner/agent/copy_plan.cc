@@ -75,7 +75,9 @@ class Planner {
     if ((other_record && is_disk_of_this()) || (is_record_of_this() && other_disk))
       return wait(CopyTrouble::kDamaged);
     if (!other_record && !other_disk) return std::nullopt;
-    if (!is_to_go(order_.desired))
+    const bool goes =
+        is_to_go(order_.desired) && (order_.desired == DesiredState::kRemoved || !was_here());
+    if (!goes)
       return copy_.status.promised ? lost(CopyTrouble::kAnotherCopy)
                                    : wait(CopyTrouble::kAnotherCopy);
     return surely(CopyAction::kNone, CopyState::kRemoved);  // none of this copy is here
@@ -117,17 +119,22 @@ class Planner {
     return mountable ? surely(CopyAction::kClose, said_) : wait(CopyTrouble::kBusy);
   }
 
-  // nullopt: a pod may have had it, so that it is kept.
+  // By what was said of it. That it is going was said before anything of it was taken away; what a
+  // pod has had was going by another order.
+  bool was_here() const {
+    const bool was_going =
+        (said_ == CopyState::kRemoving || said_ == CopyState::kRemoved) && !copy_.status.used;
+    return was_made_or_found(copy_) && !was_going;
+  }
+
+  // nullopt: a pod may have had it, so that it is kept, or lost.
   std::optional<CopyPlan> withdraw() const {
-    if (!has_record() && !is_disk_of_this()) {
-      // That it is going was said before anything of it was taken away.
-      const bool was_going = said_ == CopyState::kRemoving || said_ == CopyState::kRemoved;
-      if (was_made_or_found(copy_) && !was_going) return std::nullopt;
-      return surely(CopyAction::kNone, CopyState::kRemoved);
-    }
-    const bool unmade = is_unmade() && !is_disk_of_this();
-    const bool begun = host_.record == RecordStage::kWiping;
-    return unmade || begun || !host_.used ? std::optional(remove()) : std::nullopt;
+    const bool unmade = !is_disk_of_this() && (!has_record() || is_unmade());
+    if (unmade) return was_here() ? std::nullopt : std::optional(remove());
+    // A record of the making beside tags that say ready is one of before.
+    const bool is_earlier = host_.record == RecordStage::kMaking && host_.disk == DiskStage::kReady;
+    const bool used = host_.used || copy_.status.used || is_earlier;
+    return used ? std::nullopt : std::optional(remove());
   }
 
   // Of what is not ready by its tags nobody knows without its record whether it held data.

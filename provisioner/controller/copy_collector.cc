@@ -23,6 +23,12 @@ bool was_never_more(const VolumeCopy& copy) {
   return copy.order->origin == Origin::kNew && !copy.status.promised && !copy.status.made;
 }
 
+// Its node cannot do what was ordered.
+bool is_in_trouble(const VolumeCopy& copy) {
+  const CopyCondition* const as_ordered = find_condition(copy.status, kAsOrdered);
+  return is_answered(copy) && as_ordered != nullptr && !as_ordered->holds;
+}
+
 }  // namespace
 
 Task<Requeue> CopyCollector::work(const VolumeCopy& copy) {
@@ -42,6 +48,12 @@ Task<Requeue> CopyCollector::work(const VolumeCopy& copy) {
     co_return buried;
   }
   removed_.erase(copy.name);
+  const bool is_mute = node_is_gone && !was_never_more(copy);
+  if (is_withdrawn(copy) && !has_volume(order) && (is_mute || is_in_trouble(copy))) {
+    if (orphans_.rests(copy.name)) co_return std::nullopt;
+    auto requeue = co_await report_orphan(copy);
+    co_return requeue;
+  }
   if (goes && !is_kept(copy)) {
     auto released = co_await release_with_node(copy);
     co_return released;

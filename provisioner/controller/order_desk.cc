@@ -11,6 +11,10 @@ namespace {
 
 constexpr std::size_t kIdBytes = 8;
 constexpr std::string_view kNoMark;
+constexpr std::string_view kDesiredField = "desiredState";
+constexpr std::string_view kOlderDefinition =
+    "the API server's definition of VolumeCopy is older than this version of flexlocal: apply the "
+    "one that came with it";
 
 // An API server that drops a part of an order would have another one carried out.
 Status check_order(const std::string& sent, JsonView kept) {
@@ -53,9 +57,14 @@ Task<Status> OrderDesk::try_order(const CopyOrder& order, const std::string& hol
   const std::string path = concat(copies_path(), "?dryRun=All");
   const std::string body = copy_json(is_new ? with_every_field(order) : order, holds);
   auto answer = co_await api_.create(path, body);
-  // What is wrong with it the order itself is told as well. Kubernetes up to 1.21 may have
-  // admission webhooks that take no dry run.
-  if (!answer && answer.error().code() == ErrorCode::kInvalid) co_return Status();
+  // What is wrong with it the order itself is told as well, but for a state that it will have
+  // later. Kubernetes up to 1.21 may have admission webhooks that take no dry run.
+  if (!answer && answer.error().code() == ErrorCode::kInvalid) {
+    const Error& error = answer.error();
+    const bool is_older = is_new && error.message().find(kDesiredField) != std::string::npos;
+    if (is_older) co_return error.context(kOlderDefinition);
+    co_return Status();
+  }
   if (!answer) co_return answer.error().context("trying whether a copy can be ordered");
   Status kept = check_order(body, answer->root());
   if (kept && is_new) keeps_orders_ = true;

@@ -59,7 +59,14 @@ Task<Status> VolumeEndWorker::work(const std::string& name) {
 EndPlan VolumeEndWorker::plan(const Volume& volume) const {
   const auto copy = copy_of(volume);
   const bool is_replaced = view_.scope == Scope::kAllNodes && is_to_be_replaced(volume, copy.get());
-  return is_replaced ? EndPlan() : plan_end(volume, copy.get());
+  if (is_replaced) return {};
+  EndPlan plan = plan_end(volume, copy.get());
+  // Where each node's daemon gives its own orders nothing has its place: it serves, and the agent
+  // removes nothing that a PersistentVolume names (NodeController::confirm).
+  const bool is_open = plan.action == EndAction::kWait && plan.desired == DesiredState::kServing &&
+                       copy != nullptr && is_withdrawn(*copy);
+  if (is_open && view_.scope == Scope::kOneNode) plan.action = EndAction::kGiveOrder;
+  return plan;
 }
 
 bool VolumeEndWorker::rests(const Volume& volume) const {

@@ -54,7 +54,7 @@ void NodeController::heard(const Status& beaten) {
 }
 
 Task<Status> NodeController::confirm(const VolumeCopy& copy) {
-  if (!copy.order || copy.order->desired != DesiredState::kRemoved) co_return Status();
+  if (!copy.order || !is_to_go(copy.order->desired)) co_return Status();
   const CopyOrder& order = *copy.order;
   const std::string path = volume_path(order.volume.name.text());
   const auto found = co_await api_.get(path);

@@ -323,6 +323,7 @@ CopyOrder with_every_field(CopyOrder order) {
                          .required = true};
   if (order.volume.mount_options.empty()) order.volume.mount_options = {"noatime"};
   if (!order.disk_per_ram) order.disk_per_ram = NodeBudget().disk_per_ram;
+  order.desired = DesiredState::kWithdrawn;
   return order;
 }
 

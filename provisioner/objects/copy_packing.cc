@@ -57,8 +57,9 @@ void each_member_of_condition(Condition& condition, Pack& pack) {
 
 template <typename Status, typename Pack>
 void each_member_of_status(Status& status, Pack& pack) {
-  auto& [state, promised, made, size, mounted, wiped, host, generation, conditions] = status;
-  pack.integer(state), pack.integer(promised), pack.integer(made), member(pack, size);
+  auto& [state, promised, made, used, size, mounted, wiped, host, generation, conditions] = status;
+  pack.integer(state), pack.integer(promised), pack.integer(made), pack.integer(used),
+      member(pack, size);
   pack.integer(mounted), member(pack, wiped), pack.symbol(host), pack.integer(generation);
   if constexpr (Pack::kReads)
     conditions.resize(pack.number());

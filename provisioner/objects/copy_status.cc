@@ -105,6 +105,7 @@ CopyStatus parse_status(JsonView status) {
   parsed.state = state_of(status["state"].text());
   parsed.promised = status["promised"].boolean().value_or(false);
   parsed.made = status["made"].boolean().value_or(false);
+  parsed.used = status["used"].boolean().value_or(false);
   parsed.size = size_of(status["size"]);
   parsed.mounted = status["mounted"].boolean().value_or(false);
   parsed.wiped = size_of(status["wiped"]);
@@ -127,6 +128,7 @@ void write_status(JsonWriter& json, const CopyStatus& status) {
     write_text(json, "state", kStates[static_cast<std::size_t>(status.state)]);
   if (status.promised || is_of_promised(status.state)) json.key("promised").boolean(true);
   if (status.made || status.state == CopyState::kReady) json.key("made").boolean(true);
+  if (status.used) json.key("used").boolean(true);
   write_size(json, "size", status.size);
   json.key("mounted").boolean(status.mounted);
   write_size(json, "wiped", status.wiped);

@@ -52,6 +52,8 @@ struct CopyStatus {
   // Whether it was ever made: never taken back either. What was made and is not here is lost, also
   // where a record of the time of the promise has come back.
   bool made = false;
+  // Whether its host ever noted a pod: never taken back, for a record that is put back forgets it.
+  bool used = false;
   Bytes size{};  // what the disk holds
   bool mounted = false;
   Bytes wiped{};     // of size, while it is removed
@@ -78,7 +80,8 @@ void set_condition(CopyStatus& status, CopyCondition condition, Clock::Wall now)
 // What is missing or makes no sense reads as absent, a state that is not known as kUnknown.
 CopyStatus parse_status(JsonView status);
 // The status as an object for a merge patch. What is not set is null, and so taken away, but for
-// that it was promised or made, and for a state that is not known here: those stay as they are.
+// that it was promised, made or used, and for a state that is not known here: those stay as they
+// are.
 void write_status(JsonWriter& json, const CopyStatus& status);
 
 }  // namespace flexlocal::provisioner

@@ -81,7 +81,8 @@ inline bool is_gone_unused(const VolumeCopy& copy) {
 // Its order was withdrawn, and by its node's answer a pod may have had it: it is kept, or lost.
 inline bool is_kept(const VolumeCopy& copy) {
   return is_withdrawn(copy) && is_answered(copy) &&
-         (copy.status.state == CopyState::kRetained || copy.status.state == CopyState::kLost);
+         (copy.status.state == CopyState::kRetained || copy.status.state == CopyState::kLost ||
+          copy.status.state == CopyState::kRefused);
 }
 
 // The mark counts where no pod can have had it: it is an annotation, which anybody may have set.

@@ -47,6 +47,22 @@ apply_shipped() {
 }
 logged() { grep -q "$2" "$work/log/$1.log"; }
 
+# The leader has not tried the definition yet, in this term.
+@test "where a state is not known that orders may come to, none is given, and the claim is told" {
+  definition | jq '.spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.desiredState.enum -= ["Withdrawn"]' >"$work/older.json"
+  kubectl replace --validate=false -f "$work/older.json"
+  eventually 60 knows_no_withdrawal
+  make_claim_for worker data
+  eventually 60 event_says pvc/data ProvisioningFailed "definition of VolumeCopy is older than this version"
+  claim_is data Pending
+  copies_of data 'length == 0'
+}
+knows_no_withdrawal() {
+  kubectl get --raw /openapi/v3/apis/flexlocal.io/v1alpha1 | jq -en 'input | .components.schemas
+    | to_entries[] | select(.key | endswith(".VolumeCopy")).value
+    | .properties.spec.properties.desiredState.enum | index("Withdrawn") == null'
+}
+
 @test "an order of which a part is dropped is not given, and the claim is told until the definition is renewed" {
   without spec.limits
   make_claim_for worker data limited

@@ -92,6 +92,7 @@ Result<Record> LvRemover::announce(const VolumeSpec& spec, const LogicalVolume& 
   record.spec.size = volume.ownership->size;
   if (*known) record.claim_uid = (*known)->claim_uid;
   if (*known) record.order = (*known)->order;
+  if (*known) record.used = (*known)->used;
   if (auto saved = parts_.records.save(record); !saved) return saved.error();
   if (auto tagged =
           RollbackGuard(parts_).change(volume.group, [&] { return parts_.lvm.tag_wiping(volume); });

@@ -198,8 +198,10 @@ Result<Removal> QuotaBackend::remove_from(QuotaPool& pool, const VolumeSpec& spe
     // From here on a mount is refused, even where the folder is not moved yet.
     const std::uint32_t id = (*found)->mark->project_id;
     Record wiping = record_of(spec, id, RecordState::kWiping, {});
-    if (auto known = parts_.records.load(spec.name); known && *known)
+    if (auto known = parts_.records.load(spec.name); known && *known) {
       wiping.order = (*known)->order;
+      wiping.used = (*known)->used;
+    }
     if (auto saved = parts_.records.save(wiping); !saved) return saved.error();
     if (auto buried = removal.bury(**found); !buried) {
       if (buried.error().code() != ErrorCode::kNoSpace) return buried.error();

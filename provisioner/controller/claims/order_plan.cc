@@ -38,11 +38,29 @@ OrderPlan report_retained(const KnownCopy& copy) {
 
 // It was withdrawn, and a pod may have had it nevertheless.
 OrderPlan report_kept(const KnownCopy& copy) {
-  if (copy->status.state != CopyState::kLost) return report_retained(copy);
+  if (copy->status.state == CopyState::kRetained) return report_retained(copy);
   return report(copy, "VolumeLost",
                 concat("a pod may have had the volume of this claim on node ", copy->order->node,
                        ", which does not have it now: ", reason_of(*copy),
                        ". To begin anew without its data: ", patch_command(*copy, "Removed")));
+}
+
+// Since the backup it may have served, and its node does not follow an order of then.
+KnownCopy open_withdrawal_of(const std::vector<KnownCopy>& copies) {
+  return first_of(copies, [](const VolumeCopy& copy) {
+    return is_withdrawn(copy) && copy.status.promised && !is_gone_unused(copy);
+  });
+}
+
+OrderPlan report_open(const KnownCopy& copy) {
+  return report(copy, "WaitingForNodes",
+                concat("node ", copy->order->node,
+                       " has not said whether a pod has had the volume of this claim there "
+                       "(VolumeCopy ",
+                       copy->name,
+                       "), for the API server may have been put back to an earlier state. To give "
+                       "that up with its data: ",
+                       patch_command(*copy, "Removed")));
 }
 
 OrderPlan report_hold(const KnownCopy& copy) {
@@ -137,6 +155,8 @@ OrderPlan plan_order(const ClaimSituation& now) {
   });
   if (unknown != nullptr) return report_unknown(unknown);
   if (const KnownCopy kept = first_of(now.copies, is_kept)) return report_kept(kept);
+  if (const KnownCopy open = now.in_doubt ? open_withdrawal_of(now.copies) : nullptr)
+    return report_open(open);
   if (const KnownCopy serving = serving_of(now.copies)) return plan_serving(now, serving);
   if (const KnownCopy retained = retained_of(now.copies)) return report_retained(retained);
   if (now.holding != nullptr) return report_hold(now.holding);

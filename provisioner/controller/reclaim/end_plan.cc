@@ -47,14 +47,19 @@ bool is_released(const Volume& volume) {
   return volume.phase == "Released" || volume.phase == "Failed";
 }
 
+// It came when its copy was withdrawn already, and whether a pod has had that is not known yet.
+bool is_open(const VolumeCopy* copy) {
+  return copy != nullptr && is_withdrawn(*copy) && !is_gone_unused(*copy) && !is_kept(*copy);
+}
+
 EndPlan plan_living(const Volume& volume, const VolumeCopy* copy) {
-  // It came when its copy was withdrawn already. One that a pod has had serves; of another, what
-  // stands for it is ended, and the claim gets what has its place.
-  const bool is_open = copy != nullptr && is_withdrawn(*copy) && !is_gone_unused(*copy);
-  if (is_open && !is_kept(*copy)) return {EndAction::kWait, DesiredState::kServing};
+  // One that a pod has had serves; of another, what stands for it is ended, and the claim gets what
+  // has its place.
+  if (is_open(copy)) return {EndAction::kWait, DesiredState::kServing};
   // Where data may be, and no claim is named, a person has made the PersistentVolume again.
-  const bool made_again = is_open || (goes(copy) && was_made_or_found(*copy) && !is_removed(copy) &&
-                                      volume.claim_uid.empty());
+  const bool made_again =
+      (copy != nullptr && is_kept(*copy)) ||
+      (goes(copy) && was_made_or_found(*copy) && !is_removed(copy) && volume.claim_uid.empty());
   if (goes(copy) && volume.phase != "Bound" && !made_again)
     return {EndAction::kDelete, DesiredState::kRemoved};
   EndPlan plan = bring_to(DesiredState::kServing, copy, EndAction::kNone);
@@ -96,6 +101,7 @@ EndPlan plan_end(const Volume& volume, const VolumeCopy* copy) {
       return {EndAction::kRelease};
     case ReclaimPlan::kKeepDeleting: {
       EndPlan plan = bring_to(DesiredState::kServing, copy, EndAction::kNone);
+      if (is_open(copy)) plan.action = EndAction::kWait;
       plan.keeps_deleting = true;
       return plan;
     }

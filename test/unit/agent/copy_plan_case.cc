@@ -92,6 +92,7 @@ void for_each_host(PlanCase& one, const std::function<void(const PlanCase&)>& vi
               one.order().volume.size = (bits & 4U) != 0 ? Bytes(2 * kGiB.count()) : kGiB;
               one.host.hopeless = (bits & 4U) != 0;
               one.host.used = (bits & 16U) != 0;
+              one.copy.status.used = (bits & 8U) != 0 && one.copy.status.made;
               if ((bits & 8U) != 0)
                 one.lets_mount(from == Followed::kThisOrder      ? Differs::kNamespace
                                : from == Followed::kEarlierOrder ? Differs::kClaim

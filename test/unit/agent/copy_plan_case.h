@@ -107,14 +107,19 @@ struct PlanCase {
   }
   bool wants(DesiredState desired) const { return order().desired == desired; }
   bool wants_it_gone() const { return is_to_go(order().desired); }
-  // Nothing of it is here that a pod may have had, or its removal has begun.
-  bool is_free_to_go() const {
+  // It was there, by what was said, and no withdrawal of what no pod had has taken it away since.
+  bool was_here() const {
     const bool going =
         copy.status.state == CopyState::kRemoving || copy.status.state == CopyState::kRemoved;
-    if (!has_record() && !is_disk_of_this()) return going || !was_made_or_found(copy);
-    const bool unmade =
-        host.record == RecordStage::kPromised || host.record == RecordStage::kRefused;
-    return !host.used || host.record == RecordStage::kWiping || (unmade && !is_disk_of_this());
+    return was_made_or_found(copy) && !(going && !copy.status.used);
+  }
+  // No pod has had it, by the host and by what was said.
+  bool is_free_to_go() const {
+    const bool unmade = !has_record() || host.record == RecordStage::kPromised ||
+                        host.record == RecordStage::kRefused;
+    if (is_any_of_another() || (unmade && !is_disk_of_this())) return !was_here();
+    const bool of_before = host.record == RecordStage::kMaking && host.disk == DiskStage::kReady;
+    return !host.used && !copy.status.used && !of_before;
   }
 
   std::string text() const;

@@ -55,10 +55,7 @@ const Rule kRules[] = {
                plan.action == CopyAction::kClose ||
                (plan.action == CopyAction::kNone && plan.state == CopyState::kRemoved));
      },
-     [](const PlanCase& one, const CopyPlan&) {
-       return one.is_free_to_go() || one.is_any_of_another() ||
-              (one.host.disk == DiskStage::kUnseen && one.is_untouched());
-     }},
+     [](const PlanCase& one, const CopyPlan&) { return one.is_free_to_go(); }},
     {"a copy is made only from its own record, once the API server knows, and never after it was",
      does<CopyAction::kMake>,
      [](const PlanCase& one, const CopyPlan&) {

@@ -167,7 +167,7 @@ TEST_CASE_FIXTURE(Fixture, "a whole volume without its record is taken up, for t
     found.state = engine::RecordState::kReady;
     storage.found = found;
     finish();
-    CHECK(done() == concat("GET, settle, GET, follow order 1 for ", kUid));
+    CHECK(done() == concat("GET, settle, GET, PATCH Ready, follow order 1 for ", kUid));
     CHECK(record()->claim_uid == kUid);
     CHECK(status().state == CopyState::kReady);
   }

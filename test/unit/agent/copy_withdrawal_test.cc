@@ -120,6 +120,73 @@ TEST_CASE_FIXTURE(Fixture, "what the host has forgotten may have been a pod's") 
   }
 }
 
+// A person, or its PersistentVolume, took the removal back when part of it was wiped.
+TEST_CASE_FIXTURE(Fixture, "what is left of a removal that was taken back stays") {
+  make_ready();
+  use();
+  storage.slices.assign(2, {.done = false, .wiped = {}, .size = {}});
+  give(DesiredState::kRemoved);
+  (void)pass();
+  record()->state = engine::RecordState::kWiping;
+  lv().ownership->wiping = true;
+  ledger().forget();
+  give(DesiredState::kServing);
+  finish();
+  REQUIRE(status().state == CopyState::kLost);
+  journal.clear();
+  withdraw();
+  finish();
+  CHECK(status().state == CopyState::kLost);
+  CHECK_FALSE(did("remove " + volume));
+}
+
+TEST_CASE_FIXTURE(Fixture, "what a pod had, and a person had removed, was not unused") {
+  make_ready();
+  use();
+  finish();
+  REQUIRE(status().used);
+  give(DesiredState::kRemoved);
+  finish();
+  REQUIRE(status().state == CopyState::kRemoved);
+  withdraw();
+  finish();
+  CHECK(status().state == CopyState::kLost);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a record that is put back forgets a pod, and what was said does not") {
+  make_ready();
+  const engine::Record before = *record();
+  use();
+  finish();
+  *record() = before;
+  ledger().forget();
+  SUBCASE("made") {}
+  SUBCASE("on its way") { record()->state = engine::RecordState::kNew; }
+  withdraw();
+  finish();
+  check_kept();
+}
+
+TEST_CASE_FIXTURE(Fixture, "a record of the making beside a whole volume is one of before") {
+  make_ready();
+  record()->state = engine::RecordState::kNew;
+  ledger().forget();
+  withdraw();
+  finish();
+  check_kept();
+}
+
+TEST_CASE_FIXTURE(Fixture, "what was made, and whose place is empty or another's, is lost") {
+  make_ready();
+  storage.present.volumes.clear();
+  SUBCASE("the record is of the promise") { record()->state = engine::RecordState::kPromised; }
+  SUBCASE("the record is another copy's") { record()->spec.copy = "fedcba9876543210"; }
+  ledger().forget();
+  withdraw();
+  for (int passes = 0; passes < 4; ++passes) (void)pass();
+  CHECK(status().state == CopyState::kLost);
+}
+
 TEST_CASE_FIXTURE(Fixture, "what somebody has open that no pod has had waits, closed to pods") {
   make_ready();
   lv().open = true;

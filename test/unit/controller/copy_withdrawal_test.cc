@@ -139,6 +139,33 @@ TEST_CASE_FIXTURE(Fixture, "where the API server was put back nothing of before 
   CHECK(order_now().desired == DesiredState::kServing);
 }
 
+TEST_CASE_FIXTURE(Fixture,
+                  "of a node that goes, or cannot, before it has answered, a person is told") {
+  withdraw(CopyState::kReady);
+  std::string why;
+  SUBCASE("it is gone") {
+    say_made();
+    put(copies, server.patch(copy_path(copy().name),
+                             R"({"metadata":{"labels":{"flexlocal.io/node":"gone"}},)"
+                             R"("spec":{"nodeName":"gone"}})"));
+  }
+  SUBCASE("it cannot") { answer(CopyState::kReady, "the volume group is read-only"); }
+  for (int hour = 0; hour < 4; ++hour) {
+    REQUIRE(work());
+    manual.advance(std::chrono::hours(1));
+  }
+  CHECK(event_says("has no PersistentVolume and no claim"));
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "where each node gives its own orders, what a volume names serves at once") {
+  withdraw();
+  view.scope = Scope::kOneNode;
+  know_volume("Bound");
+  REQUIRE(wait_for(ends.work(volume)));
+  CHECK(order_now().desired == DesiredState::kServing);
+}
+
 TEST_CASE_FIXTURE(Fixture, "a withdrawal is answered before its late PersistentVolume is decided") {
   withdraw();
   know_volume("Bound");

@@ -141,6 +141,8 @@ HttpResponse ObjectServer::answer(const kube::HttpRequest& request) {
 HttpResponse ObjectServer::try_create(const std::string& path, const std::string& object) {
   ++trials;
   if (refuses_trials) return refusal(400, "BadRequest");
+  if (!unknown_state.empty() && object.find(concat('"', unknown_state, '"')) != std::string::npos)
+    return response(422, R"({"kind":"Status","message":"spec.desiredState: Unsupported value"})");
   const std::string collection = path.substr(0, path.find('?'));
   const HttpResponse answered = response(201, pruned(concat(collection, '/'), object));
   if (!unknown_after_trial.empty()) unknown_field = std::exchange(unknown_after_trial, "");

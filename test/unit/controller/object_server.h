@@ -38,6 +38,7 @@ class ObjectServer {
   // How many objects were to be made by a dry run; those are not in the journal.
   int trials = 0;
   bool refuses_trials = false;  // by 400
+  std::string unknown_state;    // of desired ones: a trial of an order to that is refused by 422
   // The journal, at once forgotten: "GET nodes, POST volumecopies".
   std::string done();
   int count(const std::string& entry) const;

@@ -202,6 +202,16 @@ TEST_CASE_FIXTURE(Fixture, "what the API server keeps of an order is tried once 
   CHECK(server.trials == 1);
 }
 
+TEST_CASE_FIXTURE(Fixture, "where orders cannot come to all that they may, none is given") {
+  server.unknown_state = "Withdrawn";
+  CHECK(failure().code() == ErrorCode::kInvalid);
+  CHECK(event_says("definition of VolumeCopy is older than this version"));
+  CHECK(copy_count() == 0);
+  server.unknown_state.clear();
+  CHECK(did() == "POST volumecopies");
+  CHECK(order().desired == DesiredState::kServing);
+}
+
 // As a webhook of Kubernetes 1.20 may have it; the order itself is compared all the same.
 TEST_CASE_FIXTURE(Fixture, "where no dry run is possible the order is given without") {
   server.refuses_trials = true;

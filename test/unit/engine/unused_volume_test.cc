@@ -94,14 +94,20 @@ TEST_CASE_FIXTURE(Fixture, "a killed making of one lvcreate leaves it unused") {
   CHECK_FALSE(record().used);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a removal that has begun is gone on with") {
+TEST_CASE_FIXTURE(Fixture, "a removal that has begun is gone on with where no pod had had it") {
   make();
-  Record wiping = record();
-  wiping.state = RecordState::kWiping;
-  wiping.used = true;
-  save(wiping);
-  CHECK(remove().ok());
-  CHECK_FALSE(is_there());
+  bool used = false;
+  SUBCASE("none had") {}
+  SUBCASE("one had: what is left of it stays") { used = true; }
+  if (used) REQUIRE(mount().ok());
+  fake.mounts.clear();
+  fake.failing = "lvremove";
+  REQUIRE_FALSE(engine.remove(spec).ok());
+  fake.failing.clear();
+  REQUIRE(recorded() == RecordState::kWiping);
+  CHECK(record().used == used);
+  CHECK(remove().ok() == !used);
+  CHECK(is_there() == used);
 }
 
 TEST_CASE_FIXTURE(Fixture, "a promise is none of its business") {

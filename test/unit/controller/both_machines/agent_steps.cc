@@ -256,8 +256,7 @@ void Agent::remove(const TurnBits& turn) {
   const bool other_record = host_.record != 0 && host_.record_slot != turn.slot;
   // Engine::remove_unused() looks at the record once more.
   const bool keeps = static_cast<DesiredState>(turn.copy.desired) == DesiredState::kWithdrawn &&
-                     (host_.record == 0 || is_unmade() || host_.used != 0) &&
-                     !has(host_, RecordStage::kWiping);
+                     (host_.record == 0 || is_unmade() || host_.used != 0);
   if (host_.open != 0 || other_record || keeps || (!disk_of_this && !is_record_of(turn.slot)))
     return steps_.add(next, "agent cannot remove it now", node_);
   if (disk_of_this && host_.disk != kDiskWiping) {

@@ -45,6 +45,7 @@ bool change_copy(World& world, const Write& write) {
     copy.state = write.copy.state;
     copy.promised = copy.promised | write.copy.promised;
     copy.made = copy.made | write.copy.made;
+    copy.used = copy.used | write.copy.used;
     copy.observed = write.copy.observed;
     copy.trouble = write.copy.trouble;
   }

@@ -60,6 +60,7 @@ CopyBits with_status(CopyBits bits, const CopyStatus& status) {
   bits.state = static_cast<unsigned>(status.state) & 15U;
   bits.promised = status.promised ? 1 : 0;
   bits.made = status.made ? 1 : 0;
+  bits.used = status.used ? 1 : 0;
   bits.observed = static_cast<unsigned>(status.observed_generation) & 15U;
   bits.trouble = 0;
   for (const CopyCondition& condition : status.conditions)
@@ -213,6 +214,7 @@ VolumeCopy copy_object(const CopyBits& bits, unsigned slot) {
   copy.status.state = static_cast<CopyState>(bits.state);
   copy.status.promised = bits.promised != 0;
   copy.status.made = bits.made != 0;
+  copy.status.used = bits.used != 0;
   copy.status.observed_generation = bits.observed;
   if (bits.trouble != 0)
     copy.status.conditions.push_back({std::string(kAsOrdered), false, "Trouble", "why", {}});

@@ -27,6 +27,7 @@ struct CopyBits {
   std::uint32_t state : 4;  // CopyState
   std::uint32_t promised : 1;
   std::uint32_t made : 1;
+  std::uint32_t used : 1;
   std::uint32_t observed : 4;
   std::uint32_t trouble : 1;   // a condition says what is in the way
   std::uint32_t given_up : 1;  // by its annotation

@@ -19,9 +19,10 @@ std::string text_of(const CopyBits& copy) {
   if (copy.there == 0) return "absent";
   return concat(kDesired[copy.desired], flag(copy.existing != 0, " Existing"), " on ",
                 copy.node + 1U, " #", copy.uid, '/', copy.generation, ": ", kStates[copy.state],
-                flag(copy.promised != 0, " promised"), flag(copy.made != 0, " made"), " of ",
-                copy.observed, flag(copy.trouble != 0, " in trouble"),
-                flag(copy.given_up != 0, " given up"), flag(copy.current == 0, " (old)"));
+                flag(copy.promised != 0, " promised"), flag(copy.made != 0, " made"),
+                flag(copy.used != 0, " used"), " of ", copy.observed,
+                flag(copy.trouble != 0, " in trouble"), flag(copy.given_up != 0, " given up"),
+                flag(copy.current == 0, " (old)"));
 }
 
 std::string text_of(const VolumeBits& volume) {

@@ -104,7 +104,8 @@ const Rule kRules[] = {
        if (!one.is_understood()) return plan.reason == "NotUnderstood";
        const CopyState state = plan.copy->status.state;
        if (is_kept(*plan.copy))
-         return plan.reason == (state == CopyState::kLost ? "VolumeLost" : "VolumeRetained");
+         return plan.reason == (state == CopyState::kRetained ? "VolumeRetained" : "VolumeLost");
+       if (is_withdrawn(*plan.copy)) return one.in_doubt && plan.reason == "WaitingForNodes";
        const bool retained = plan.copy->order->desired == DesiredState::kRetained;
        const bool lost = state == CopyState::kLost ||
                          (state == CopyState::kRefused && one.may_hold_data(*plan.copy));
@@ -200,6 +201,25 @@ TEST_CASE("of several copies the promised one stays, and of equal ones the first
     REQUIRE(plan.action == OrderAction::kWithdraw);
     CHECK(plan.copy->order->node == row.withdrawn_on);
   }
+}
+
+// Since the backup its PersistentVolume may have come, and pods; and its node follows no order of
+// then.
+TEST_CASE(
+    "after a put-back a withdrawn copy that was promised may hold data, until its node says") {
+  Case one;
+  one.term = sample_order().term + 1;
+  for (const Said& said :
+       {Said{CopyState::kPromised, true, false}, Said{CopyState::kReady, true, true}}) {
+    one.copies = {copy_on(kOtherNode, DesiredState::kWithdrawn, said)};
+    one.in_doubt = true;
+    CHECK(one.plan().reason == "WaitingForNodes");
+    one.in_doubt = false;
+    CHECK(one.plan().action == OrderAction::kGiveOrder);
+  }
+  one.in_doubt = true;
+  one.copies = {copy_on(kOtherNode, DesiredState::kWithdrawn, {CopyState::kRemoved, true, true})};
+  CHECK(one.plan().action == OrderAction::kGiveOrder);
 }
 
 TEST_CASE("an order withdrawn elsewhere holds nobody up, and one on the same node does") {

@@ -162,6 +162,7 @@ TEST_CASE("a volume that came when its copy was withdrawn goes, unless a pod has
     const VolumeCopy asked = answered_copy(DesiredState::kWithdrawn, state);
     CHECK(plan_end(late, &asked).action == EndAction::kWait);
     CHECK(plan_end(bound, &asked).action == EndAction::kWait);
+    CHECK(plan_end(sample_volume("Bound", "Delete", true), &asked).action == EndAction::kWait);
   }
   VolumeCopy gone = answered_copy(DesiredState::kWithdrawn, CopyState::kRemoved);
   gone.status.made = true;  // ahead of its pod
