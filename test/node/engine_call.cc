@@ -52,10 +52,10 @@ namespace flexlocal::engine {
 namespace {
 
 constexpr std::string_view kUsage =
-    "usage: engine-call [--host-proc=DIR] promise RECORD | follow RECORD | withdraw RECORD | make RECORD | "
-    "remove RECORD | remove-unused RECORD | retain RECORD | take-up RECORD | grow RECORD BYTES | inventory |"
-    " as-seen HEADS | refresh-io-limits | resume-suspended | settle | only-disk DEVICE DISK... | "
-    "seqno DISK";
+    "usage: engine-call [--host-proc=DIR] promise RECORD | follow RECORD | withdraw RECORD | "
+    "make RECORD | remove RECORD | remove-unused RECORD | retain RECORD | take-up RECORD | "
+    "grow RECORD BYTES | inventory | as-seen HEADS | refresh-io-limits | resume-suspended | "
+    "settle | only-disk DEVICE DISK... | seqno DISK";
 constexpr std::string_view kHostProc = "--host-proc=";
 
 void add_size(JsonWriter& json, std::string_view key, Bytes size) {

@@ -15,8 +15,8 @@ teardown() {
   forget_volumes
 }
 
-# promised [OPTION...]: a volume that is promised and not made. Options as for options_for.
-promised() { folder_for "$name" && options_for "$name" "$@"; }
+# promised: a volume that is promised and not made.
+promised() { folder_for "$name" && options_for "$name"; }
 
 # goes: it is removed, and nothing of it is left.
 goes() {
