@@ -111,14 +111,34 @@ Task<Status> VolumeEndWorker::carry_out(const Volume& volume, const EndPlan& pla
     case EndAction::kDelete:
       done = co_await remove_object(volume);
       break;
-    case EndAction::kGiveOrder:
+    case EndAction::kGiveOrder: {
+      if (plan.desired == DesiredState::kRemoved) {
+        const auto ends = co_await still_ends(volume);
+        if (!ends) co_return ends.error();
+        if (!*ends) break;
+      }
       done = co_await order(volume, plan.desired);
       break;
+    }
     case EndAction::kRelease:
       done = co_await release(volume);
       break;
   }
   co_return done;
+}
+
+// By the API server's own word: the watch may be on its way through what was before, and a person
+// may have made the PersistentVolume anew since, for the data that is there.
+Task<Result<bool>> VolumeEndWorker::still_ends(const Volume& volume) {
+  const std::string path = volume_path(volume.name);
+  const auto answer = co_await api_.get(path);
+  if (!answer && answer.error().code() == ErrorCode::kNotFound) co_return false;
+  if (!answer) co_return answer.error().context("looking whether the volume is still to go");
+  const auto latest = decode_volume(answer->root());
+  const bool ends = latest && latest->uid == volume.uid &&
+                    plan(*latest).desired == DesiredState::kRemoved && latest->deleting;
+  if (!ends) view_.volumes.put(answer->root());
+  co_return ends;
 }
 
 // An object that was lost is made again from the PersistentVolume's annotation, for data that is

@@ -34,6 +34,7 @@ class VolumeEndWorker {
   EndPlan plan(const Volume& volume) const;
   KnownCopy copy_of(const Volume& volume) const;
   Task<Status> carry_out(const Volume& volume, const EndPlan& plan);
+  Task<Result<bool>> still_ends(const Volume& volume);
   Task<Status> order(const Volume& volume, DesiredState desired);
   Task<Status> remove_object(const Volume& volume);
   Task<Status> release(const Volume& volume);

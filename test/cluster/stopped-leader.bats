@@ -239,7 +239,7 @@ has_no_node() { [ -z "$(kubectl get pvc "$1" -o 'jsonpath={.metadata.annotations
 
 @test "a withdrawal that comes late removes no volume that was promised, bound and used since" {
   pause one
-  stop_before PATCH /apis/flexlocal.io/v1alpha1/volumecopies Removed
+  stop_before PATCH /apis/flexlocal.io/v1alpha1/volumecopies Withdrawn
   make_claim_for one data
   eventually 60 stands_still "$old"
   go_on one

@@ -50,7 +50,8 @@ struct Record {
   Bytes wiped{};                  // kWiping: how much of the device is zero by now
   bool retained = false;          // see Retained; an LV's tags say it, too
   // A pod may have had it: it was about to be mounted, or was there before this record. False only
-  // since the very call that made it, so that what is lost or put back never says so.
+  // since the very call that made it, and in a record of then that was put back, for which the node
+  // daemon keeps elsewhere as well that a pod has had it.
   bool used = true;
   // Of the claim that may mount it, and for which the spec's access mode is. Empty: nobody may. The
   // volume was released; or the record was made anew from tags, which do not say all of the spec.

@@ -72,7 +72,7 @@ TEST_CASE_FIXTURE(Fixture,
   change_volume(kReleased);
   CHECK(did() == "DELETE persistentvolumes");
   CHECK(volume_there().deleting);
-  CHECK(did() == "PATCH volumecopies");
+  CHECK(did() == "GET persistentvolumes, PATCH volumecopies");
   CHECK(order().desired == DesiredState::kRemoved);
   CHECK(order().term == kTerm);
   CHECK(did() == "");
@@ -113,11 +113,32 @@ TEST_CASE_FIXTURE(Fixture, "a copy that changed meanwhile is not ordered away ov
   CHECK(order().desired == DesiredState::kServing);
 }
 
+// A person made it anew while the leader stood still: its watch comes through what was before.
+TEST_CASE_FIXTURE(Fixture,
+                  "the data of a volume that was made anew is not ordered away by what was") {
+  know_ready_copy();
+  change_volume(kReleased);
+  CHECK(did() == "DELETE persistentvolumes");
+  SUBCASE("it is another one now") {
+    server.put(kVolumePath,
+               with(volume_text(sample_spec(), "Bound"), "uid-of-pv", "uid-of-another"));
+  }
+  SUBCASE("it is retained now") { server.patch(kVolumePath, kRetain); }
+  SUBCASE("the API server does not say") {
+    server.fails["GET persistentvolumes"] = {403};
+    CHECK_FALSE(work());
+    CHECK(order().desired == DesiredState::kServing);
+    return;
+  }
+  CHECK(did() == "GET persistentvolumes");
+  CHECK(order().desired == DesiredState::kServing);
+}
+
 TEST_CASE_FIXTURE(Fixture, "why data does not go is told on the volume") {
   know_ready_copy();
   change_volume(kReleased);
   CHECK(did() == "DELETE persistentvolumes");
-  CHECK(did() == "PATCH volumecopies");
+  CHECK(did() == "GET persistentvolumes, PATCH volumecopies");
   answer(CopyState::kReady, "somebody has the device open");
   CHECK(did() == "");
   CHECK(event_says("somebody has the device open"));
@@ -129,7 +150,7 @@ TEST_CASE_FIXTURE(Fixture, "why a node does not answer is told on the volume, wh
   know_ready_copy();
   change_volume(kReleased);
   CHECK(did() == "DELETE persistentvolumes");
-  CHECK(did() == "PATCH volumecopies");
+  CHECK(did() == "GET persistentvolumes, PATCH volumecopies");
   pass(std::chrono::duration_cast<std::chrono::seconds>(kOrderTimeout) - std::chrono::seconds(1));
   CHECK(did() == "");
   SUBCASE("its daemon runs") {
@@ -149,7 +170,7 @@ TEST_CASE_FIXTURE(Fixture, "each thing that is said of an end is said once") {
   know_ready_copy();
   change_volume(kReleased);
   CHECK(did() == "DELETE persistentvolumes");
-  CHECK(did() == "PATCH volumecopies");
+  CHECK(did() == "GET persistentvolumes, PATCH volumecopies");
   CopyStatus status;
   status.state = CopyState::kRemoving;
   status.size = kGiB;
@@ -195,7 +216,7 @@ TEST_CASE_FIXTURE(Fixture, "a lost order is given again for data that is there, 
 TEST_CASE_FIXTURE(Fixture, "a removal whose order was lost is ordered again, and waited for") {
   change_volume(kReleased);
   CHECK(did() == "DELETE persistentvolumes");
-  CHECK(did() == "POST volumecopies");
+  CHECK(did() == "GET persistentvolumes, POST volumecopies");
   CHECK(order().origin == Origin::kExisting);
   CHECK(order().desired == DesiredState::kRemoved);
   CHECK(did() == "");

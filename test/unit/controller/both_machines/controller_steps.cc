@@ -129,6 +129,13 @@ void order_again(const World& world, unsigned slot, DesiredState desired, Steps&
   send(world, write, "controller gives a lost order again", steps);
 }
 
+// See VolumeEndWorker::still_ends(): the API server's own word.
+bool still_ends(const World& world) {
+  const VolumeBits& volume = world.volume;
+  return volume.there != 0 && volume.slot == world.known_volume.slot && volume.deleting != 0 &&
+         decide_end(volume, world.ordered[volume.slot]).desired == DesiredState::kRemoved;
+}
+
 bool ends_volume(const World& world, unsigned slot) {
   if (world.known_volume.there == 0 || world.known_volume.slot != slot) return false;
   const EndAction action = decide_end(world.known_volume, world.ordered[slot]).action;
@@ -187,13 +194,17 @@ void add_volume_steps(const World& world, Steps& steps) {
   if (volume.there == 0) return;
   const unsigned slot = volume.slot;
   const EndDecision decision = decide_end(volume, world.ordered[slot]);
+  World known = world;
   switch (decision.action) {
     case EndAction::kDelete:
       send(world, write_of(WriteKind::kDeleteVolume, slot, volume.current != 0),
            "controller deletes the PersistentVolume", steps);
       break;
     case EndAction::kGiveOrder:
-      order_again(world, slot, decision.desired, steps);
+      if (decision.desired != DesiredState::kRemoved || still_ends(world))
+        return order_again(world, slot, decision.desired, steps);
+      known.known_volume = world.volume;
+      steps.add(known, "controller finds the PersistentVolume changed", slot);
       break;
     case EndAction::kRelease:
       send(world, write_of(WriteKind::kRelease, slot, volume.current != 0),
