@@ -106,7 +106,6 @@ Status LvMaker::create() {
   if (!attempt) return attempt.error();
   record_.attempt = to_hex(*attempt);
   record_.device_uuid.clear();
-  record_.used = false;
   if (auto saved = save(RecordState::kIntent); !saved) return saved;
   attempt_made_here_ = record_.attempt;
   if (auto created = create_in_group(); !created) {
@@ -117,6 +116,8 @@ Status LvMaker::create() {
     attempt_made_here_.clear();
     return created.error().context(concat("cannot create volume ", spec_.name.text()));
   }
+  // What stood in its way, or a killed call left, may be of an earlier time.
+  record_.used = false;
   parts_.log.info("logical volume made", {{"volume", spec_.name.text()}, {"group", group_}});
   now_ = Situation{.record = RecordState::kIntent,
                    .lv = LvState::kCreated,
