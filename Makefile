@@ -112,7 +112,7 @@ $(call objects,$(unit)) $(OUT)/test/unit/precompiled.h.gch: override CXXFLAGS +=
 
 # What takes in whole lists and watches counts in time: RapidJSON takes three times as long by -Os.
 fast := flexvolume/base/json.cc $(addprefix provisioner/kube/,event_scan.cc list_decoder.cc object_filter.cc \
-  packed.cc watch_decoder.cc)
+  packed.cc watch_decoder.cc) test/bench/watch_decode.cc
 for_time := $(if $(filter -Os,$(CXXFLAGS)),-O2)
 $(call objects,$(fast)): override CXXFLAGS += $(for_time)
 $(call objects,$(fast)): pch :=
