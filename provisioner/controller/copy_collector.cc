@@ -48,8 +48,8 @@ Task<Requeue> CopyCollector::work(const VolumeCopy& copy) {
     co_return buried;
   }
   removed_.erase(copy.name);
-  const bool is_mute = node_is_gone && !was_never_more(copy);
-  if (is_withdrawn(copy) && !has_volume(order) && (is_mute || is_in_trouble(copy))) {
+  const bool is_left = is_kept(copy) || node_is_gone || is_in_trouble(copy);
+  if (is_withdrawn(copy) && !has_volume(order) && is_left) {
     if (orphans_.rests(copy.name)) co_return std::nullopt;
     auto requeue = co_await report_orphan(copy);
     co_return requeue;
@@ -64,10 +64,6 @@ Task<Requeue> CopyCollector::work(const VolumeCopy& copy) {
     co_return std::nullopt;
   }
   if (orphans_.rests(copy.name)) co_return std::nullopt;
-  if (is_kept(copy)) {
-    auto requeue = co_await report_orphan(copy);
-    co_return requeue;
-  }
   if (was_made_or_found(copy)) orphans_.begin_look(copy.name);
   auto needed = co_await is_needed(copy);
   if (!needed) co_return needed.error();
