@@ -43,4 +43,13 @@ const dirent* next_entry(const Listing& listing) {
   return entry;
 }
 
+Result<bool> is_empty_folder(const UniqueFd& folder, std::string_view passed_over) {
+  const auto listing = list_folder(folder);
+  if (!listing) return listing.error();
+  const dirent* entry = next_entry(*listing);
+  while (entry != nullptr && entry->d_name == passed_over) entry = next_entry(*listing);
+  if (entry == nullptr && errno != 0) return Error::from_errno(errno, "listing a folder");
+  return entry == nullptr;
+}
+
 }  // namespace flexlocal

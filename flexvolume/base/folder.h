@@ -29,4 +29,7 @@ Result<Listing> list_folder(const UniqueFd& folder);
 // wrong.
 const dirent* next_entry(const Listing& listing);
 
+// Whether the folder, open for reading, has no entry but `passed_over`.
+Result<bool> is_empty_folder(const UniqueFd& folder, std::string_view passed_over = {});
+
 }  // namespace flexlocal

@@ -21,12 +21,9 @@ Error changed_meanwhile() {
   return Error(ErrorCode::kUnavailable, "the volume's record was changed meanwhile; try again");
 }
 
-// What the kernel says of a file system that it cannot make sense of, or cannot read: EINVAL,
-// EUCLEAN, EBADMSG, EIO. A device that is away, a file system that it does not know or too little
-// memory are none.
-bool may_be_damaged(const Error& error) {
-  return error.code() == ErrorCode::kInvalid || error.code() == ErrorCode::kCorrupt ||
-         error.code() == ErrorCode::kFailed;
+Error may_hold_data(const VolumeName& name, std::string_view by) {
+  return Error(ErrorCode::kConflict, concat("a pod may have had volume ", name.text(), ", by ", by,
+                                            "; nothing is removed"));
 }
 
 // What is wrong with a file system is for a person; the kernel's log says more than its error.
@@ -255,9 +252,18 @@ Result<Removal> Engine::remove_unused(const VolumeSpec& spec) {
   const auto record = records_.load(spec.name);
   if (!record) return record.error();
   const bool unused = *record && !is_unmade((*record)->state) && !(*record)->used;
-  if (unused) return remove(*subject, *record);
-  return Error(ErrorCode::kConflict, concat("a pod may have had volume ", spec.name.text(),
-                                            ", by its record; nothing is removed"));
+  if (!unused) return may_hold_data(spec.name, "its record");
+  // What is being wiped was looked into before.
+  if ((*record)->state == RecordState::kWiping) return remove(*subject, *record);
+  const auto empty = subject->backend.is_empty(spec, subject->pool, subject->lock);
+  const bool unreadable = !empty && empty.error().code() == ErrorCode::kCorrupt;
+  if (!empty && !unreadable) return empty.error();
+  if (empty && *empty) return remove(*subject, *record);
+  const std::string why = empty ? "the files in it" : empty.error().message();
+  host_.log.warning("a volume that no pod had by its record is kept",
+                    {{"volume", spec.name.text()}, {"reason", why}});
+  if (auto noted = note_use(spec.name); !noted) return noted.error();
+  return may_hold_data(spec.name, why);
 }
 
 Result<Removal> Engine::remove(const Subject& subject, const std::optional<Record>& record) {

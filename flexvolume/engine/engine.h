@@ -107,8 +107,9 @@ class Engine {
   // of an administrator's, or a cache that keeps what wiping writes. A volume that is gone is done.
   Result<Removal> remove(const VolumeSpec& spec);
 
-  // As remove(), of a volume that no pod ever had; kConflict, and nothing is changed, when one may
-  // have had it, by its record.
+  // As remove(), of a volume that no pod ever had. kConflict, and nothing is removed, when one may
+  // have had it: by its record, or by what is in it, which the record then says from now on.
+  // Records may be put back to before a pod came; a file stays.
   Result<Removal> remove_unused(const VolumeSpec& spec);
 
   // For the daemon, before it lets go of a PersistentVolume whose policy keeps the data (kYes), and

@@ -56,6 +56,11 @@ remove_whole() {
   call unmount "$folder" && expect_success
   engine_call remove-unused "$record"
   expect_failure 'a pod may have had volume'
+  # The record of between the making and the first mount, put back.
+  sed -i 's/"claimUID"/"used":false,"claimUID"/' "$records/$name"
+  [[ $(<"$records/$name") == *'"used":false'* ]]
+  engine_call remove-unused "$record"
+  expect_failure 'the files in it'
   # The record of the promise, put back: the folder was there before it.
   promise_again "$name"
   engine_call make "$record" && expect_success

@@ -138,9 +138,9 @@ expect_success() {
   if [ "$status" != 0 ] || [[ $answer != *'"status":"Success"'* ]]; then fail "no success: $answer"; fi
 }
 
-# expect_failure TEXT: the answer is a Failure that says TEXT.
+# expect_failure TEXT: the answer, after what was logged, is a Failure that says TEXT.
 expect_failure() {
-  if [ "$status" != 1 ] || [[ $answer != '{"status":"Failure",'*"$1"* ]]; then
+  if [ "$status" != 1 ] || [[ ${answer##*$'\n'} != '{"status":"Failure",'*"$1"* ]]; then
     fail "no failure that says '$1': $answer"
   fi
 }

@@ -72,6 +72,52 @@ stays() {
   stays
 }
 
+# As a host that was rolled back to between the two, or a plugin that does not note pods.
+@test "without a word of its pod, what holds a file stays" {
+  for fs_type in xfs ext4; do
+    promised
+    engine_call make "$record" && expect_success
+    before=$(<"$records/$name")
+    call mount "$folder" "$options" && expect_success
+    echo precious >"$folder/file"
+    call unmount "$folder" && expect_success
+    printf '%s' "$before" >"$records/$name"
+    stays
+    [[ $answer == *'the files in it'* ]] || fail "$answer"
+    [[ $(<"$records/$name") != *'"used"'* ]]
+    call mount "$folder" "$options" && expect_success
+    [ "$(<"$folder/file")" = precious ]
+    rm "$folder/file"
+    [ "$fs_type" = xfs ] || echo found >"$folder/lost+found/#12"
+    call unmount "$folder" && expect_success
+    printf '%s' "$before" >"$records/$name"
+    [ "$fs_type" = xfs ] || stays
+    [ "$fs_type" = ext4 ] || goes
+  done
+}
+
+@test "an ext4 that no pod has had goes with its lost+found, and nothing stays mounted" {
+  fs_type=ext4
+  promised
+  engine_call make "$record" && expect_success
+  goes
+}
+
+@test "a file system that cannot be read stays, and so does another one in its place" {
+  promised
+  engine_call make "$record" && expect_success
+  before=$(<"$records/$name")
+  device=/dev/$group/$name
+  dd if="$device" of="$BATS_TEST_TMPDIR/start" bs=1M count=1 status=none
+  dd if=/dev/zero of="$device" bs=4096 seek=1 count=200 conv=fsync status=none
+  stays
+  dd if="$BATS_TEST_TMPDIR/start" of="$device" bs=1M count=1 conv=fsync status=none
+  printf '%s' "$before" >"$records/$name"
+  mkfs.ext4 -q -F "$device"
+  stays
+  wipefs -qa "$device"
+}
+
 @test "a mount that came to nothing has noted it first" {
   promised
   engine_call make "$record" && expect_success

@@ -7,6 +7,8 @@
 #include <optional>
 
 #include "flexvolume/base/fd.h"
+#include "flexvolume/base/folder.h"
+#include "flexvolume/base/in_child.h"
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/host/mount_reader.h"
 
@@ -121,7 +123,55 @@ Status mount_in_steps(const MountSource& source, const KernelFlags& flags,
   return error;
 }
 
+// A disk that does not answer holds nobody up for longer; a replayed log is at most 2 GiB.
+constexpr ChildDeadlines kLookDeadlines{std::chrono::minutes(2), std::chrono::minutes(2)};
+constexpr std::string_view kLostAndFound = "lost+found";  // mkfs.ext4 makes it
+
+Result<bool> has_entries(const UniqueFd& tree, bool ext4) {
+  const auto root = open_folder_in(tree, ".", O_RDONLY, "the root of the file system");
+  if (!root) return root.error();
+  const auto empty = is_empty_folder(*root, ext4 ? kLostAndFound : std::string_view());
+  if (!empty || !*empty || !ext4) return empty ? Result<bool>(!*empty) : empty;
+  const auto lost = open_folder_in(*root, std::string(kLostAndFound), O_RDONLY, kLostAndFound);
+  if (!lost && lost.error().code() == ErrorCode::kNotFound) return false;
+  const auto none_lost = lost ? is_empty_folder(*lost) : Result<bool>(lost.error());
+  return none_lost ? Result<bool>(!*none_lost) : none_lost;
+}
+
+Result<bool> look_into(const MountSource& source) {
+  const MaybeTree tree =
+      detached_file_system(source, kernel_flags({.read_only = true, .options = {}}));
+  if (!tree) return false;
+  if (!*tree) return tree->error();
+  return has_entries(**tree, source.fs_type == "ext4");
+}
+
+// What a child says of its look: a letter, and the words of an error.
+constexpr char kFiles = '+', kNoFiles = '-', kFirstCode = 'A';
+
+std::string to_line(const Result<bool>& found) {
+  if (found) return std::string(1, *found ? kFiles : kNoFiles);
+  const auto code = static_cast<char>(kFirstCode + static_cast<int>(found.error().code()));
+  return concat(std::string_view(&code, 1), found.error().message());
+}
+
+Result<bool> from_line(std::string_view line) {
+  if (line == std::string_view(&kFiles, 1)) return true;
+  if (line == std::string_view(&kNoFiles, 1)) return false;
+  if (line.empty() || line.front() < kFirstCode)
+    return Error(ErrorCode::kFailed, "the look into a file system said nothing");
+  return Error(static_cast<ErrorCode>(line.front() - kFirstCode), std::string(line.substr(1)));
+}
+
 }  // namespace
+
+// In a child: a mount that waits for its disk can be left behind.
+Result<bool> KernelMounter::has_files(const MountSource& source, const FileLock& lock) {
+  const ChildOutput said = in_child(
+      lock, [&](const Write& write) { write(to_line(look_into(source))); }, kLookDeadlines);
+  if (!said.ended) return said.ended.error().context(concat("looking into ", source.device));
+  return from_line(said.text);
+}
 
 Result<std::vector<MountEntry>> KernelMounter::table() {
   auto reading = MountReader().read(table_, [](const MountEntry&) { return true; });

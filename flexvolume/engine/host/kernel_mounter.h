@@ -14,6 +14,7 @@ class KernelMounter final : public Mounter {
   Status mount(const MountSource& source, const MountFlags& flags,
                const MountPoint& point) override;
   Status unmount(const std::string& top) override;
+  Result<bool> has_files(const MountSource& source, const FileLock& lock) override;
 
  private:
   std::string table_;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "flexvolume/base/lock.h"
 #include "flexvolume/base/result.h"
 
 namespace flexlocal::engine {
@@ -61,6 +62,11 @@ struct MountPoint {
   std::string top;
 };
 
+// What the kernel says of a file system that it cannot make sense of, or cannot read: EINVAL,
+// EUCLEAN, EBADMSG, EIO. A device that is away, a file system that it does not know or too little
+// memory are none.
+bool may_be_damaged(const Error& failed_mount);
+
 class Mounter {
  public:
   virtual ~Mounter() = default;
@@ -72,6 +78,12 @@ class Mounter {
   // What is on top at this path. kBusy while somebody uses it. Never lazy: a lazy unmount reports
   // success while data still flows.
   virtual Status unmount(const std::string& top) = 0;
+  // Whether the device's file system has anything in its root but ext4's lost+found. It is mounted
+  // for that, in no folder and no table, and a log that a crash left is replayed. `lock`: the
+  // volume's. False also where the kernel is older than Linux 5.2, which has no such mount.
+  //   kDeadline: the disk does not answer
+  //   else as mount()
+  virtual Result<bool> has_files(const MountSource& source, const FileLock& lock) = 0;
 };
 
 }  // namespace flexlocal::engine

@@ -97,6 +97,14 @@ Result<Removal> LvBackend::forget(const VolumeName& name) {
   return Removal{};
 }
 
+Result<bool> LvBackend::is_empty(const VolumeSpec& spec, const Pool& pool, const FileLock& lock) {
+  const auto found = find_or_prove_gone(spec, pool.volume_group);
+  if (!found) return found.error();
+  if (!*found) return true;
+  if (!is_owned(**found, spec)) return strangers(**found, " is not removed");
+  return LvRemover(lv_parts()).is_empty(spec, **found, lock);
+}
+
 Result<Removal> LvBackend::remove(const VolumeSpec& spec, const Pool& pool) {
   const auto found = find_or_prove_gone(spec, pool.volume_group);
   if (!found) return found.error();

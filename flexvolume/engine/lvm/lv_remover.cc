@@ -29,6 +29,11 @@ bool all_zero(std::string_view content) {
   return content.find_first_not_of('\0') == std::string_view::npos;
 }
 
+Error in_use(const LogicalVolume& volume) {
+  return Error(ErrorCode::kBusy, concat("logical volume ", volume.group, '/', volume.name,
+                                        " is in use and is not removed yet"));
+}
+
 }  // namespace
 
 std::vector<Spot> spots_to_read(Bytes size) {
@@ -42,9 +47,7 @@ std::vector<Spot> spots_to_read(Bytes size) {
 }
 
 Result<Removal> LvRemover::run(const VolumeSpec& spec, const LogicalVolume& volume) {
-  if (volume.open)
-    return Error(ErrorCode::kBusy, concat("logical volume ", volume.group, '/', volume.name,
-                                          " is in use and is not removed yet"));
+  if (volume.open) return in_use(volume);
   if (volume.has_snapshots)
     return Error(ErrorCode::kBusy,
                  concat("logical volume ", volume.group, '/', volume.name,
@@ -75,6 +78,38 @@ Result<Removal> LvRemover::run(const VolumeSpec& spec, const LogicalVolume& volu
   }
   if (auto removed = remove(spec, volume); !removed) return removed.error();
   return Removal{};
+}
+
+// A mount may write a log back, which must not come to stand on another volume's blocks.
+Result<bool> LvRemover::is_empty(const VolumeSpec& spec, const LogicalVolume& volume,
+                                 const FileLock& lock) {
+  if (volume.open) return in_use(volume);
+  Resumer resumer(parts_);
+  const auto resumed =
+      resumer.resume(volume.group, spec.name, volume.device_uuid, volume.thin_pool);
+  if (!resumed) return resumed.error();
+  const auto half_made = never_used(spec, volume);
+  if (!half_made || *half_made) return half_made;
+  if (auto mended = resumer.mend_size(volume); !mended) return mended.error();
+  if (auto current = RollbackGuard(parts_).check_volume(volume.group, spec.name); !current)
+    return current.error();
+  const std::string device = device_path(volume.group, volume.name);
+  if (auto checked = check_device(volume, device); !checked) return checked.error();
+  const FsType type = volume.ownership->fs_type;
+  const auto content = parts_.filesystems.probe(device, type, spec.name.claim_uid());
+  if (!content) return content.error();
+  if (*content == Content::kForeign)
+    return Error(ErrorCode::kCorrupt, concat(device, " has another file system than its own"));
+  if (*content != Content::kComplete) return true;
+  const MountSource source{.device = device,
+                           .fs_type = std::string(to_string(type)),
+                           .data = {},
+                           .folder = {},
+                           .root = {}};
+  const auto files = parts_.mounter.has_files(source, lock);
+  if (files) return !*files;
+  return may_be_damaged(files.error()) ? Error(ErrorCode::kCorrupt, files.error().message())
+                                       : files.error();
 }
 
 Result<Record> LvRemover::announce(const VolumeSpec& spec, const LogicalVolume& volume) {

@@ -25,6 +25,9 @@ class LvRemover {
   // `volume` is proven ours. kBusy while it is open. The volume's lock is held.
   Result<Removal> run(const VolumeSpec& spec, const LogicalVolume& volume);
 
+  // See VolumeBackend::is_empty. `lock`: the volume's.
+  Result<bool> is_empty(const VolumeSpec& spec, const LogicalVolume& volume, const FileLock& lock);
+
  private:
   Result<Record> announce(const VolumeSpec& spec, const LogicalVolume& volume);
   Result<bool> never_used(const VolumeSpec& spec, const LogicalVolume& volume);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "flexvolume/base/folder.h"
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/quota/quota_room.h"
 #include "flexvolume/engine/quota/shared_volume.h"
@@ -174,6 +175,15 @@ Status QuotaBackend::grow(const VolumeSpec& spec, const Pool& pool, Bytes size, 
   if (auto raised = (*opened)->raise(**folder, size, lock); !raised)
     return raised.error().context(doing);
   return {};
+}
+
+Result<bool> QuotaBackend::is_empty(const VolumeSpec& spec, const Pool& pool, const FileLock&) {
+  auto opened = open(spec.pool, pool, Absent::kLeave);
+  if (!opened) return opened.error().context(concat("cannot look into ", spec.name.text()));
+  if (!*opened) return true;
+  const auto found = QuotaRemoval(tuning_, **opened, spec).find_removable();
+  if (!found) return found.error();
+  return *found ? is_empty_folder((*found)->folder) : Result<bool>(true);
 }
 
 Result<Removal> QuotaBackend::remove(const VolumeSpec& spec, const Pool& pool) {

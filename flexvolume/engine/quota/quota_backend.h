@@ -28,6 +28,7 @@ class QuotaBackend final : public VolumeBackend {
   Result<MountSource> make(const VolumeSpec& spec, const Pool& pool, int lock) override;
   Status finish_growth(const VolumeSpec& spec) override;
   Status grow(const VolumeSpec& spec, const Pool& pool, Bytes size, int lock) override;
+  Result<bool> is_empty(const VolumeSpec& spec, const Pool& pool, const FileLock& lock) override;
   Result<Removal> remove(const VolumeSpec& spec, const Pool& pool) override;
   Status set_retained(const VolumeSpec& spec, const Pool& pool, Retained retained) override;
 

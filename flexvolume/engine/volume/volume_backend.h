@@ -51,6 +51,11 @@ class VolumeBackend {
   // Makes the volume offer `size`, mounted or not.
   virtual Status grow(const VolumeSpec& spec, const Pool& pool, Bytes size, int lock) = 0;
 
+  // Whether no file is in it, by what is on the disk now. True of what is not there, and of what
+  // has no file system yet. kBusy while it is in use; kCorrupt where its file system cannot be
+  // read.
+  virtual Result<bool> is_empty(const VolumeSpec& spec, const Pool& pool, const FileLock& lock) = 0;
+
   virtual Result<Removal> remove(const VolumeSpec& spec, const Pool& pool) = 0;
 
   virtual Status set_retained(const VolumeSpec& spec, const Pool& pool, Retained retained) = 0;

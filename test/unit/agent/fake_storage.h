@@ -116,8 +116,7 @@ class FakeStorage : public Storage {
     journal_.push_back("if unused:");
     if (const std::function<void()> meanwhile = std::exchange(before_removal, {})) meanwhile();
     const auto record = present.records.find(spec.name.text());
-    if (record == present.records.end() ||
-        (record->second.used && record->second.state != engine::RecordState::kWiping))
+    if (record == present.records.end() || record->second.used)
       co_return Error(ErrorCode::kConflict, "a pod may have had it");
     auto removed = co_await remove(spec);
     co_return removed;

@@ -176,6 +176,12 @@ Status FakeHost::unmount(const std::string& top) {
   return {};
 }
 
+Result<bool> FakeHost::has_files(const MountSource& source, const FileLock&) {
+  started.emplace_back("look");
+  if (mount_error != 0) return Error::from_errno(mount_error, "mount");
+  return at_device(source.device)->files;
+}
+
 void FakeHost::write(LogLevel level, std::string_view message,
                      std::initializer_list<LogField> fields) {
   messages.emplace_back(message);

@@ -28,6 +28,7 @@ struct FakeVolume {
   std::string uuid;
   std::uint64_t size = 0;
   std::string start = std::string(kSuperblockBytes, '\0');  // what stands on the device
+  bool files = false;                                       // in the root of its file system
   bool open = false;
   bool active = true;
   bool suspended = false;
@@ -76,6 +77,7 @@ class FakeHost final : public CommandRunner, public Devices, public Mounter, pub
   Status mount(const MountSource& source, const MountFlags& flags,
                const MountPoint& point) override;
   Status unmount(const std::string& top) override;
+  Result<bool> has_files(const MountSource& source, const FileLock& lock) override;
   void write(LogLevel level, std::string_view message,
              std::initializer_list<LogField> fields) override;
 

@@ -125,6 +125,57 @@ TEST_CASE_FIXTURE(Fixture, "a removal that has begun is gone on with where no po
   CHECK(is_there() == used);
 }
 
+// The record may be one of between the making and the first mount, or that of a plugin which does
+// not note pods.
+TEST_CASE_FIXTURE(Fixture, "what holds a file stays, whatever the record says, and says so then") {
+  make();
+  fake.volumes[key].files = true;
+  CHECK(remove().error().code() == ErrorCode::kConflict);
+  CHECK(is_there());
+  CHECK(record().used);
+  fake.volumes[key].files = false;
+  check_kept();
+  REQUIRE(mount().ok());
+}
+
+TEST_CASE_FIXTURE(Fixture, "what cannot be read is no proof that nothing is in it") {
+  make();
+  SUBCASE("damaged") { fake.mount_error = EUCLEAN; }
+  SUBCASE("another file system") { fake.volumes[key].start = ext4_start("0"); }
+  CHECK(remove().error().code() == ErrorCode::kConflict);
+  CHECK(is_there());
+  CHECK(record().used);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a look that came to nothing is made again") {
+  make();
+  fake.mount_error = ENOMEM;
+  CHECK_FALSE(remove().ok());
+  CHECK_FALSE(record().used);
+  CHECK(is_there());
+  fake.mount_error = 0;
+  REQUIRE(remove().ok());
+}
+
+TEST_CASE_FIXTURE(Fixture, "what is in use is not looked into") {
+  make();
+  fake.volumes[key].open = true;
+  fake.started.clear();
+  CHECK(remove().error().code() == ErrorCode::kBusy);
+  CHECK(std::count(fake.started.begin(), fake.started.end(), "look") == 0);
+  CHECK_FALSE(record().used);
+}
+
+TEST_CASE_FIXTURE(Fixture, "what a killed mkfs left holds no file") {
+  make();
+  Record half = record();
+  half.state = RecordState::kNew;
+  save(half);
+  fake.volumes[key].start = xfs_start(spec.name.claim_uid(), true);
+  REQUIRE(remove().ok());
+  CHECK_FALSE(is_there());
+}
+
 TEST_CASE_FIXTURE(Fixture, "a promise is none of its business") {
   CHECK(remove().error().code() == ErrorCode::kConflict);
   CHECK(recorded() == RecordState::kPromised);
