@@ -88,6 +88,12 @@ struct Run {
 
 using Work = std::function<Task<void>(Run&)>;
 
+// It begins when it is its turn.
+Task<void> begin(Run& run, const Work& work) {
+  co_await run.steps->pause();
+  co_await work(run);
+}
+
 struct Story {
   std::function<void(Run&)> before;  // what is there
   std::vector<Work> agents;          // started again by an agent that was killed
@@ -128,7 +134,6 @@ Work look() {
 // The plugin, by the record alone.
 Work mount(const VolumeCopy& copy) {
   return [&copy](Run& run) -> Task<void> {
-    co_await run.steps->pause();
     run.host.create(volume_of(copy));
     co_await run.steps->pause();
     run.host.mark_ready(volume_of(copy));
@@ -179,7 +184,8 @@ class Explorer {
 
  private:
   void start_agent(Run& run) const {
-    for (unsigned i = 0; i < story_.agents.size(); ++i) run.steps->start(i, story_.agents[i](run));
+    for (unsigned i = 0; i < story_.agents.size(); ++i)
+      run.steps->start(i, begin(run, story_.agents[i]));
   }
 
   void one(Run& run) {
@@ -189,7 +195,8 @@ class Explorer {
     const auto agents = static_cast<unsigned>(story_.agents.size());
     const auto all = agents + static_cast<unsigned>(story_.others.size());
     start_agent(run);
-    for (unsigned i = agents; i < all; ++i) run.steps->start(i, story_.others[i - agents](run));
+    for (unsigned i = agents; i < all; ++i)
+      run.steps->start(i, begin(run, story_.others[i - agents]));
     unsigned left = switches_, current = all;
     bool may_kill = kills_;
     for (;;) {
@@ -238,14 +245,11 @@ class Explorer {
   std::string path_;
 };
 
-// In each state of what the agent knows. One switch more finds nothing else, and takes minutes.
+// One switch more finds nothing else, and takes minutes. What was known before a kill is forgotten.
 void explore(const Story& story) {
-  for (const Knows knows : {Knows::kNothing, Knows::kAll, Knows::kWhatWas}) {
-    const int with_kill = Explorer(story, knows, 1, true).explore();
-    const int without = Explorer(story, knows, 2, false).explore();
-    CHECK(with_kill > 100);
-    CHECK(without > 10);
-  }
+  for (const Knows knows : {Knows::kNothing, Knows::kAll, Knows::kWhatWas})
+    CHECK(Explorer(story, knows, 2, false).explore() > 10);
+  CHECK(Explorer(story, Knows::kWhatWas, 1, true).explore() > 100);
 }
 
 struct Copies {
@@ -300,14 +304,15 @@ TEST_CASE_FIXTURE(Copies, "what a mount makes meanwhile takes no room that was n
 }
 
 TEST_CASE_FIXTURE(Copies, "a look that others' changes come into is no reason to give room twice") {
-  Story story{.before = {}, .agents = {look()}, .others = {}};
-  SUBCASE("a removal") {
-    story.before = [&](Run& run) { ready(run, three); };
-    story.agents.push_back(change(CopyAction::kRemove, three));
-  }
-  SUBCASE("a promise, and a later look") { story.agents.push_back(new_volume(two)); }
-  story.agents.push_back(new_volume(one));
-  explore(story);
+  explore({.before = [&](Run& run) { ready(run, three); },
+           .agents = {look(), change(CopyAction::kRemove, three), new_volume(one)},
+           .others = {}});
+}
+
+TEST_CASE_FIXTURE(Copies, "a look that ends after a later one is no reason, either") {
+  const Story story{
+      .before = {}, .agents = {look(), new_volume(two), look(), new_volume(one)}, .others = {}};
+  CHECK(Explorer(story, Knows::kNothing, 2, false).explore() > 1000);
 }
 
 }  // namespace flexlocal::provisioner::test
