@@ -65,7 +65,7 @@ std::optional<std::string> FleetRoll::Fleet::with(const std::string& own_node,
   // way.
   const auto may_have_data = [&](const VolumeCopy& copy) {
     return !copy.order || copy.order->origin != Origin::kNew ||
-           copy.order->desired == DesiredState::kRetained || roll.shows_put_back();
+           copy.order->desired == DesiredState::kRetained || is_kept(copy) || roll.shows_put_back();
   };
   for (const KnownCopy& copy : index.of_volume(volume_of_claim(claim.uid)))
     if (copy->agent != own_node && !is_over_with(*copy) && may_have_data(*copy))

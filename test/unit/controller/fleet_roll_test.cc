@@ -12,6 +12,13 @@ struct Fixture : NodeScopeLab {
                 merged(merged(copy_json(order), R"({"metadata":{"generation":1,"uid":"u1"}})"),
                        concat(R"({"status":)", status, '}')));
   }
+  static CopyOrder new_order_of(const std::string& node) {
+    CopyOrder order = sample_order();
+    order.node = node;
+    order.origin = Origin::kNew;
+    order.volume.copy = "aaaabbbbccccdddd";
+    return order;
+  }
   // One that is not Ready, and whose daemon beats no more.
   void know_dead_node() {
     know_node(kThirdNode);
@@ -68,13 +75,48 @@ TEST_CASE_FIXTURE(Fixture,
 }
 
 TEST_CASE_FIXTURE(Fixture, "an order of another node's that nobody has written to is passed over") {
-  CopyOrder other = sample_order();
-  other.node = kOtherNode;
-  other.origin = Origin::kNew;
-  other.volume.copy = "aaaabbbbccccdddd";
-  know_copy_as(other, "{}");
+  CopyOrder other = new_order_of(kOtherNode);
+  std::string answer = "{}";
+  SUBCASE("not answered yet") {}
+  SUBCASE("withdrawn, and not answered yet") {
+    other.desired = DesiredState::kWithdrawn;
+    answer = R"({"state":"Ready","promised":true,"made":true})";
+  }
+  SUBCASE("withdrawn, and gone") {
+    other.desired = DesiredState::kWithdrawn;
+    answer = R"({"state":"Removed","promised":true,"made":true,"observedGeneration":1})";
+  }
+  SUBCASE("gone, after a put-back") {
+    put_back = true;
+    other.desired = DesiredState::kRemoved;
+    answer = R"({"state":"Removed","promised":true,"made":true,"observedGeneration":1})";
+  }
+  know_copy_as(other, answer);
   start();
   CHECK(given().node == kNode);
+}
+
+TEST_CASE_FIXTURE(Fixture, "nothing empty is made beside what a pod may have had on another node") {
+  CopyOrder other = new_order_of(kOtherNode);
+  std::string answer;
+  SUBCASE("withdrawn, and kept") {
+    other.desired = DesiredState::kWithdrawn;
+    answer =
+        R"({"state":"Retained","promised":true,"made":true,"used":true,"observedGeneration":1})";
+  }
+  SUBCASE("going, after a put-back") {
+    put_back = true;
+    other.desired = DesiredState::kRemoved;
+    answer = R"({"state":"Removing","promised":true,"made":true,"observedGeneration":1})";
+  }
+  SUBCASE("gone by an order that nobody withdrew, after a put-back") {
+    put_back = true;
+    answer = R"({"state":"Removed","promised":true,"made":true,"observedGeneration":1})";
+  }
+  know_copy_as(other, answer);
+  start();
+  CHECK(run_until([this] { return said("no new volume is made for the claim on node node-a"); }));
+  CHECK_FALSE(has_ordered());
 }
 
 TEST_CASE_FIXTURE(
