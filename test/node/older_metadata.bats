@@ -1,82 +1,6 @@
-# LVM's metadata put back to what they were before (vgcfgrestore), under volumes that have gone on since: what
-# the kernel has is newer, and is neither cut off nor forgotten.
+# What the kernel has is newer than metadata of LVM's that were put back.
 
-setup_file() {
-  export group=older
-  "$BATS_TEST_DIRNAME/../lab/guest-disk" "$group" 2G 2G >/dev/null
-}
-
-setup() {
-  . "$BATS_TEST_DIRNAME/volume.bash"
-  . "$BATS_TEST_DIRNAME/waiting.bash"
-  . "$BATS_TEST_DIRNAME/suspended.bash"
-  configure "$group"
-}
-
-teardown() {
-  resume_by_hand
-  exec 9<&-
-  ! dmsetup info path >/dev/null 2>&1 || dmsetup remove path
-  ! mountpoint -q /run/sub || umount /run/sub
-  unmount_pods
-  bring_newer_back
-  rm -f /run/older
-  forget_volumes
-  ! vgs --noheadings "$group/tp" >/dev/null 2>&1 || lvremove -qq -f "$group/tp"
-  # The daemon's look takes back what it has noted of the group.
-  engine_call inventory && expect_success
-}
-
-mib=$((1024 * 1024))
-
-# go_back: to what keep_metadata has kept.
-keep_metadata() { vgcfgbackup -qq -f /run/older "$group"; }
-go_back() {
-  vgcfgbackup -qq -f /run/newer "$group"
-  vgcfgrestore -qq -y --force -f /run/older "$group"
-}
-
-bring_newer_back() {
-  [ -e /run/newer ] || return 0
-  vgcfgrestore -qq -y --force -f /run/newer "$group"
-  rm /run/newer
-  engine_call inventory && expect_success
-}
-
-# sectors: what the kernel has of the volume's device.
-sectors() { device_of "$name" && blockdev --getsz "$device"; }
-has_sectors_of() { [ "$(sectors)" = $(($1 * 2048)) ] || fail "its device has $(sectors) sectors"; }
-
-# ranges NAME: its extents, as "/dev/loop0:0-127".
-ranges() { lvs --noheadings -o seg_pe_ranges "$group/$1" | xargs; }
-disk_below() { ranges "$1" | sed 's/:.*//'; }
-
-# write_data FOLDER MIB: sets `data` and `sum`.
-write_data() {
-  data=$1/data
-  dd if=/dev/urandom of="$data" bs=1M count="$2" status=none
-  sync
-  sum=$(md5sum <"$data")
-}
-
-expect_data_whole() {
-  echo 3 >/proc/sys/vm/drop_caches
-  [ "$(md5sum <"$data")" = "$sum" ] || fail "the data is not what was written"
-}
-
-# As the daemon does: while a killed LVM command has left the device suspended, before anybody has
-# read of it, and once it is not.
-look_at_it() {
-  device_of "$name"
-  dmsetup suspend "$device"
-  in_time engine_call resume-suspended
-  # What is logged comes first.
-  [[ $status = 1 && $answer == *"LVM's metadata are older than its volumes"* ]] || fail "$answer"
-  has_sectors_of 640
-  dmsetup resume "$device"
-  engine_call settle
-  has_sectors_of 640
-}
+. "$BATS_TEST_DIRNAME/older_metadata.bash"
 
 @test "a device is not cut off under a file system that has grown" {
   for fs_type in xfs ext4; do
@@ -173,80 +97,6 @@ look_at_it() {
   expect_data_whole
 }
 
-@test "a volume that was moved to other extents stays there" {
-  volume_name 1 && mount_volume "$name" && expect_success
-  keep_metadata
-  pvmove -qq -n "$name" "$(disk_below "$name")"
-  engine_call inventory && expect_success
-  table=$(dmsetup table "$group-${name//-/--}")
-  write_data "$folder" 200
-  go_back
-  engine_call settle
-  device_of "$name"
-  dmsetup suspend "$device"
-  in_time engine_call resume-suspended
-  expect_none_suspended
-  [ "$(dmsetup table "$group-${name//-/--}")" = "$table" ] || fail "$(dmsetup table)"
-  expect_data_whole
-}
-
-# boot_with_older: volumes are active by older metadata, as after a boot.
-boot_with_older() {
-  vgchange -qq -an "$group"
-  go_back
-  rm -rf /run/flexlocal
-  vgchange -qq -ay "$group"
-}
-
-# two_at_one_place: volume 1, that was moved, at the extents of volume 2 by the metadata that are kept.
-# Sets `first_record`, and for each its sum; both are unmounted.
-two_at_one_place() {
-  volume_name 1 && mount_volume "$name" && expect_success
-  first=$name first_record=$record old=$(ranges "$name")
-  keep_metadata
-  pvmove -qq -n "$first" "$(disk_below "$first")"
-  write_data "$folder" 100
-  first_sum=$sum
-  call unmount "$folder" && expect_success
-  volume_name 2 && mount_volume "$name" pod-2 && expect_success
-  [ "$(ranges "$name")" = "$old" ] || fail "it has $(ranges "$name"), not $old"
-  write_data "$folder" 200
-  second_sum=$sum
-  call unmount "$folder" && expect_success
-}
-
-# expect_whole NUMBER SUM: the volume's data is what was written; it is mounted for that.
-expect_whole() {
-  volume_name "$1" && mount_volume "$name" "pod-$1" && expect_success
-  data=$folder/data sum=$2
-  expect_data_whole
-  call unmount "$folder" && expect_success
-}
-
-@test "a volume that they make active at boot is not used: its old extents are another's" {
-  two_at_one_place
-  boot_with_older
-  [ "$(ranges "$first")" = "$old" ]
-  volume_name 1 && mount_volume "$name"
-  expect_failure "LVM's metadata are older than its volumes"
-  # Nor because somebody has looked at it.
-  device_of "$name"
-  mkdir -p /run/sub
-  mount -o nouuid "$device" /run/sub
-  mount_volume "$name"
-  expect_failure "LVM's metadata are older than its volumes"
-  umount /run/sub
-  # Where newer ones are back, its device has the old extents still.
-  bring_newer_back
-  expect_whole 1 "$first_sum"
-  expect_whole 2 "$second_sum"
-  boot_with_older
-  engine_call inventory && expect_success
-  bring_newer_back
-  engine_call remove "$first_record" && expect_success
-  expect_whole 2 "$second_sum"
-}
-
 @test "the one disk that a device stands on is told, and the metadata that the disk has" {
   local disks disk made
   mapfile -t disks < <(pvs --noheadings -o pv_name --select "vg_name=$group" | xargs -n 1)
@@ -311,23 +161,6 @@ expect_whole() {
   expect_failure "remove ${records%/*}/groups/$group.json"
   rm "${records%/*}/groups/$group.json"
   mount_volume "$name" pod-2 && expect_success
-}
-
-@test "a removed volume that older metadata bring back is not wiped: its extents are another's" {
-  volume_name 3 && mount_volume "$name" pod-3 && expect_success
-  removed=$name removed_record=$record
-  call unmount "$folder" && expect_success
-  engine_call settle && expect_success
-  keep_metadata
-  engine_call remove "$removed_record" && expect_success
-  volume_name 1 && mount_volume "$name" && expect_success
-  write_data "$folder" 200
-  go_back
-  engine_call settle
-  [ ! -e "$records/$removed" ] || fail "it has a record again"
-  engine_call remove "$removed_record"
-  expect_failure "LVM's metadata are older than its volumes"
-  expect_data_whole
 }
 
 @test "a device without its node is there all the same" {
