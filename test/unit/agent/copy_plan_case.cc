@@ -3,6 +3,7 @@
 #include <array>
 
 #include "flexvolume/base/text.h"
+#include "test/unit/objects/said_of_copies.h"
 
 namespace flexlocal::provisioner::test {
 namespace {
@@ -15,27 +16,6 @@ constexpr std::array kDisks = {DiskStage::kUnseen, DiskStage::kNone,  DiskStage:
 constexpr std::array kDesired = {DesiredState::kServing, DesiredState::kRetained,
                                  DesiredState::kRemoved, DesiredState::kWithdrawn};
 constexpr std::array kOrigins = {Origin::kNew, Origin::kExisting, Origin::kReceived};
-
-// What can have been said of a copy: where it is, whether it was promised, and made.
-struct Said {
-  CopyState state;
-  bool promised;
-  bool made;
-};
-constexpr std::array<Said, 14> kSaid = {{{CopyState::kUnsaid, false, false},
-                                         {CopyState::kPromised, true, false},
-                                         {CopyState::kPromised, true, true},
-                                         {CopyState::kReady, true, true},
-                                         {CopyState::kRetained, true, false},
-                                         {CopyState::kRetained, true, true},
-                                         {CopyState::kRemoving, false, false},
-                                         {CopyState::kRemoving, true, true},
-                                         {CopyState::kRemoved, false, false},
-                                         {CopyState::kRemoved, true, true},
-                                         {CopyState::kRefused, false, false},
-                                         {CopyState::kRefused, true, false},
-                                         {CopyState::kLost, true, false},
-                                         {CopyState::kLost, true, true}}};
 
 constexpr std::array kFollowed = {Followed::kThisOrder, Followed::kEarlierOrder,
                                   Followed::kLaterOrder, Followed::kAnotherObject};

@@ -9,31 +9,12 @@
 
 #include "flexvolume/base/text.h"
 #include "provisioner/controller/claims/order_plan.h"
+#include "test/unit/objects/said_of_copies.h"
 #include "test/unit/objects/samples.h"
 
 namespace flexlocal::provisioner::test {
 
 inline const std::string kOtherNode = "node-b";
-
-// What can have been said of a copy.
-struct Said {
-  CopyState state;
-  bool promised;
-  bool made;
-};
-inline constexpr std::array<Said, 13> kSaid = {{{CopyState::kUnsaid, false, false},
-                                                {CopyState::kPromised, true, false},
-                                                {CopyState::kPromised, true, true},
-                                                {CopyState::kReady, true, true},
-                                                {CopyState::kRetained, true, true},
-                                                {CopyState::kRemoving, false, false},
-                                                {CopyState::kRemoving, true, true},
-                                                {CopyState::kRemoved, false, false},
-                                                {CopyState::kRemoved, true, true},
-                                                {CopyState::kRefused, false, false},
-                                                {CopyState::kRefused, true, false},
-                                                {CopyState::kLost, true, false},
-                                                {CopyState::kUnknown, true, true}}};
 
 inline VolumeCopy copy_on(const std::string& node, DesiredState desired, const Said& said) {
   CopyOrder order = sample_order();
@@ -131,9 +112,11 @@ inline std::vector<VolumeCopy> copies_that(const std::function<bool(const Said&)
   std::vector<VolumeCopy> copies;
   for (const std::string& node : {kNode, kOtherNode})
     for (const DesiredState desired : {DesiredState::kServing, DesiredState::kRetained,
-                                       DesiredState::kRemoved, DesiredState::kWithdrawn})
+                                       DesiredState::kRemoved, DesiredState::kWithdrawn}) {
       for (const Said& said : kSaid)
         if (chosen(said)) copies.push_back(copy_on(node, desired, said));
+      if (chosen(kSaidUnknown)) copies.push_back(copy_on(node, desired, kSaidUnknown));
+    }
   return copies;
 }
 
