@@ -83,12 +83,27 @@ summarise() {
   )
 }
 
+# limits_of NAME: how many requests a second the clients could send when it was measured, as JSON; null
+# where there was no API server. The leader and the agents have no limit of their own, as shipped:
+# the API server has priority and fairness.
+limits_of() {
+  local others=1000
+  case $1 in
+  plugin.* | watch.*)
+    echo null
+    return
+    ;;
+  shipped.*) others='"as shipped"' ;;
+  esac
+  echo "{\"kube-controller-manager\":$others,\"kube-scheduler\":$others,\"flexlocal-provisioner\":null}"
+}
+
 # All words are our own and need no escapes.
 write_json() {
   local limit=$4
   [ "$limit" != - ] || limit=null
-  printf '{"name":"%s","value":%s,"unit":"%s","against":{"name":"%s","value":%s},"ratio":%s,"limit":%s,"samples":%s}\n' \
-    "$2" "$ours" "$3" "$5" "$other" "$ratio" "$limit" "$count" >"$1/$2.json"
+  printf '{"name":"%s","value":%s,"unit":"%s","against":{"name":"%s","value":%s},"ratio":%s,"limit":%s,"samples":%s,"requestsPerSecond":%s}\n' \
+    "$2" "$ours" "$3" "$5" "$other" "$ratio" "$limit" "$count" "$(limits_of "$2")" >"$1/$2.json"
 }
 
 print_row() { printf '%-29s %12s %12s %7s %6s  %s\n' "$@"; }
