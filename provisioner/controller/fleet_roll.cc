@@ -64,7 +64,7 @@ std::optional<std::string> FleetRoll::Fleet::with(const std::string& own_node,
   // One that was only ordered, and has no PersistentVolume, nobody has written to: its node gives
   // way.
   const auto may_have_data = [&](const VolumeCopy& copy) {
-    return !copy.order || copy.order->origin != Origin::kNew ||
+    return !is_understood(copy) || copy.order->origin != Origin::kNew ||
            copy.order->desired == DesiredState::kRetained || is_kept(copy) || roll.shows_put_back();
   };
   for (const KnownCopy& copy : index.of_volume(volume_of_claim(claim.uid)))

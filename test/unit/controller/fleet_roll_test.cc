@@ -104,6 +104,9 @@ TEST_CASE_FIXTURE(Fixture, "nothing empty is made beside what a pod may have had
     answer =
         R"({"state":"Retained","promised":true,"made":true,"used":true,"observedGeneration":1})";
   }
+  SUBCASE("of which its node says what is not known here") {
+    answer = R"({"state":"Sealed","promised":true,"made":true,"observedGeneration":1})";
+  }
   SUBCASE("going, after a put-back") {
     put_back = true;
     other.desired = DesiredState::kRemoved;
