@@ -101,9 +101,10 @@ Result<bool> LvRemover::is_empty(const VolumeSpec& spec, const LogicalVolume& vo
   if (*content == Content::kForeign)
     return Error(ErrorCode::kCorrupt, concat(device, " has another file system than its own"));
   if (*content != Content::kComplete) return true;
+  // As for a pod: without its option, XFS counts its quotas anew at the next mount.
   const MountSource source{.device = device,
                            .fs_type = std::string(to_string(type)),
-                           .data = {},
+                           .data = mount_data(spec),
                            .folder = {},
                            .root = {}};
   const auto files = parts_.mounter.has_files(source, lock);
