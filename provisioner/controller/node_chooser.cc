@@ -64,7 +64,7 @@ bool NodeChooser::hides_room(const std::string& node, const std::string& storage
 // The watch may have brought an order before its answer came.
 Bytes NodeChooser::uncounted(const NodeView& node, const std::string& pool) const {
   Bytes sum = view_.copies.uncounted(node, pool);
-  for (const CopyOrder& order : being_given_) {
+  for (const CopyOrder& order : under_way_.all()) {
     const engine::VolumeSpec& spec = order.volume;
     const bool counts = order.node == node.node.name && spec.pool == pool &&
                         view_.copies.find(spec.name.text(), spec.copy) == nullptr;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <list>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,13 +10,16 @@
 #include "provisioner/controller/claims/claim_plan.h"
 #include "provisioner/controller/claims/immediate_plan.h"
 #include "provisioner/controller/cluster_view.h"
+#include "provisioner/controller/orders_under_way.h"
 #include "provisioner/controller/refused_nodes.h"
 
 namespace flexlocal::provisioner {
 
 class NodeChooser {
  public:
-  NodeChooser(const ClusterView& view, const Clock& clock) : view_(view), clock_(clock) {}
+  // `under_way`: what counts as used before the watch brings it.
+  NodeChooser(const ClusterView& view, const OrdersUnderWay& under_way, const Clock& clock)
+      : view_(view), under_way_(under_way), clock_(clock) {}
 
   // Why the node cannot have the volume, in words; nullopt: as far as is known it can.
   std::optional<std::string> objection_to(const Claim& claim, const Order& order,
@@ -46,25 +48,17 @@ class NodeChooser {
     on_hidden_ = std::move(handler);
   }
 
-  // What the API server is just being given: other claims are looked at meanwhile, and are not to
-  // be given the same room.
-  using Orders = std::list<CopyOrder>;
-  Orders::iterator begin_order(const CopyOrder& order) {
-    return being_given_.insert(being_given_.end(), order);
-  }
-  void end_order(Orders::iterator begun) { being_given_.erase(begun); }
-
  private:
   bool is_recent(Clock::Instant hidden) const { return clock_.now() - hidden < kHidden; }
   Bytes uncounted(const NodeView& node, const std::string& pool) const;
 
   const ClusterView& view_;
+  const OrdersUnderWay& under_way_;
   const Clock& clock_;
   RefusedNodes refused_{clock_};
   std::map<std::pair<std::string, std::string>, Clock::Instant> hidden_;      // by node and class
   std::map<std::pair<std::string, std::string>, Clock::Instant> hidden_for_;  // by claim and node
   std::function<void(const std::string& node)> on_hidden_;
-  Orders being_given_;
 };
 
 }  // namespace flexlocal::provisioner

@@ -34,6 +34,17 @@ Result<std::string> draw_copy_id() {
 Task<Status> OrderDesk::give(const CopyOrder& ordered, const std::string& holds) {
   CopyOrder order = ordered;
   order.term = term_;
+  if (order.origin != Origin::kNew) {
+    auto kept = co_await try_and_create(order, holds);
+    co_return kept;
+  }
+  const auto entry = under_way_.add(order);
+  auto given = co_await try_and_create(order, holds);
+  under_way_.remove(entry);
+  co_return given;
+}
+
+Task<Status> OrderDesk::try_and_create(const CopyOrder& order, const std::string& holds) {
   const bool is_new = order.origin == Origin::kNew;
   if (!is_new || !keeps_orders_) {
     auto tried = co_await try_order(order, holds);
@@ -88,6 +99,30 @@ Task<Status> OrderDesk::order(const VolumeCopy& copy, DesiredState desired) {
   order.desired = desired;
   auto changed = co_await change(copy, order);
   co_return changed;
+}
+
+Task<Status> OrderDesk::withdraw(const VolumeCopy& copy, const Claim& claim,
+                                 const std::string& why) {
+  const std::string node = copy.order->node;
+  auto ordered = co_await order(copy, DesiredState::kWithdrawn);
+  if (!ordered) co_return ordered;
+  log_.info("order withdrawn", {{"namespace", claim.namespace_name},
+                                {"claim", claim.name},
+                                {"copy", copy.name},
+                                {"node", node},
+                                {"why", why}});
+  co_return ordered;
+}
+
+Task<Status> OrderDesk::withdraw_unclaimed(const VolumeCopy& copy) {
+  const CopyOrder before = *copy.order;
+  auto ordered = co_await order(copy, DesiredState::kWithdrawn);
+  if (!ordered) co_return ordered;
+  log_.info("order withdrawn, for its claim is gone", {{"namespace", before.volume.claim_namespace},
+                                                       {"claim", before.claim_name},
+                                                       {"copy", copy.name},
+                                                       {"node", before.node}});
+  co_return ordered;
 }
 
 // What is gone already is marked alone, so that its node need not answer again.

@@ -6,8 +6,11 @@
 #include <string_view>
 #include <utility>
 
+#include "flexvolume/base/log.h"
+#include "provisioner/controller/orders_under_way.h"
 #include "provisioner/kube/api.h"
 #include "provisioner/kube/informer.h"
+#include "provisioner/objects/objects.h"
 #include "provisioner/objects/volume_copy.h"
 
 namespace flexlocal::provisioner {
@@ -16,8 +19,10 @@ using kube::Task;
 
 class OrderDesk {
  public:
-  OrderDesk(kube::ApiClient& api, kube::Informer<VolumeCopy>& copies)
-      : api_(api), copies_(copies) {}
+  // `under_way`: has each new order until it is answered.
+  OrderDesk(kube::ApiClient& api, kube::Informer<VolumeCopy>& copies, OrdersUnderWay& under_way,
+            Log& log)
+      : api_(api), copies_(copies), under_way_(under_way), log_(log) {}
 
   // Each order bears the leader's term: above that of every order and record there is.
   void begin_term(std::int64_t term) {
@@ -39,6 +44,9 @@ class OrderDesk {
   Task<Status> change(const VolumeCopy& copy, const CopyOrder& ordered);
   // The same, of `desired` alone.
   Task<Status> order(const VolumeCopy& copy, DesiredState desired);
+  // The same, that it be withdrawn: of a claim that gets another copy, and of one that is gone.
+  Task<Status> withdraw(const VolumeCopy& copy, const Claim& claim, const std::string& why);
+  Task<Status> withdraw_unclaimed(const VolumeCopy& copy);
   // That it be withdrawn, and is never to serve again: see kGivenUpAnnotation. kConflict as above.
   Task<Status> give_up(const VolumeCopy& copy);
   // What the API server did not keep of an order of this term, in words: its definition has changed
@@ -48,12 +56,15 @@ class OrderDesk {
   Task<Status> remove(const VolumeCopy& copy);
 
  private:
+  Task<Status> try_and_create(const CopyOrder& order, const std::string& holds);
   Task<Status> try_order(const CopyOrder& order, const std::string& holds);
   Task<Status> send(const VolumeCopy& copy, const CopyOrder& order, std::string_view mark);
   Status store(const std::string& sent, JsonView kept);
 
   kube::ApiClient& api_;
   kube::Informer<VolumeCopy>& copies_;
+  OrdersUnderWay& under_way_;
+  Log& log_;
   std::int64_t term_ = 0;
   std::string cluster_id_;
   std::map<std::string, std::string> cut_;  // see cut_of()

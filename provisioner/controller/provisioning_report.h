@@ -1,4 +1,5 @@
-// What becomes of making the volume of a claim: as events on the claim, and in the metrics.
+// What becomes of making the volume of a claim: as events on the claim, in the log and in the
+// metrics.
 #pragma once
 
 #include <chrono>
@@ -7,13 +8,14 @@
 
 #include "provisioner/controller/cluster_work.h"
 #include "provisioner/controller/event_reporter.h"
+#include "provisioner/objects/copy_order.h"
 
 namespace flexlocal::provisioner {
 
 class ProvisioningReport {
  public:
-  ProvisioningReport(EventReporter events, ClusterWork& work)
-      : events_(std::move(events)), work_(work) {}
+  ProvisioningReport(EventReporter events, Log& log, ClusterWork& work)
+      : events_(std::move(events)), log_(log), work_(work) {}
 
   void record(const Claim& claim, kube::EventType type, std::string_view reason,
               std::string message) {
@@ -26,8 +28,12 @@ class ProvisioningReport {
   // There is no such claim any more.
   void forget(const std::string& claim) { events_.forget(claim); }
 
-  // A node was chosen for a claim that no scheduler chooses for.
-  void count_placed() { work_.claims_placed.with({}).add(); }
+  // A new copy was ordered. Counts the claim where no scheduler chose the node.
+  void report_ordered(const Claim& claim, const CopyOrder& order);
+  // What no order named is ordered as it is on its node.
+  void report_adopted(const Claim& claim, const CopyOrder& order);
+  // The PersistentVolume was made.
+  void report_succeeded(const Claim& claim, const CopyOrder& order);
   void count_failed(const Claim& claim) {
     work_.volumes.provision.failed({claim.storage_class, ""});
   }
@@ -42,6 +48,7 @@ class ProvisioningReport {
 
  private:
   EventReporter events_;
+  Log& log_;
   ClusterWork& work_;
 };
 

@@ -22,14 +22,7 @@ Task<Status> VolumeBinder::bind(const Claim& claim, const VolumeCopy& copy) {
   }
   view_.volumes.put(answer->root());
   count_bound(claim, copy);
-  log_.info("volume provisioned", {{"namespace", claim.namespace_name},
-                                   {"claim", claim.name},
-                                   {"volume", order.volume.name.text()},
-                                   {"node", order.node},
-                                   {"size", to_string(order.volume.size)}});
-  report_.record(claim, kube::EventType::kNormal, "ProvisioningSucceeded",
-                 concat("volume ", order.volume.name.text(), " of ", to_string(order.volume.size),
-                        " in pool \"", order.volume.pool, "\" on node ", order.node));
+  report_.report_succeeded(claim, order);
   co_return Status();
 }
 
@@ -50,6 +43,15 @@ Task<Status> VolumeBinder::adopt(const Claim& claim, const VolumeCopy& copy) {
                            " exists already and is not of this claim's copy on node ", order.node));
   report_.report_failed(claim, error.message());
   co_return error;
+}
+
+Task<Result<bool>> VolumeBinder::has_volume(const VolumeCopy& copy) {
+  const std::string path = volume_path(copy.order->volume.name.text());
+  const auto volume = co_await api_.get(path);
+  if (!volume && volume.error().code() == ErrorCode::kNotFound) co_return false;
+  if (!volume) co_return volume.error().context("looking whether there is a PersistentVolume");
+  view_.volumes.put(volume->root());
+  co_return true;
 }
 
 void VolumeBinder::count_bound(const Claim& claim, const VolumeCopy& copy) {

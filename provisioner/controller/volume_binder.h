@@ -5,19 +5,20 @@
 #include <string>
 
 #include "provisioner/controller/cluster_view.h"
-#include "provisioner/controller/order_desk.h"
 #include "provisioner/controller/provisioning_report.h"
 
 namespace flexlocal::provisioner {
 
 class VolumeBinder {
  public:
-  VolumeBinder(kube::ApiClient& api, ClusterView& view, OrderDesk& desk, ProvisioningReport& report,
-               Log& log)
-      : api_(api), view_(view), desk_(desk), report_(report), log_(log) {}
+  VolumeBinder(kube::ApiClient& api, ClusterView& view, ProvisioningReport& report)
+      : api_(api), view_(view), report_(report) {}
 
   // One that is there for this very copy is taken for ours; kExists for any other of that name.
   Task<Status> bind(const Claim& claim, const VolumeCopy& copy);
+  // Whether there is a PersistentVolume of the copy's volume, by the API server's own word: the
+  // watch may not have brought it yet.
+  Task<Result<bool>> has_volume(const VolumeCopy& copy);
 
  private:
   Task<Status> adopt(const Claim& claim, const VolumeCopy& copy);
@@ -25,9 +26,7 @@ class VolumeBinder {
 
   kube::ApiClient& api_;
   ClusterView& view_;
-  OrderDesk& desk_;
   ProvisioningReport& report_;
-  Log& log_;
 };
 
 }  // namespace flexlocal::provisioner

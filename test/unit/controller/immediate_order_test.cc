@@ -90,7 +90,8 @@ TEST_CASE_FIXTURE(Fixture,
 }
 
 TEST_CASE_FIXTURE(Fixture, "an Immediate claim is not given an order where that is switched off") {
-  OrderWorker off = order_worker(ImmediateBinding::kOff);
+  const OrderPlanner nobody{view, desk, roll, ImmediateBinding::kOff};
+  OrderWorker off{view, nobody, orderer, claim_binder, assigner, report};
   CHECK(wait_for(off.work("shop/data")).ok());
   CHECK(server.done() == "");
   CHECK(copy_count() == 0);

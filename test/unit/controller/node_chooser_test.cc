@@ -26,18 +26,18 @@ struct Fixture : OrderLab {
 
 TEST_CASE_FIXTURE(Fixture, "what is being given is not given again, and is free when it failed") {
   CHECK(objection() == "none");
-  const auto begun = chooser.begin_order(giving());
+  const auto entry = under_way.add(giving());
   CHECK(objection() ==
         R"(no room on node node-a: pool "default" has 8 GiB free for backend lvm, 9 GiB asked)");
   CHECK(chooser.choose(claim, wanted).empty());
-  chooser.end_order(begun);
+  under_way.remove(entry);
   CHECK(objection() == "none");
   CHECK(chooser.choose(claim, wanted) == kNode);
 }
 
 TEST_CASE_FIXTURE(Fixture,
                   "an order that the watch has brought counts once while it is being given") {
-  chooser.begin_order(giving());
+  under_way.add(giving());
   know_copy(giving());
   wanted.requested = kTenGiB - kGiB - kGiB;
   CHECK(objection() == "none");
@@ -53,8 +53,8 @@ TEST_CASE_FIXTURE(Fixture, "an order counts beside the node's figures until they
 }
 
 TEST_CASE_FIXTURE(Fixture, "another pool's and another node's orders take none of its room") {
-  chooser.begin_order(giving(kNode, "other"));
-  chooser.begin_order(giving(kOtherNode));
+  under_way.add(giving(kNode, "other"));
+  under_way.add(giving(kOtherNode));
   CHECK(objection() == "none");
 }
 

@@ -34,30 +34,44 @@ std::string beat_of(const std::string& node, int renewed, Bytes free, std::int64
 // One ready node with 10 GiB in pool "default", the class "local", and no claim.
 struct OrderLab : ClusterLab {
   ObjectServer server;
-  OrderDesk desk{api, copies};
+  OrdersUnderWay under_way;
+  OrderDesk desk{api, copies, under_way, log};
   PendingLab pending{*this};
   bool put_back = false;
   RollCaller roll{node_cache, copies, index, "", manual, log, put_back};
   UnorderedCopies unordered{node_cache, index};
-  NodeChooser chooser{view, manual};
-  ProvisioningReport report{reporter(), work};
-  VolumeBinder binder{api, view, desk, report, log};
-  OrderWorker orders = order_worker(ImmediateBinding::kCentral);
+  NodeChooser chooser{view, under_way, manual};
+  OrderDrafter drafter{api, view, desk};
+  ProvisioningReport report{reporter(), log, work};
+  VolumeBinder binder{api, view, report};
+  NodeAssigner assigner{view, chooser, pending.selected, pending.no_room, report};
+  PriorCopies prior{view, roll, desk, report};
+  CopyOrderer orderer{prior, assigner, drafter, desk, report};
+  ClaimBinder claim_binder{prior, binder, desk, assigner};
+  OrderPlanner planner{view, desk, roll, ImmediateBinding::kCentral};
+  OrderWorker orders{view, planner, orderer, claim_binder, assigner, report};
   VolumeEndWorker ends{api, view, desk, reporter(), log, work.volumes.remove};
   GrowthOrderer growths{api, view, desk, reporter(), manual, work.volumes.grow};
   NodeAbsence absence{api, node_cache, manual, kNodeGrace};
   OrphanOptions orphan_options;
-  OrphanedCopyWorker orphans{api, view, desk, roll, reporter(), orphan_options, manual, log};
-  CopyCollector collector{api, view, desk, roll, absence, orphans, orphan_options, manual, log};
-  ReplacementWorker replacements{api, view, desk, chooser, roll, binder, reporter(), log, work};
+  CopyOwners owners{api, view};
+  OrphanAges orphan_ages{orphan_options, manual};
+  OrphanReport orphan_report{orphan_ages, reporter(), manual, log};
+  OrphanRemoval orphan_removal{owners, roll, desk, orphan_ages, orphan_report, orphan_options};
+  OrphanedCopyWorker orphans{view,           owners,        orphan_ages,
+                             orphan_removal, orphan_report, orphan_options};
+  RemovedCopies removed_copies{desk, manual};
+  NodelessCopies nodeless_copies{view, absence, desk, orphan_options, log};
+  UnneededCopyWorker unneeded{view, owners, roll, desk, orphans, nodeless_copies};
+  CopyCollector collector{view, owners, removed_copies, nodeless_copies, orphans, unneeded};
+  ReplacementReport replacement_report{reporter(), log, work};
+  VolumeReplacer replacer{api, view, binder, replacement_report};
+  ReplacementOrderer replacement_orderer{view, roll, chooser, drafter, desk, replacement_report};
+  ReplacementWorker replacements{
+      view, roll, desk, replacement_orderer, replacer, replacement_report};
   const std::string volume = "pvc-" + kUid;
 
   OrderLab();
-
-  OrderWorker order_worker(ImmediateBinding immediate) {
-    return {api,    view,   desk,      chooser, pending.selected, pending.no_room, roll,
-            binder, report, immediate, log};
-  }
 
   // Puts it on the server, and shows it as the watch does.
   void know_node(const std::string& name, Bytes free = kTenGiB);
