@@ -5,10 +5,11 @@
 
 namespace flexlocal::provisioner {
 
-Task<Status> CapacitySweeper::sweep() {
+Task<Status> CapacitySweeper::sweep(const CapacityPlace& place,
+                                    const kube::Informer<PublishedCapacity>& capacities) {
   std::vector<PublishedCapacity> kept_by_nobody;
   std::map<CapacityPublisher::Key, Bytes> sizes;
-  capacities_.for_each([&](const std::string&, const PublishedCapacity& published) {
+  capacities.for_each([&](const std::string&, const PublishedCapacity& published) {
     // What somebody else has written is never what was told.
     if (publisher_ != nullptr)
       sizes[{published.node, published.storage_class}] =
@@ -19,7 +20,7 @@ Task<Status> CapacitySweeper::sweep() {
   for (const PublishedCapacity& published : kept_by_nobody) {
     const std::string why = objection_to(published);
     if (why.empty()) continue;
-    const Status removed = co_await remove(published, why);
+    const Status removed = co_await remove(place, published, why);
     if (!removed) co_return removed;
   }
   co_return Status();
@@ -34,8 +35,9 @@ std::string CapacitySweeper::objection_to(const PublishedCapacity& published) co
   return health.is_silent() ? "its node's daemon gives no sign of life" : "";
 }
 
-Task<Status> CapacitySweeper::remove(const PublishedCapacity& published, const std::string& why) {
-  const std::string path = capacity_path(place_, published.name);
+Task<Status> CapacitySweeper::remove(const CapacityPlace& place, const PublishedCapacity& published,
+                                     const std::string& why) {
+  const std::string path = capacity_path(place, published.name);
   const auto removed = co_await api_.delete_object(path, published.preconditions);
   if (!removed) {
     const ErrorCode code = removed.error().code();

@@ -13,30 +13,24 @@ namespace flexlocal::provisioner {
 
 class CapacitySweeper {
  public:
-  // `place`: where the objects are. `capacities`: those that are there. `publisher`: who publishes
-  // the room here; nullptr: the node daemons do.
+  // `publisher`: who publishes the room here; nullptr: the node daemons do.
   CapacitySweeper(kube::ApiClient& api, const ClusterView& view, CapacityPublisher* publisher,
-                  const CapacityPlace& place, const kube::Informer<PublishedCapacity>& capacities,
                   Log& log)
-      : api_(api),
-        view_(view),
-        publisher_(publisher),
-        place_(place),
-        capacities_(capacities),
-        log_(log) {}
+      : api_(api), view_(view), publisher_(publisher), log_(log) {}
 
-  // To be repeated now and then, when the list is complete.
-  Task<Status> sweep();
+  // To be repeated now and then, when the list is complete. `place`: where the objects are;
+  // `capacities`: those that are there.
+  Task<Status> sweep(const CapacityPlace& place,
+                     const kube::Informer<PublishedCapacity>& capacities);
 
  private:
-  Task<Status> remove(const PublishedCapacity& published, const std::string& why);
+  Task<Status> remove(const CapacityPlace& place, const PublishedCapacity& published,
+                      const std::string& why);
   std::string objection_to(const PublishedCapacity& published) const;
 
   kube::ApiClient& api_;
   const ClusterView& view_;
   CapacityPublisher* publisher_;
-  const CapacityPlace& place_;
-  const kube::Informer<PublishedCapacity>& capacities_;
   Log& log_;
 };
 

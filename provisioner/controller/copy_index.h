@@ -22,6 +22,9 @@ class CopyIndex {
   CopyIndex(const CopyIndex&) = delete;
   CopyIndex& operator=(const CopyIndex&) = delete;
 
+  // See Informer.
+  kube::Informer<VolumeCopy>& copies() const { return copies_; }
+
   // Of that volume, whatever is ordered of them.
   std::vector<KnownCopy> of_volume(const std::string& volume) const;
   // Their names.

@@ -5,16 +5,16 @@
 
 namespace flexlocal::provisioner {
 
-Task<Status> DriverRegistrar::reconcile() {
-  if (const RegisteredDriver* const present = driver_.get(std::string(engine::kProvisioner))) {
+Task<Status> DriverRegistrar::reconcile(kube::Informer<RegisteredDriver>& known) {
+  if (const RegisteredDriver* const present = known.get(std::string(engine::kProvisioner))) {
     check_driver(*present);
     co_return Status();
   }
-  const Status made = co_await make_driver();
+  const Status made = co_await make_driver(known);
   co_return made;
 }
 
-Task<Status> DriverRegistrar::make_driver() {
+Task<Status> DriverRegistrar::make_driver(kube::Informer<RegisteredDriver>& known) {
   const std::string path = drivers_path();
   const std::string body = driver_json();
   const auto made = co_await api_.create(path, body);
@@ -22,7 +22,7 @@ Task<Status> DriverRegistrar::make_driver() {
   if (!made && made.error().code() == ErrorCode::kExists) co_return Status();
   if (!made) co_return made.error();
   log_.info("CSIDriver made: the scheduler asks for room", {{"name", engine::kProvisioner}});
-  driver_.put(made->root());
+  known.put(made->root());
   check_driver(decode_driver(made->root()));
   co_return Status();
 }

@@ -15,21 +15,21 @@ using kube::Task;
 
 class DriverRegistrar {
  public:
-  // `driver`: the CSIDriver that is there.
-  DriverRegistrar(kube::ApiClient& api, kube::Informer<RegisteredDriver>& driver,
-                  kube::EventRecorder& events, Log& log)
-      : api_(api), driver_(driver), events_(events), log_(log) {}
+  DriverRegistrar(kube::ApiClient& api, kube::EventRecorder& events, Log& log)
+      : api_(api), events_(events), log_(log) {}
 
-  // To be repeated now and then, when the list is complete. Makes the CSIDriver when there is none,
+  // To be repeated now and then, when the list is complete. `known`: the CSIDriver that is there.
+  // Makes the CSIDriver when there is none,
   // and reports when there is another than ours.
-  Task<Status> reconcile();
+  Task<Status> reconcile(kube::Informer<RegisteredDriver>& known);
+  // How it differs is reported once more.
+  void forget_reported() { reported_.clear(); }
 
  private:
-  Task<Status> make_driver();
+  Task<Status> make_driver(kube::Informer<RegisteredDriver>& known);
   void check_driver(const RegisteredDriver& driver);
 
   kube::ApiClient& api_;
-  kube::Informer<RegisteredDriver>& driver_;
   kube::EventRecorder& events_;
   Log& log_;
   std::string reported_;  // how the CSIDriver differs

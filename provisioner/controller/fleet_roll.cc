@@ -33,7 +33,7 @@ struct FleetRoll::Fleet {
         cache(nodes, beats, clock, lease_namespace),
         index(copies, clock),
         put_back(options.was_put_back),
-        roll(cache, copies, index, options.own_node, clock, log, put_back),
+        roll(cache, index, options.own_node, clock, log, put_back),
         unordered(cache, index),
         silence(api, cache, log, options.silence_interval) {
     beats.on_change([this](const std::string& key) {

@@ -38,6 +38,12 @@ std::string cannot_be_ordered(const CopyIndex& index, const Volume& volume, cons
 
 }  // namespace
 
+bool GrowthOrderer::concerns(const Claim& claim) const {
+  const auto volume = view_.volumes.get(claim.volume_name);
+  return volume != nullptr && !std::holds_alternative<LeaveAlone>(plan_growth(
+                                  claim, volume.get(), volume->node, desk_.cluster_id()));
+}
+
 Task<Requeue> GrowthOrderer::work(const std::string& key) {
   const auto known = view_.claims.get(key);
   const auto named = known == nullptr ? nullptr : view_.volumes.get(known->volume_name);

@@ -27,6 +27,8 @@ class GrowthOrderer {
         clock_(clock),
         counters_(counters) {}
 
+  // Whether a pass over a bound claim would do anything.
+  bool concerns(const Claim& claim) const;
   // One pass over the bound claim "namespace/name"; after which time it is to be looked at again,
   // though nothing changes.
   Task<Requeue> work(const std::string& key);

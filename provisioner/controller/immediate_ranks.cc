@@ -1,20 +1,15 @@
 #include "provisioner/controller/immediate_ranks.h"
 
-#include <utility>
-
 #include "provisioner/controller/work_keys.h"
 
 namespace flexlocal::provisioner {
 
-ImmediateRanks::ImmediateRanks(kube::ApiClient& api, ClusterView& view, std::string namespace_name,
-                               kube::WorkQueue& queue, ClaimTaker::OwnRoom own_room,
-                               const Clock& clock, Log& log, ClusterWork& work)
+ImmediateRanks::ImmediateRanks(const ClusterView& view, CapacitySurvey& survey, ClaimTaker& taker,
+                               kube::WorkQueue& queue, const Clock& clock)
     : view_(view),
+      survey_(survey),
       queue_(queue),
-      survey_(api, view.classes, std::move(namespace_name), clock, log,
-              [this] { enqueue_asking(); }),
-      taker_(api, view, std::move(own_room), log, work),
-      placer_(view, survey_, taker_, clock,
+      placer_(view, survey, taker, clock,
               [this](const std::string& claim, std::chrono::nanoseconds after) {
                 queue_.add_after(concat(kClaimKey, claim), after);
               }) {}

@@ -12,10 +12,8 @@ namespace flexlocal::provisioner {
 
 class ImmediateRanks {
  public:
-  // `namespace_name`: where the nodes tell their room. `own_room`: see ClaimTaker.
-  ImmediateRanks(kube::ApiClient& api, ClusterView& view, std::string namespace_name,
-                 kube::WorkQueue& queue, ClaimTaker::OwnRoom own_room, const Clock& clock, Log& log,
-                 ClusterWork& work);
+  ImmediateRanks(const ClusterView& view, CapacitySurvey& survey, ClaimTaker& taker,
+                 kube::WorkQueue& queue, const Clock& clock);
 
   // What the others tell, and claims that others go first for; until their tasks are told to stop.
   Task<void> follow_rooms();
@@ -27,14 +25,13 @@ class ImmediateRanks {
   bool notice(const std::string& claim);
   // One pass over a claim that waits for a node.
   Task<Status> work(const std::string& claim);
-
- private:
+  // When the survey has a new list.
   void enqueue_asking();
 
-  ClusterView& view_;
+ private:
+  const ClusterView& view_;
+  CapacitySurvey& survey_;
   kube::WorkQueue& queue_;
-  CapacitySurvey survey_;
-  ClaimTaker taker_;
   RankPlacer placer_;
 };
 

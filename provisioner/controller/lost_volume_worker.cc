@@ -1,6 +1,5 @@
 #include "provisioner/controller/lost_volume_worker.h"
 
-#include "flexvolume/base/text.h"
 #include "provisioner/objects/paths.h"
 #include "provisioner/objects/volume_object.h"
 
@@ -9,14 +8,14 @@ namespace flexlocal::provisioner {
 Task<Status> LostVolumeWorker::work(const std::string& name) {
   const auto known = view_.volumes.get(name);
   if (known == nullptr || known->node.empty()) {
-    events_.forget(name);
+    report_.forget(name);
     co_return Status();
   }
   const Volume volume = *known;  // the store may change while we wait
   const auto gone = co_await absence_.is_gone(volume.node);
   if (!gone) co_return gone.error();
   if (!*gone) {
-    if (view_.nodes.get(volume.node) != nullptr) events_.forget(name);
+    if (view_.nodes.get(volume.node) != nullptr) report_.forget(name);
     co_return Status();
   }
   auto reconciled = co_await reconcile(volume);
@@ -27,7 +26,7 @@ Task<Status> LostVolumeWorker::reconcile(const Volume& volume) {
   const LostVolumePlan plan = plan_lost_volume(volume, policy_);
   if (plan == LostVolumePlan::kNothing) co_return Status();
   if (plan == LostVolumePlan::kReport) {
-    report(volume);
+    report_.report(volume);
     co_return Status();
   }
   auto acted = co_await act(volume, plan);
@@ -66,21 +65,8 @@ Task<Status> LostVolumeWorker::release(const Volume& volume) {
   const auto answer = co_await api_.merge_patch(path, body);
   if (!answer && answer.error().code() != ErrorCode::kNotFound)
     co_return answer.error().context("letting the PersistentVolume go");
-  work_.lost_volumes_removed.with({}).add();
-  log_.warning("PersistentVolume of a deleted node let go; its data was not wiped",
-               {{"volume", volume.name}, {"node", volume.node}});
+  report_.report_released(volume);
   co_return Status();
-}
-
-void LostVolumeWorker::report(const Volume& volume) {
-  const std::string advice = advice_on(volume);
-  if (!events_.is_news(volume.name, "NodeDeleted", advice)) return;
-  work_.lost_volumes_told.with({}).add();
-  log_.warning("PersistentVolume of a deleted node",
-               {{"volume", volume.name}, {"node", volume.node}, {"advice", advice}});
-  events_.record(volume, kube::EventType::kWarning, "NodeDeleted", advice);
-  if (volume.phase == "Bound")  // so its claim is there
-    events_.record(reference_to_claim_of(volume), kube::EventType::kWarning, "NodeDeleted", advice);
 }
 
 }  // namespace flexlocal::provisioner

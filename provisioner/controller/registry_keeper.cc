@@ -30,20 +30,18 @@ Status is_known(const kube::Informer<T>& informer) {
 
 // What is followed in one place.
 struct RegistryKeeper::Watched {
-  Watched(const RegistryKeeper& keeper, const CapacityPlace& place)
-      : has_driver(keeper.options_.register_driver),
+  Watched(const RegistryKeeper& keeper, const CapacityPlace& where)
+      : place(where),
+        has_driver(keeper.options_.register_driver),
         driver(keeper.api_, keeper.log_, driver_kind(), decode_driver),
-        capacities(keeper.api_, keeper.log_, capacities_kind(place), decode_capacity),
-        registrar(keeper.api_, driver, keeper.events_, keeper.log_),
-        sweeper(keeper.api_, keeper.view_, keeper.publisher_, place, capacities, keeper.log_) {}
+        capacities(keeper.api_, keeper.log_, capacities_kind(place), decode_capacity) {}
 
   double failures() const { return capacities.stats().list_failures.value(); }
 
+  CapacityPlace place;
   bool has_driver;  // or it is left to the administrator
   kube::Informer<RegisteredDriver> driver;
   kube::Informer<PublishedCapacity> capacities;
-  DriverRegistrar registrar;
-  CapacitySweeper sweeper;
 };
 
 Task<void> RegistryKeeper::run() {
@@ -73,14 +71,14 @@ Task<Status> RegistryKeeper::find_place() {
 
 // Until the objects are found in another version. False: its task was told to stop.
 Task<bool> RegistryKeeper::follow() {
-  const CapacityPlace place = place_;
-  Watched watched(*this, place);
+  Watched watched(*this, place_);
+  registrar_.forget_reported();
   kube::TaskGroup readers(io_);
   if (watched.has_driver) readers.spawn(watched.driver.run());
   readers.spawn(watched.capacities.run());
   double failures = 0;
   Status rested;
-  while (rested && place_.version == place.version) {
+  while (rested && place_.version == watched.place.version) {
     Status looked = co_await reconcile(watched);
     // Perhaps the API server has another version of them since it was made anew.
     if (std::exchange(failures, watched.failures()) != failures) {
@@ -95,12 +93,12 @@ Task<bool> RegistryKeeper::follow() {
 }
 
 // What one of them lacks does not hold up the other.
-Task<Status> RegistryKeeper::reconcile(Watched& watched) const {
+Task<Status> RegistryKeeper::reconcile(Watched& watched) {
   Status driver;
   if (watched.has_driver) driver = is_known(watched.driver);
-  if (watched.has_driver && driver) driver = co_await watched.registrar.reconcile();
+  if (watched.has_driver && driver) driver = co_await registrar_.reconcile(watched.driver);
   Status capacities = is_known(watched.capacities);
-  if (capacities) capacities = co_await watched.sweeper.sweep();
+  if (capacities) capacities = co_await sweeper_.sweep(watched.place, watched.capacities);
   if (!driver) co_return driver.error().context("the CSIDriver");
   if (!capacities) co_return capacities.error().context("CSIStorageCapacities that nobody keeps");
   co_return Status();

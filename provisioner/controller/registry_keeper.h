@@ -23,18 +23,16 @@ struct RegistryOptions {
 
 class RegistryKeeper {
  public:
-  // `synced`: whether the lists are complete by which is judged what somebody keeps. `publisher`:
-  // see CapacitySweeper.
-  RegistryKeeper(boost::asio::io_context& io, kube::ApiClient& api, const ClusterView& view,
-                 CapacityPublisher* publisher, std::function<bool()> synced,
-                 RegistryOptions options, kube::EventRecorder& events, Log& log)
+  // `synced`: whether the lists are complete by which is judged what somebody keeps.
+  RegistryKeeper(boost::asio::io_context& io, kube::ApiClient& api, DriverRegistrar& registrar,
+                 CapacitySweeper& sweeper, std::function<bool()> synced, RegistryOptions options,
+                 Log& log)
       : io_(io),
         api_(api),
-        view_(view),
-        publisher_(publisher),
+        registrar_(registrar),
+        sweeper_(sweeper),
         synced_(std::move(synced)),
         options_(std::move(options)),
-        events_(events),
         log_(log) {}
 
   // Until its task is told to stop. Does nothing, for it would be of no use, where the API server
@@ -46,16 +44,15 @@ class RegistryKeeper {
 
   Task<Status> find_place();
   Task<bool> follow();
-  Task<Status> reconcile(Watched& watched) const;
+  Task<Status> reconcile(Watched& watched);
   Task<Status> rest(const Status& looked);
 
   boost::asio::io_context& io_;
   kube::ApiClient& api_;
-  const ClusterView& view_;
-  CapacityPublisher* publisher_;
+  DriverRegistrar& registrar_;
+  CapacitySweeper& sweeper_;
   std::function<bool()> synced_;
   RegistryOptions options_;
-  kube::EventRecorder& events_;
   Log& log_;
   CapacityPlace place_;  // without a version: there is none
   bool reported_none_ = false;

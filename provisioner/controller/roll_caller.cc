@@ -26,19 +26,17 @@ bool may_be_late(const NodeView& view, bool has_copies, bool put_back) {
 
 }  // namespace
 
-RollCaller::RollCaller(const NodeCache& nodes, kube::Informer<VolumeCopy>& copies,
-                       const CopyIndex& index, std::string own_node, const Clock& clock, Log& log,
-                       bool& put_back)
+RollCaller::RollCaller(const NodeCache& nodes, const CopyIndex& index, std::string own_node,
+                       const Clock& clock, Log& log, bool& put_back)
     : nodes_(nodes),
-      copies_(copies),
       index_(index),
       own_node_(std::move(own_node)),
       clock_(clock),
       log_(log),
       put_back_(put_back) {
-  copies.on_change([this](const std::string& name) {
+  index.copies().on_change([this](const std::string& name) {
     if (!goes_on_) return;
-    if (const auto copy = copies_.get(name)) see_order(*copy);
+    if (const auto copy = index_.copies().get(name)) see_order(*copy);
   });
 }
 
@@ -54,7 +52,7 @@ void RollCaller::begin(std::int64_t term) {
   term_ = term;
   was_put_back_ = was_put_back_ || put_back_;
   terms_.clear();
-  copies_.for_each([this](const std::string&, const VolumeCopy& copy) { see_order(copy); });
+  index_.copies().for_each([this](const std::string&, const VolumeCopy& copy) { see_order(copy); });
   nodes_.beats().for_each([this](const std::string&, const NodeHeartbeat& beat) { heard(beat); });
 }
 

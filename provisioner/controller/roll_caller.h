@@ -22,12 +22,12 @@ bool is_excused(const NodeCache& nodes, const std::string& node);
 
 class RollCaller final : public Roll {
  public:
-  // To be made before `copies` takes anything in, behind `index`, and to be kept as long as it
-  // does. `own_node`: of a controller of one node; empty: one leader gives the orders of all.
+  // To be made before the copies of `index` take anything in, and to be kept as long as they do.
+  // `own_node`: of a controller of one node; empty: one leader gives the orders of all.
   // `put_back`: whether the API server was seen to be put back. It outlives the term, and the roll
   // call clears it when it is over.
-  RollCaller(const NodeCache& nodes, kube::Informer<VolumeCopy>& copies, const CopyIndex& index,
-             std::string own_node, const Clock& clock, Log& log, bool& put_back);
+  RollCaller(const NodeCache& nodes, const CopyIndex& index, std::string own_node,
+             const Clock& clock, Log& log, bool& put_back);
 
   void begin(std::int64_t term) override;
   void heard(const NodeHeartbeat& beat) override;
@@ -49,7 +49,6 @@ class RollCaller final : public Roll {
   std::map<std::string, std::string> waited_for() const;
 
   const NodeCache& nodes_;
-  kube::Informer<VolumeCopy>& copies_;
   const CopyIndex& index_;
   std::string own_node_;
   const Clock& clock_;

@@ -1,19 +1,39 @@
-// A leader's term, which its orders bear.
+// A leader's term, which its orders bear: it begins when the cluster is known, and once more above
+// what hosts have followed.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
-#include "provisioner/controller/node_cache.h"
+#include "provisioner/controller/cluster_view.h"
+#include "provisioner/controller/order_desk.h"
+#include "provisioner/controller/roll.h"
 
 namespace flexlocal::provisioner {
 
-// Of orders, of which `ordered` is the highest, and of what hosts have followed, which may be more
-// than etcd knows since it was put back: but not by more than there may have been leaders in that
-// time. A node that lies about it must not stop all those after us.
-std::int64_t highest_term(const NodeCache& nodes, Log& log, std::int64_t ordered);
+class Term {
+ public:
+  Term(kube::ApiClient& api, const ClusterView& view, OrderDesk& desk, Roll& roll, Log& log)
+      : api_(api), view_(view), desk_(desk), roll_(roll), log_(log) {}
 
-// Above that one, by a distance that is drawn: hosts that followed a leader which the API server
-// has forgotten, since it was put back, followed another term than the next one's.
-std::int64_t draw_term_above(std::int64_t highest);
+  // Begins when the lists are complete. kCancelled: its task was told to stop.
+  Task<Status> begin(const std::function<bool()>& has_synced);
+  // It is known, and the cluster: before, no order is given.
+  bool has_begun() const { return begun_; }
+  // After the beat was taken in.
+  void heard(const NodeHeartbeat& beat);
+
+ private:
+  Task<Status> learn_cluster();
+  void begin_above_known();
+  std::int64_t highest_known() const;
+
+  kube::ApiClient& api_;
+  const ClusterView& view_;
+  OrderDesk& desk_;
+  Roll& roll_;
+  Log& log_;
+  bool begun_ = false;
+};
 
 }  // namespace flexlocal::provisioner

@@ -54,9 +54,9 @@ TEST_CASE_FIXTURE(Fixture, "volumes of deleted nodes are counted, told of or let
     answers["DELETE " + kVolumePath] = {{200, volume_text(sample_spec(), "Released")}};
     const auto grace = std::chrono::minutes(10);
     NodeAbsence absence(api, node_cache, manual, grace);
-    LostVolumeWorker worker(api, view, absence,
-                            removes ? NodeDeletePolicy::kDelete : NodeDeletePolicy::kReport,
-                            reporter(), log, work);
+    LostVolumeReport report(reporter(), log, work);
+    LostVolumeWorker worker(api, view, absence, report,
+                            removes ? NodeDeletePolicy::kDelete : NodeDeletePolicy::kReport);
     CHECK(wait_for(worker.work("pvc-" + kUid)).ok());
     manual.advance(grace);
     CHECK(wait_for(worker.work("pvc-" + kUid)).ok());

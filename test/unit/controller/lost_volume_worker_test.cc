@@ -12,6 +12,7 @@ const std::string kVolumePatch = "PATCH " + kVolumePath;
 
 struct Fixture : ClusterLab {
   std::unique_ptr<NodeAbsence> absence;
+  std::unique_ptr<LostVolumeReport> report;
   std::unique_ptr<LostVolumeWorker> worker;
 
   Fixture() {
@@ -22,8 +23,8 @@ struct Fixture : ClusterLab {
   void begin(NodeDeletePolicy policy) {
     worker.reset();
     absence = std::make_unique<NodeAbsence>(api, node_cache, manual, minutes(10));
-    worker = std::make_unique<LostVolumeWorker>(api, view, *absence, policy, reporter(), log,
-                                                ClusterLab::work);
+    report = std::make_unique<LostVolumeReport>(reporter(), log, ClusterLab::work);
+    worker = std::make_unique<LostVolumeWorker>(api, view, *absence, *report, policy);
   }
   void know(const std::string& phase) {
     const std::string text = volume_text(sample_spec(), phase);

@@ -38,7 +38,7 @@ struct OrderLab : ClusterLab {
   OrderDesk desk{api, copies, under_way, log};
   PendingLab pending{*this};
   bool put_back = false;
-  RollCaller roll{node_cache, copies, index, "", manual, log, put_back};
+  RollCaller roll{node_cache, index, "", manual, log, put_back};
   UnorderedCopies unordered{node_cache, index};
   NodeChooser chooser{view, under_way, manual};
   OrderDrafter drafter{api, view, desk};

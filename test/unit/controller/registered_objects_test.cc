@@ -28,8 +28,8 @@ struct Fixture : ClusterLab {
   kube::Informer<RegisteredDriver> driver{api, log, {"csidrivers", "/d", "", ""}, decode_driver};
   kube::Informer<PublishedCapacity> capacities{
       api, log, {"capacities", "/r", "", ""}, decode_capacity};
-  DriverRegistrar registrar{api, driver, events, log};
-  CapacitySweeper sweeper{api, view, nullptr, place, capacities, log};
+  DriverRegistrar registrar{api, events, log};
+  CapacitySweeper sweeper{api, view, nullptr, log};
 
   Fixture() {
     put(classes, class_text());
@@ -45,36 +45,35 @@ struct Fixture : ClusterLab {
       if (concat(to_string(request.method), ' ', request.target) == call) return request.body;
     return {};
   }
-  Status look() { return wait_for(sweeper.sweep()); }
+  Status look() { return wait_for(sweeper.sweep(place, capacities)); }
 };
 
 struct WithoutDriver : Fixture {
   kube::Informer<RegisteredDriver> none{api, log, {"csidrivers", "/d", "", ""}, decode_driver};
-  DriverRegistrar first{api, none, events, log};
 };
 
 }  // namespace
 
 TEST_CASE_FIXTURE(WithoutDriver, "the CSIDriver is made where there is none, and known from then") {
   answers[kMakeDriver] = {{201, registered()}};
-  CHECK(wait_for(first.reconcile()).ok());
+  CHECK(wait_for(registrar.reconcile(none)).ok());
   CHECK(journal == std::vector<std::string>{kMakeDriver});
   CHECK(http.seen.front().body == driver_json());
-  CHECK(wait_for(first.reconcile()).ok());
+  CHECK(wait_for(registrar.reconcile(none)).ok());
   CHECK(journal.size() == 1);
 }
 
 TEST_CASE_FIXTURE(WithoutDriver,
                   "a CSIDriver that somebody else made at that moment is no failure") {
   answers[kMakeDriver] = {{409, R"({"kind":"Status","reason":"AlreadyExists"})"}};
-  CHECK(wait_for(first.reconcile()).ok());
+  CHECK(wait_for(registrar.reconcile(none)).ok());
 }
 
 TEST_CASE_FIXTURE(Fixture, "another CSIDriver is never written, and reported once") {
   put(driver, with(with(registered(), R"("storageCapacity":true)", R"("storageCapacity":false)"),
                    R"(":"7")", R"(":"8")"));
-  CHECK(wait_for(registrar.reconcile()).ok());
-  CHECK(wait_for(registrar.reconcile()).ok());
+  CHECK(wait_for(registrar.reconcile(driver)).ok());
+  CHECK(wait_for(registrar.reconcile(driver)).ok());
   CHECK(journal.empty());
   const std::string written = events_written();
   CHECK(std::count(written.begin(), written.end(), '\n') == 1);

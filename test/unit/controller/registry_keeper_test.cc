@@ -72,6 +72,8 @@ struct Fixture : ClusterLab {
   RegistryOptions options{.namespace_name = "ns", .interval = std::chrono::milliseconds(1)};
   bool synced = true;
   bool ended = false;
+  DriverRegistrar registrar{of_server, events, log};
+  CapacitySweeper sweeper{of_server, view, nullptr, log};
   std::unique_ptr<RegistryKeeper> keeper;
 
   static kube::Task<void> run(RegistryKeeper& keeper, bool& ended) {
@@ -80,7 +82,7 @@ struct Fixture : ClusterLab {
   }
   void start() {
     keeper = std::make_unique<RegistryKeeper>(
-        io, of_server, view, nullptr, [this] { return synced; }, options, events, log);
+        io, of_server, registrar, sweeper, [this] { return synced; }, options, log);
     tasks.spawn(run(*keeper, ended));
   }
   bool stop() {

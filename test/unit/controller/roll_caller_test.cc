@@ -9,7 +9,7 @@ using std::chrono::seconds;
 
 // A leader that has just begun.
 struct Fixture : OrderLab {
-  RollCaller next{node_cache, copies, index, "", manual, log, put_back};
+  RollCaller next{node_cache, index, "", manual, log, put_back};
 
   Fixture() {
     beats.on_change([this](const std::string& key) {
