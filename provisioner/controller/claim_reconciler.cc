@@ -27,8 +27,7 @@ Task<Status> ClaimReconciler::work(const std::string& key) {
   co_return Status();
 }
 
-Task<Requeue> ClaimReconciler::work_on_bound(const Claim& known) {
-  const Claim claim = known;  // the store may change while we wait
+Task<Requeue> ClaimReconciler::work_on_bound(const Claim& claim) {
   Requeue requeue{RequeueAfter()};
   if (replacements_.concerns(claim)) {
     requeue = co_await replacements_.work(claim);

@@ -58,6 +58,12 @@ Task<Requeue> CopyCollector::work(const VolumeCopy& copy) {
     orphans_.forget(copy.name);
     co_return std::nullopt;
   }
+  auto requeue = co_await work_on_unclaimed(copy);
+  co_return requeue;
+}
+
+// As far as the lists go, no PersistentVolume has it.
+Task<Requeue> CopyCollector::work_on_unclaimed(const VolumeCopy& copy) {
   if (orphans_.rests(copy.name)) co_return std::nullopt;
   if (was_made_or_found(copy)) orphans_.begin_look(copy.name);
   auto needed = co_await owners_.is_needed(copy);

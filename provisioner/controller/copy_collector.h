@@ -35,6 +35,8 @@ class CopyCollector {
   }
 
  private:
+  Task<Requeue> work_on_unclaimed(const VolumeCopy& copy);
+
   const ClusterView& view_;
   const CopyOwners& owners_;
   RemovedCopies& removed_;

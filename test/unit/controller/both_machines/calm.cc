@@ -40,7 +40,7 @@ bool is_told_of_volume(const World& world) {
 bool is_told_to_claim(const World& world) {
   if (world.claim.bound != 0) return false;
   const OrderAction action = decide_order(world, Silence::kAnswered).action;
-  // What keeps it from being bound is said by OrderWorker::bind().
+  // What keeps it from being bound is said by ClaimBinder::bind().
   return action == OrderAction::kReport || action == OrderAction::kRefuse ||
          action == OrderAction::kBind;
 }
@@ -52,8 +52,8 @@ bool is_told_of_replacement(const World& world) {
   return action == ReplacementAction::kGiveOrder || action == ReplacementAction::kReport;
 }
 
-// CopyCollector::end(): of what no claim and no PersistentVolume has, a person decides, where a pod
-// may have had it.
+// UnneededCopyWorker::end(): of what no claim and no PersistentVolume has, a person decides, where
+// a pod may have had it.
 bool is_told_as_orphan(const World& world, unsigned slot) {
   const CopyBits& copy = world.copies[slot];
   return copy.there != 0 && was_made_or_found(copy_object(copy, slot));

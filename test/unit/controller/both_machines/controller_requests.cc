@@ -157,7 +157,7 @@ bool send(const World& world, const Write& write, const char* what, Steps& steps
   return true;
 }
 
-// As OrderWorker::plan() asks CopyIndex: of the first that is to serve and is not answered.
+// As OrderPlanner::plan() asks CopyIndex: of the first that is to serve and is not answered.
 bool waits_for_answer(const World& world) {
   for (const CopyBits& copy : world.ordered)
     if (copy.there != 0 && copy.desired == kServing && is_unanswered(copy)) return true;

@@ -60,7 +60,7 @@ void ClaimWorker::work(Silence silence) {
   }
 }
 
-// Without a put-back it is kept for a person to choose: OrderWorker::adopt().
+// Without a put-back it is kept for a person to choose: PriorCopies::adopt().
 bool ClaimWorker::adopt_told() {
   for (unsigned slot = 0; slot < kSlots; ++slot) {
     if (!has_told_copy(world_, slot)) continue;
@@ -142,7 +142,7 @@ bool ends_volume(const World& world, unsigned slot) {
   return action != EndAction::kNone && action != EndAction::kWait;
 }
 
-// See CopyCollector::is_being_replaced().
+// See CopyOwners::is_being_replaced().
 bool is_being_replaced(const World& world) {
   bool is_between = false;
   for (unsigned slot = 0; slot < kSlots; ++slot) {
@@ -156,7 +156,7 @@ bool is_being_replaced(const World& world) {
   return is_between && (known || (world.claim.there != 0 && world.claim.anew == 0));
 }
 
-// See CopyCollector::is_needed(): the API server's own word.
+// See CopyOwners::is_needed(): the API server's own word.
 bool is_needed(const World& world, unsigned slot) {
   if (is_being_replaced(world)) return true;
   const bool had_volume = world.known_volume.there != 0;
