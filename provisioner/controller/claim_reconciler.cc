@@ -1,6 +1,6 @@
 #include "provisioner/controller/claim_reconciler.h"
 
-#include "provisioner/controller/work_keys.h"
+#include "provisioner/controller/view/work_keys.h"
 #include "provisioner/objects/volume_object.h"
 
 namespace flexlocal::provisioner {

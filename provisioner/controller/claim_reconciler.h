@@ -4,11 +4,11 @@
 
 #include <string>
 
-#include "provisioner/controller/cluster_view.h"
-#include "provisioner/controller/growth_orderer.h"
-#include "provisioner/controller/immediate_ranks.h"
-#include "provisioner/controller/order_worker.h"
-#include "provisioner/controller/replacement_worker.h"
+#include "provisioner/controller/orders/growth_orderer.h"
+#include "provisioner/controller/orders/order_worker.h"
+#include "provisioner/controller/orders/replacement_worker.h"
+#include "provisioner/controller/publish/immediate_ranks.h"
+#include "provisioner/controller/view/cluster_view.h"
 #include "provisioner/kube/work_queue.h"
 
 namespace flexlocal::provisioner {

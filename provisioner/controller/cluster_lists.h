@@ -7,7 +7,7 @@
 #include <string>
 #include <tuple>
 
-#include "provisioner/controller/cluster_options.h"
+#include "provisioner/controller/view/cluster_options.h"
 #include "provisioner/kube/informer.h"
 #include "provisioner/objects/heartbeat_record.h"
 #include "provisioner/objects/objects.h"

@@ -1,7 +1,7 @@
 // What the cluster role shows of its term.
 #pragma once
 
-#include "provisioner/controller/cluster_view.h"
+#include "provisioner/controller/view/cluster_view.h"
 #include "provisioner/kube/metrics.h"
 #include "provisioner/kube/work_queue.h"
 

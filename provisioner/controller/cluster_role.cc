@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "provisioner/controller/roll_caller.h"
-#include "provisioner/controller/work_keys.h"
+#include "provisioner/controller/view/roll_caller.h"
+#include "provisioner/controller/view/work_keys.h"
 #include "provisioner/objects/paths.h"
 
 namespace flexlocal::provisioner {

@@ -5,10 +5,10 @@
 #include <string>
 
 #include "provisioner/controller/claim_reconciler.h"
-#include "provisioner/controller/cluster_view.h"
-#include "provisioner/controller/copy_collector.h"
-#include "provisioner/controller/restless.h"
-#include "provisioner/controller/term.h"
+#include "provisioner/controller/ends/copy_collector.h"
+#include "provisioner/controller/orders/term.h"
+#include "provisioner/controller/view/cluster_view.h"
+#include "provisioner/controller/view/restless.h"
 #include "provisioner/kube/work_queue.h"
 
 namespace flexlocal::provisioner {

@@ -1,6 +1,6 @@
 #include "provisioner/controller/room_reconciler.h"
 
-#include "provisioner/controller/work_keys.h"
+#include "provisioner/controller/view/work_keys.h"
 #include "provisioner/objects/paths.h"
 
 namespace flexlocal::provisioner {

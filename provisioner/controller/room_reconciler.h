@@ -4,10 +4,10 @@
 
 #include <string>
 
-#include "provisioner/controller/capacity_publisher.h"
-#include "provisioner/controller/cluster_view.h"
-#include "provisioner/controller/node_chooser.h"
-#include "provisioner/controller/term.h"
+#include "provisioner/controller/orders/node_chooser.h"
+#include "provisioner/controller/orders/term.h"
+#include "provisioner/controller/publish/capacity_publisher.h"
+#include "provisioner/controller/view/cluster_view.h"
 #include "provisioner/kube/work_queue.h"
 
 namespace flexlocal::provisioner {

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "provisioner/controller/work_keys.h"
+#include "provisioner/controller/view/work_keys.h"
 
 namespace flexlocal::provisioner {
 

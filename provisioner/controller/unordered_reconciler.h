@@ -4,10 +4,10 @@
 
 #include <string>
 
-#include "provisioner/controller/cluster_view.h"
-#include "provisioner/controller/order_desk.h"
-#include "provisioner/controller/orphaned_copy_worker.h"
-#include "provisioner/controller/term.h"
+#include "provisioner/controller/ends/orphaned_copy_worker.h"
+#include "provisioner/controller/orders/order_desk.h"
+#include "provisioner/controller/orders/term.h"
+#include "provisioner/controller/view/cluster_view.h"
 #include "provisioner/kube/work_queue.h"
 
 namespace flexlocal::provisioner {

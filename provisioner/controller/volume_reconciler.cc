@@ -1,6 +1,6 @@
 #include "provisioner/controller/volume_reconciler.h"
 
-#include "provisioner/controller/work_keys.h"
+#include "provisioner/controller/view/work_keys.h"
 
 namespace flexlocal::provisioner {
 

@@ -4,11 +4,11 @@
 
 #include <string>
 
-#include "provisioner/controller/cluster_view.h"
-#include "provisioner/controller/lost_volume_worker.h"
-#include "provisioner/controller/restless.h"
-#include "provisioner/controller/term.h"
-#include "provisioner/controller/volume_end_worker.h"
+#include "provisioner/controller/ends/lost_volume_worker.h"
+#include "provisioner/controller/ends/volume_end_worker.h"
+#include "provisioner/controller/orders/term.h"
+#include "provisioner/controller/view/cluster_view.h"
+#include "provisioner/controller/view/restless.h"
 #include "provisioner/kube/work_queue.h"
 
 namespace flexlocal::provisioner {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "flexvolume/base/log.h"
-#include "provisioner/controller/cluster_options.h"
+#include "provisioner/controller/view/cluster_options.h"
 #include "provisioner/daemon/options.h"
 #include "provisioner/kube/api.h"
 #include "provisioner/kube/curl_http.h"

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include "flexvolume/base/fd.h"
-#include "provisioner/controller/roll.h"
+#include "provisioner/controller/view/roll.h"
 
 namespace flexlocal::provisioner {
 

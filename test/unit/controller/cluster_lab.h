@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "flexvolume/base/text.h"
-#include "provisioner/controller/cluster_view.h"
-#include "provisioner/controller/cluster_work.h"
-#include "provisioner/controller/event_reporter.h"
+#include "provisioner/controller/view/cluster_view.h"
+#include "provisioner/controller/view/cluster_work.h"
+#include "provisioner/controller/view/event_reporter.h"
 #include "test/unit/kube/fake_http.h"
 #include "test/unit/kube/lab.h"
 #include "test/unit/objects/samples.h"

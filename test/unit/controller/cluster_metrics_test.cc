@@ -1,7 +1,7 @@
 #include "provisioner/controller/cluster_metrics.h"
 
-#include "provisioner/controller/lost_volume_worker.h"
-#include "test/unit/controller/pending_lab.h"
+#include "provisioner/controller/ends/lost_volume_worker.h"
+#include "test/unit/controller/orders/pending_lab.h"
 
 namespace flexlocal::provisioner::test {
 namespace {

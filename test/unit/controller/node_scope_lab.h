@@ -9,7 +9,7 @@
 
 #include "provisioner/controller/cluster_role.h"
 #include "test/unit/controller/listing_server.h"
-#include "test/unit/controller/order_lab.h"
+#include "test/unit/controller/orders/order_lab.h"
 
 namespace flexlocal::provisioner::test {
 
