@@ -54,7 +54,7 @@ struct Run {
   std::vector<std::unique_ptr<Agent>> agents;  // the killed ones first
   // Ends before what its tasks refer to.
   std::unique_ptr<kube::asio::io_context> io = std::make_unique<kube::asio::io_context>();
-  std::unique_ptr<Steps> steps = std::make_unique<Steps>(*io);
+  std::unique_ptr<TaskSteps> steps = std::make_unique<TaskSteps>(*io);
 
   Run() {
     config.pools["default"].volume_group = "vg";

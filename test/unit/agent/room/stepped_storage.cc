@@ -14,7 +14,7 @@ Error not_of_room() { return Error(ErrorCode::kFailed, "no part of this test"); 
 
 }  // namespace
 
-Task<void> Steps::pause() {
+Task<void> TaskSteps::pause() {
   asio::steady_timer timer(io_, asio::steady_timer::time_point::max());
   waiting_[now_] = &timer;
   boost::system::error_code ignored;  // a cancelled timer is the signal itself
@@ -22,7 +22,7 @@ Task<void> Steps::pause() {
   co_await timer.async_wait(token);
 }
 
-void Steps::start(unsigned task, Task<void> work) {
+void TaskSteps::start(unsigned task, Task<void> work) {
   now_ = task;
   asio::co_spawn(io_, std::move(work), [](const std::exception_ptr& thrown) {
     if (thrown) std::rethrow_exception(thrown);
@@ -30,7 +30,7 @@ void Steps::start(unsigned task, Task<void> work) {
   run();
 }
 
-void Steps::go_on(unsigned task) {
+void TaskSteps::go_on(unsigned task) {
   now_ = task;
   asio::steady_timer* const timer = waiting_.at(task);
   waiting_.erase(task);

@@ -15,9 +15,9 @@ namespace flexlocal::provisioner::test {
 inline constexpr Bytes kStepUnit{4 * kMiB.count()};
 
 // Where tasks wait for their next step.
-class Steps {
+class TaskSteps {
  public:
-  explicit Steps(kube::asio::io_context& io) : io_(io) {}
+  explicit TaskSteps(kube::asio::io_context& io) : io_(io) {}
 
   // Before a step of the task that runs now.
   Task<void> pause();
@@ -62,7 +62,7 @@ struct StepHost {
 
 class SteppedStorage final : public Storage {
  public:
-  SteppedStorage(StepHost& host, Steps& steps) : host_(host), steps_(steps) {}
+  SteppedStorage(StepHost& host, TaskSteps& steps) : host_(host), steps_(steps) {}
 
   Task<Result<engine::Inventory>> inventory() override;
   Task<bool> is_as_seen(const MetadataHeads& heads) override;
@@ -85,7 +85,7 @@ class SteppedStorage final : public Storage {
   engine::MetadataHead head() const { return {"vg", "uuid", host_.changes, 0}; }
 
   StepHost& host_;
-  Steps& steps_;
+  TaskSteps& steps_;
   FakeEvents events_;
 };
 
