@@ -1,5 +1,6 @@
-# LVM's metadata put back to what they were before (vgcfgrestore), under volumes that have gone on since: what
-# the kernel has is newer, and is neither cut off nor forgotten.
+# shellcheck shell=bash
+# What tests of metadata share that were put back to what they were before (vgcfgrestore), under volumes that
+# have gone on since: what the kernel has is newer, and is neither cut off nor forgotten.
 
 setup_file() {
   export group=older
@@ -27,6 +28,7 @@ teardown() {
   engine_call inventory && expect_success
 }
 
+# shellcheck disable=SC2034 # the tests read it
 mib=$((1024 * 1024))
 
 # go_back: to what keep_metadata has kept.
