@@ -118,6 +118,45 @@ stays() {
   wipefs -qa "$device"
 }
 
+# damage PLACE: of the volume's device, in bytes, with the kernel's memory of it dropped.
+damage() {
+  printf '\xff\xff\xff\xff' | dd of="/dev/$group/$name" bs=1 seek="$1" conv=notrunc,fsync status=none
+  echo 3 >/proc/sys/vm/drop_caches
+}
+
+@test "a file system that shows less than it has, or is not found any more, stays" {
+  fs_type=ext4
+  promised
+  engine_call make "$record" && expect_success
+  before=$(<"$records/$name")
+  call mount "$folder" "$options" && expect_success
+  echo precious >"$folder/file"
+  call unmount "$folder" && expect_success
+  printf '%s' "$before" >"$records/$name"
+  block=$(debugfs -R 'blocks <2>' "/dev/$group/$name" 2>/dev/null | tr -d ' ')
+  # The length of the root's first entry: ext4 passes over what is in the block.
+  damage $((block * 4096 + 4))
+  stays
+  [[ $answer != *'the files in it'* ]] || fail "it is not damaged: $answer"
+  printf '%s' "$before" >"$records/$name"
+  dd if=/dev/zero of="/dev/$group/$name" bs=4096 count=1 conv=fsync status=none
+  stays
+  [[ $answer == *'lost its file system'* ]] || fail "$answer"
+}
+
+@test "what has a snapshot is not looked into, which would fill it" {
+  promised
+  engine_call make "$record" && expect_success
+  lvcreate -qq -s -n snap -L 8M "$group/$name" 2>/dev/null
+  before=$(lvs --noheadings -o snap_percent "$group/snap")
+  engine_call remove-unused "$record"
+  after=$(lvs --noheadings -o snap_percent "$group/snap")
+  lvremove -qq -f "$group/snap"
+  expect_failure 'has a snapshot'
+  [ "$after" = "$before" ] || fail "it was filled to $before percent, and is to $after"
+  goes
+}
+
 @test "a mount that came to nothing has noted it first" {
   promised
   engine_call make "$record" && expect_success

@@ -189,6 +189,11 @@ Content classify_superblock(std::string_view start, FsType type, std::string_vie
   return cleared ? Content::kBlank : Content::kForeign;
 }
 
+bool has_ext4_errors(std::string_view start) {
+  constexpr unsigned kErrors = 2;
+  return is_ext(start) && (static_cast<unsigned char>(start[kExtAt + 58]) & kErrors) != 0;
+}
+
 Bytes file_system_size(std::string_view start) {
   if (is_ext(start)) {
     const std::uint64_t shift = 10 + std::min<std::uint64_t>(little_endian(start, kExtAt + 24), 6);

@@ -35,6 +35,10 @@ Content classify_superblock(std::string_view start, FsType type, std::string_vie
 // feature 64bit (0x80 of the word at 96), its upper half at 336, s_log_block_size at 24.
 Bytes file_system_size(std::string_view start);
 
+// Whether the ext4 that such a start is of has noted an error: bit 2 of s_state, at 58 from 1024 on
+// (fs/ext4/ext4.h, EXT4_ERROR_FS).
+bool has_ext4_errors(std::string_view start);
+
 // What the kernel has of a device-mapper device, whatever LVM's metadata say.
 struct MapperState {
   Bytes size;

@@ -159,7 +159,7 @@ Result<bool> from_line(std::string_view line) {
   if (line == std::string_view(&kFiles, 1)) return true;
   if (line == std::string_view(&kNoFiles, 1)) return false;
   if (line.empty() || line.front() < kFirstCode)
-    return Error(ErrorCode::kFailed, "the look into a file system said nothing");
+    return Error(ErrorCode::kUnavailable, "the look into a file system said nothing");
   return Error(static_cast<ErrorCode>(line.front() - kFirstCode), std::string(line.substr(1)));
 }
 
@@ -169,7 +169,10 @@ Result<bool> from_line(std::string_view line) {
 Result<bool> KernelMounter::has_files(const MountSource& source, const FileLock& lock) {
   const ChildOutput said = in_child(
       lock, [&](const Write& write) { write(to_line(look_into(source))); }, kLookDeadlines);
-  if (!said.ended) return said.ended.error().context(concat("looking into ", source.device));
+  // That says nothing of the file system.
+  if (!said.ended)
+    return Error(ErrorCode::kUnavailable,
+                 concat("looking into ", source.device, ": ", said.ended.error().message()));
   return from_line(said.text);
 }
 

@@ -81,7 +81,7 @@ class Mounter {
   // Whether the device's file system has anything in its root but ext4's lost+found. It is mounted
   // for that, in no folder and no table, and a log that a crash left is replayed. `lock`: the
   // volume's. False also where the kernel is older than Linux 5.2, which has no such mount.
-  //   kDeadline: the disk does not answer
+  //   kUnavailable: it came to no end; the disk may not answer
   //   else as mount()
   virtual Result<bool> has_files(const MountSource& source, const FileLock& lock) = 0;
 };

@@ -4,6 +4,7 @@
 
 #include "flexvolume/base/text.h"
 #include "flexvolume/engine/lvm/lv_grower.h"
+#include "flexvolume/engine/lvm/lv_look.h"
 #include "flexvolume/engine/lvm/lv_maker.h"
 #include "flexvolume/engine/lvm/lv_remover.h"
 #include "flexvolume/engine/lvm/lv_settler.h"
@@ -102,7 +103,7 @@ Result<bool> LvBackend::is_empty(const VolumeSpec& spec, const Pool& pool, const
   if (!found) return found.error();
   if (!*found) return true;
   if (!is_owned(**found, spec)) return strangers(**found, " is not removed");
-  return LvRemover(lv_parts()).is_empty(spec, **found, lock);
+  return LvLook(lv_parts(), lock).is_empty(spec, **found);
 }
 
 Result<Removal> LvBackend::remove(const VolumeSpec& spec, const Pool& pool) {

@@ -51,6 +51,39 @@ Status activate_with_node(const LvParts& parts, const LogicalVolume& volume) {
   return made ? Status() : uuid.error().context(made.error().message());
 }
 
+Status check_idle(const LogicalVolume& volume) {
+  const std::string lv = concat("logical volume ", volume.group, '/', volume.name);
+  if (volume.open) return Error(ErrorCode::kBusy, concat(lv, " is in use and is not removed yet"));
+  if (!volume.has_snapshots) return {};
+  return Error(ErrorCode::kBusy,
+               concat(lv,
+                      " has a snapshot, which would go with it: remove the snapshot first "
+                      "(`lvs -o lv_name,origin ",
+                      volume.group, "`)"));
+}
+
+Result<bool> is_half_made(const LvParts& parts, const VolumeSpec& spec,
+                          const LogicalVolume& volume) {
+  if (volume.active || volume.ownership->ready) return false;
+  const auto record = parts.records.load(spec.name);
+  if (!record) return record.error();
+  if (*record && (*record)->state >= RecordState::kReady) return false;
+  return parts.lvm.is_half_made(volume);
+}
+
+Status check_device(const LvParts& parts, const LogicalVolume& volume, const std::string& device) {
+  auto uuid = parts.devices.mapper_uuid(device);
+  if (!volume.active || (!uuid && uuid.error().code() == ErrorCode::kNotFound)) {
+    if (auto up = activate_with_node(parts, volume); !up) return up;
+    uuid = parts.devices.mapper_uuid(device);
+  }
+  if (!uuid) return uuid.error();
+  if (*uuid == volume.device_uuid) return {};
+  return Error(ErrorCode::kCorrupt,
+               concat(device, " is not the device of logical volume ", volume.group, '/',
+                      volume.name, "; compare `dmsetup info` with `lvs -o+lv_uuid`"));
+}
+
 Status check_thin_room(Lvm& lvm, const std::string& pool_name, const Pool& pool, Bytes more) {
   if (pool.thin_pool.empty())
     return Error(ErrorCode::kInvalid,

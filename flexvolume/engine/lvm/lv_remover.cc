@@ -29,11 +29,6 @@ bool all_zero(std::string_view content) {
   return content.find_first_not_of('\0') == std::string_view::npos;
 }
 
-Error in_use(const LogicalVolume& volume) {
-  return Error(ErrorCode::kBusy, concat("logical volume ", volume.group, '/', volume.name,
-                                        " is in use and is not removed yet"));
-}
-
 }  // namespace
 
 std::vector<Spot> spots_to_read(Bytes size) {
@@ -47,19 +42,13 @@ std::vector<Spot> spots_to_read(Bytes size) {
 }
 
 Result<Removal> LvRemover::run(const VolumeSpec& spec, const LogicalVolume& volume) {
-  if (volume.open) return in_use(volume);
-  if (volume.has_snapshots)
-    return Error(ErrorCode::kBusy,
-                 concat("logical volume ", volume.group, '/', volume.name,
-                        " has a snapshot, which would go with it: remove the snapshot first "
-                        "(`lvs -o lv_name,origin ",
-                        volume.group, "`)"));
+  if (auto idle = check_idle(volume); !idle) return idle.error();
   // What is wiped must be this volume's, to the last extent.
   Resumer resumer(parts_);
   const auto resumed =
       resumer.resume(volume.group, spec.name, volume.device_uuid, volume.thin_pool);
   if (!resumed) return resumed.error();
-  const auto half_made = never_used(spec, volume);
+  const auto half_made = is_half_made(parts_, spec, volume);
   if (!half_made) return half_made.error();
   const bool wipes = volume.ownership->on_delete != OnDelete::kNone && !*half_made;
   if (wipes)
@@ -78,39 +67,6 @@ Result<Removal> LvRemover::run(const VolumeSpec& spec, const LogicalVolume& volu
   }
   if (auto removed = remove(spec, volume); !removed) return removed.error();
   return Removal{};
-}
-
-// A mount may write a log back, which must not come to stand on another volume's blocks.
-Result<bool> LvRemover::is_empty(const VolumeSpec& spec, const LogicalVolume& volume,
-                                 const FileLock& lock) {
-  if (volume.open) return in_use(volume);
-  Resumer resumer(parts_);
-  const auto resumed =
-      resumer.resume(volume.group, spec.name, volume.device_uuid, volume.thin_pool);
-  if (!resumed) return resumed.error();
-  const auto half_made = never_used(spec, volume);
-  if (!half_made || *half_made) return half_made;
-  if (auto mended = resumer.mend_size(volume); !mended) return mended.error();
-  if (auto current = RollbackGuard(parts_).check_volume(volume.group, spec.name); !current)
-    return current.error();
-  const std::string device = device_path(volume.group, volume.name);
-  if (auto checked = check_device(volume, device); !checked) return checked.error();
-  const FsType type = volume.ownership->fs_type;
-  const auto content = parts_.filesystems.probe(device, type, spec.name.claim_uid());
-  if (!content) return content.error();
-  if (*content == Content::kForeign)
-    return Error(ErrorCode::kCorrupt, concat(device, " has another file system than its own"));
-  if (*content != Content::kComplete) return true;
-  // As for a pod: without its option, XFS counts its quotas anew at the next mount.
-  const MountSource source{.device = device,
-                           .fs_type = std::string(to_string(type)),
-                           .data = mount_data(spec),
-                           .folder = {},
-                           .root = {}};
-  const auto files = parts_.mounter.has_files(source, lock);
-  if (files) return !*files;
-  return may_be_damaged(files.error()) ? Error(ErrorCode::kCorrupt, files.error().message())
-                                       : files.error();
 }
 
 Result<Record> LvRemover::announce(const VolumeSpec& spec, const LogicalVolume& volume) {
@@ -137,15 +93,6 @@ Result<Record> LvRemover::announce(const VolumeSpec& spec, const LogicalVolume& 
   return record;
 }
 
-// What its lvcreate did not finish has no device, and nothing of it was ever written.
-Result<bool> LvRemover::never_used(const VolumeSpec& spec, const LogicalVolume& volume) {
-  if (volume.active || volume.ownership->ready) return false;
-  const auto record = parts_.records.load(spec.name);
-  if (!record) return record.error();
-  if (*record && (*record)->state >= RecordState::kReady) return false;
-  return parts_.lvm.is_half_made(volume);
-}
-
 // A cache that holds writes back holds back the zeros, and lvremove throws them away with it.
 Status LvRemover::check_cache(const LogicalVolume& volume) {
   if (!volume.cached) return {};
@@ -160,24 +107,10 @@ Status LvRemover::check_cache(const LogicalVolume& volume) {
                       lv, '`'));
 }
 
-// The last look before data is destroyed: the path leads to the very LV whose tags were read.
-Status LvRemover::check_device(const LogicalVolume& volume, const std::string& device) {
-  auto uuid = parts_.devices.mapper_uuid(device);
-  if (!volume.active || (!uuid && uuid.error().code() == ErrorCode::kNotFound)) {
-    if (auto up = activate_with_node(parts_, volume); !up) return up;
-    uuid = parts_.devices.mapper_uuid(device);
-  }
-  if (!uuid) return uuid.error();
-  if (*uuid == volume.device_uuid) return {};
-  return Error(ErrorCode::kCorrupt,
-               concat(device, " is not the device of logical volume ", volume.group, '/',
-                      volume.name, "; compare `dmsetup info` with `lvs -o+lv_uuid`"));
-}
-
 Result<Removal> LvRemover::wipe(Record record, const LogicalVolume& volume) {
   const std::string device = device_path(volume.group, volume.name);
   const bool thin = !volume.thin_pool.empty();
-  const auto checked = check_device(volume, device);
+  const auto checked = check_device(parts_, volume, device);
   const bool hopeless = !checked && (checked.error().code() == ErrorCode::kCorrupt ||
                                      checked.error().code() == ErrorCode::kDeadline);
   if (!checked && (!thin || hopeless)) return checked.error();

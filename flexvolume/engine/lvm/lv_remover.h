@@ -25,14 +25,9 @@ class LvRemover {
   // `volume` is proven ours. kBusy while it is open. The volume's lock is held.
   Result<Removal> run(const VolumeSpec& spec, const LogicalVolume& volume);
 
-  // See VolumeBackend::is_empty. `lock`: the volume's.
-  Result<bool> is_empty(const VolumeSpec& spec, const LogicalVolume& volume, const FileLock& lock);
-
  private:
   Result<Record> announce(const VolumeSpec& spec, const LogicalVolume& volume);
-  Result<bool> never_used(const VolumeSpec& spec, const LogicalVolume& volume);
   Status check_cache(const LogicalVolume& volume);
-  Status check_device(const LogicalVolume& volume, const std::string& device);
   Result<Removal> wipe(Record record, const LogicalVolume& volume);
   Status discard(const std::string& device, Bytes size);
   Result<bool> reads_as_zeros(const std::string& device, Bytes size);

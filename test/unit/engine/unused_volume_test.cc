@@ -142,6 +142,14 @@ TEST_CASE_FIXTURE(Fixture, "what cannot be read is no proof that nothing is in i
   make();
   SUBCASE("damaged") { fake.mount_error = EUCLEAN; }
   SUBCASE("another file system") { fake.volumes[key].start = ext4_start("0"); }
+  SUBCASE("lost, by its record") { fake.volumes[key].start = std::string(kSuperblockBytes, '\0'); }
+  SUBCASE("lost, by its tags") {
+    REQUIRE(settle_and_follow().ok());
+    Record earlier = record();
+    earlier.state = RecordState::kNew;
+    save(earlier);
+    fake.volumes[key].start = std::string(kSuperblockBytes, '\0');
+  }
   CHECK(remove().error().code() == ErrorCode::kConflict);
   CHECK(is_there());
   CHECK(record().used);
@@ -164,6 +172,17 @@ TEST_CASE_FIXTURE(Fixture, "what is in use is not looked into") {
   CHECK(remove().error().code() == ErrorCode::kBusy);
   CHECK(std::count(fake.started.begin(), fake.started.end(), "look") == 0);
   CHECK_FALSE(record().used);
+}
+
+TEST_CASE_FIXTURE(Fixture, "an ext4 that has met errors may show less than it has") {
+  spec.fs_type = FsType::kExt4;
+  Record promised = record();
+  promised.spec = spec;
+  save(promised);
+  make();
+  fake.volumes[key].start[kExtAt + 58] = 2;
+  CHECK(remove().error().code() == ErrorCode::kConflict);
+  CHECK(is_there());
 }
 
 TEST_CASE_FIXTURE(Fixture, "what a killed mkfs left holds no file") {
