@@ -21,6 +21,14 @@ Error changed_meanwhile() {
   return Error(ErrorCode::kUnavailable, "the volume's record was changed meanwhile; try again");
 }
 
+// What the kernel says of a file system that it cannot make sense of, or cannot read: EINVAL,
+// EUCLEAN, EBADMSG, EIO. A device that is away, a file system that it does not know or too little
+// memory are none.
+bool may_be_damaged(const Error& error) {
+  return error.code() == ErrorCode::kInvalid || error.code() == ErrorCode::kCorrupt ||
+         error.code() == ErrorCode::kFailed;
+}
+
 Error may_hold_data(const VolumeName& name, std::string_view by) {
   return Error(ErrorCode::kConflict, concat("a pod may have had volume ", name.text(), ", by ", by,
                                             "; nothing is removed"));

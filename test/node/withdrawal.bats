@@ -7,11 +7,13 @@ setup_file() {
 
 setup() {
   . "$BATS_TEST_DIRNAME/volume.bash"
+  . "$BATS_TEST_DIRNAME/waiting.bash"
   configure "$group"
   volume_name 1
 }
 
 teardown() {
+  resume_by_hand
   forget_volumes
 }
 
@@ -118,30 +120,80 @@ stays() {
   wipefs -qa "$device"
 }
 
-# damage PLACE: of the volume's device, in bytes, with the kernel's memory of it dropped.
-damage() {
-  printf '\xff\xff\xff\xff' | dd of="/dev/$group/$name" bs=1 seek="$1" conv=notrunc,fsync status=none
-  echo 3 >/proc/sys/vm/drop_caches
-}
-
-@test "a file system that shows less than it has, or is not found any more, stays" {
-  fs_type=ext4
+# rolled_back: a pod has left a file, and the record is of before it. Sets `device`.
+rolled_back() {
   promised
   engine_call make "$record" && expect_success
   before=$(<"$records/$name")
   call mount "$folder" "$options" && expect_success
-  echo precious >"$folder/file"
+  echo precious >"$folder/lost+found/file"
   call unmount "$folder" && expect_success
   printf '%s' "$before" >"$records/$name"
-  block=$(debugfs -R 'blocks <2>' "/dev/$group/$name" 2>/dev/null | tr -d ' ')
-  # The length of the root's first entry: ext4 passes over what is in the block.
-  damage $((block * 4096 + 4))
+  device=/dev/$group/$name
+}
+
+# block_of INODE: sets `at`, where its first block begins, and `size`, of a block.
+block_of() {
+  size=$(dumpe2fs -h "$device" 2>/dev/null | awk '/^Block size:/ { print $3 }')
+  at=$(($(debugfs -R "blocks <$1>" "$device" 2>/dev/null | awk '{ print $1 }') * size))
+}
+
+# overwrite AT COUNT: with zeros, and what the kernel remembers of it is dropped.
+overwrite() {
+  dd if=/dev/zero of="$device" bs=1 seek="$1" count="$2" conv=notrunc,fsync status=none
+  echo 3 >/proc/sys/vm/drop_caches
+}
+
+@test "an ext4 that shows less than it has stays" {
+  fs_type=ext4
+  rolled_back
+  block_of 11
+  overwrite "$at" "$size"
   stays
-  [[ $answer != *'the files in it'* ]] || fail "it is not damaged: $answer"
   printf '%s' "$before" >"$records/$name"
-  dd if=/dev/zero of="/dev/$group/$name" bs=4096 count=1 conv=fsync status=none
+  block_of 2
+  overwrite "$at" 12
   stays
-  [[ $answer == *'lost its file system'* ]] || fail "$answer"
+}
+
+@test "what has lost its file system stays" {
+  for fs_type in xfs ext4; do
+    volume_name "${#fs_type}"
+    promised
+    engine_call make "$record" && expect_success
+    device=/dev/$group/$name
+    overwrite 0 4096
+    stays
+    [[ $answer == *'lost its file system'* ]] || fail "$answer"
+  done
+}
+
+@test "a suspended volume is resumed before it is looked into" {
+  promised
+  engine_call make "$record" && expect_success
+  echo 3 >/proc/sys/vm/drop_caches
+  device_of "$name"
+  dmsetup suspend --nolockfs "$device"
+  in_time engine_call remove-unused "$record"
+  expect_success
+  expect_unmade
+}
+
+@test "by older metadata of LVM's nothing is mounted for a look" {
+  promised
+  engine_call make "$record" && expect_success
+  vgcfgbackup -qq -f /run/older "$group"
+  volume_name 2 && promised
+  engine_call make "$record" && expect_success
+  vgcfgbackup -qq -f /run/newer "$group"
+  vgcfgrestore -qq --force -y -f /run/older "$group" 2>/dev/null
+  volume_name 1 && promised
+  dmesg -C
+  engine_call remove-unused "$record"
+  mounted=$(dmesg)
+  vgcfgrestore -qq --force -y -f /run/newer "$group" 2>/dev/null
+  engine_call inventory
+  [[ $mounted != *Mounting* ]] || fail "$mounted"
 }
 
 @test "what has a snapshot is not looked into, which would fill it" {

@@ -189,9 +189,13 @@ Content classify_superblock(std::string_view start, FsType type, std::string_vie
   return cleared ? Content::kBlank : Content::kForeign;
 }
 
-bool has_ext4_errors(std::string_view start) {
-  constexpr unsigned kErrors = 2;
-  return is_ext(start) && (static_cast<unsigned char>(start[kExtAt + 58]) & kErrors) != 0;
+bool is_pristine_ext4(std::string_view start) {
+  constexpr unsigned char kErrors = 2;
+  if (!is_ext(start) || (static_cast<unsigned char>(start[kExtAt + 58]) & kErrors) != 0)
+    return false;
+  const auto word = [&](std::size_t at) { return little_endian(start, kExtAt + at); };
+  const std::uint64_t own = word(84) + (word(620) != 0 ? 1 : 0) + (word(640) != 0 ? 1 : 0);
+  return word(0) - word(16) <= own;
 }
 
 Bytes file_system_size(std::string_view start) {

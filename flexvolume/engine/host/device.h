@@ -35,9 +35,12 @@ Content classify_superblock(std::string_view start, FsType type, std::string_vie
 // feature 64bit (0x80 of the word at 96), its upper half at 336, s_log_block_size at 24.
 Bytes file_system_size(std::string_view start);
 
-// Whether the ext4 that such a start is of has noted an error: bit 2 of s_state, at 58 from 1024 on
-// (fs/ext4/ext4.h, EXT4_ERROR_FS).
-bool has_ext4_errors(std::string_view start);
+// Whether the ext4 that such a start is of has no inodes in use but mke2fs's own, and has noted no
+// error. From 1024 on (fs/ext4/ext4.h, struct ext4_super_block): s_inodes_count at 0,
+// s_free_inodes_count at 16, both as the last unmount left them, s_state at 58, in which 2 is
+// EXT4_ERROR_FS. mke2fs's own are those before s_first_ino, at 84; lost+found; and one each where
+// s_prj_quota_inum, at 620, and s_orphan_file_inum, at 640, name it.
+bool is_pristine_ext4(std::string_view start);
 
 // What the kernel has of a device-mapper device, whatever LVM's metadata say.
 struct MapperState {

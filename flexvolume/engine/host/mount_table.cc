@@ -63,9 +63,4 @@ std::vector<MountEntry> mounts_at(const std::vector<MountEntry>& table, std::str
   return found;
 }
 
-bool may_be_damaged(const Error& failed_mount) {
-  return failed_mount.code() == ErrorCode::kInvalid || failed_mount.code() == ErrorCode::kCorrupt ||
-         failed_mount.code() == ErrorCode::kFailed;
-}
-
 }  // namespace flexlocal::engine

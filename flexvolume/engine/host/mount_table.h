@@ -62,11 +62,6 @@ struct MountPoint {
   std::string top;
 };
 
-// What the kernel says of a file system that it cannot make sense of, or cannot read: EINVAL,
-// EUCLEAN, EBADMSG, EIO. A device that is away, a file system that it does not know or too little
-// memory are none.
-bool may_be_damaged(const Error& failed_mount);
-
 class Mounter {
  public:
   virtual ~Mounter() = default;

@@ -11,6 +11,11 @@ Error damaged(const std::string& device, std::string_view how) {
   return Error(ErrorCode::kCorrupt, concat(device, ' ', how));
 }
 
+// EINVAL, EUCLEAN, EBADMSG. What the disk could not do now it may do at the next look.
+bool shows_damage(const Error& failed_mount) {
+  return failed_mount.code() == ErrorCode::kInvalid || failed_mount.code() == ErrorCode::kCorrupt;
+}
+
 }  // namespace
 
 Result<bool> LvLook::is_empty(const VolumeSpec& spec, const LogicalVolume& volume) {
@@ -25,13 +30,14 @@ Result<bool> LvLook::is_empty(const VolumeSpec& spec, const LogicalVolume& volum
   const std::string device = device_path(volume.group, volume.name);
   if (auto prepared = prepare(spec, volume, device); !prepared) return prepared.error();
   const FsType type = volume.ownership->fs_type;
+  // First, for it is done by a child, which a disk that does not answer may keep.
+  const auto files = has_files(spec, device, type);
+  if (!files && !shows_damage(files.error())) return files;
   const auto content = parts_.filesystems.probe(device, type, spec.name.claim_uid());
   if (!content) return content.error();
   if (*content == Content::kForeign) return damaged(device, "has another file system than its own");
-  if (*content == Content::kComplete) {
-    const auto files = has_files(spec, device, type);
-    return files ? Result<bool>(!*files) : files;
-  }
+  if (files && *content == Content::kComplete) return !*files;
+  if (!files && *content == Content::kComplete) return damaged(device, files.error().message());
   const auto complete = was_complete(spec, volume);
   if (!complete) return complete;
   if (*complete) return damaged(device, "has lost its file system");
@@ -62,18 +68,11 @@ Result<bool> LvLook::has_files(const VolumeSpec& spec, const std::string& device
                            .folder = {},
                            .root = {}};
   const auto files = parts_.mounter.has_files(source, lock_);
-  if (!files && may_be_damaged(files.error())) return damaged(device, files.error().message());
   if (!files || *files || type != FsType::kExt4) return files;
-  if (auto whole = check_errors(device); !whole) return whole.error();
-  return false;
-}
-
-// ext4 leaves out of a folder what it cannot read, and notes that it has met an error.
-Status LvLook::check_errors(const std::string& device) {
+  // It leaves out of a folder what it cannot read.
   const auto start = parts_.devices.read(device, Bytes(0), kSuperblockBytes);
   if (!start) return start.error();
-  if (!has_ext4_errors(*start)) return {};
-  return damaged(device, "has an ext4 with errors; look at it with `e2fsck -n`");
+  return !is_pristine_ext4(*start);
 }
 
 }  // namespace flexlocal::engine

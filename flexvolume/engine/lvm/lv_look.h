@@ -18,7 +18,6 @@ class LvLook {
   Status prepare(const VolumeSpec& spec, const LogicalVolume& volume, const std::string& device);
   Result<bool> was_complete(const VolumeSpec& spec, const LogicalVolume& volume);
   Result<bool> has_files(const VolumeSpec& spec, const std::string& device, FsType type);
-  Status check_errors(const std::string& device);
 
   LvParts parts_;
   const FileLock& lock_;

@@ -179,7 +179,9 @@ Status FakeHost::unmount(const std::string& top) {
 Result<bool> FakeHost::has_files(const MountSource& source, const FileLock&) {
   started.emplace_back("look");
   if (mount_error != 0) return Error::from_errno(mount_error, "mount");
-  return at_device(source.device)->files;
+  const FakeVolume& volume = *at_device(source.device);
+  if (!has_file_system(volume.start)) return Error::from_errno(EINVAL, "mount");
+  return volume.files;
 }
 
 void FakeHost::write(LogLevel level, std::string_view message,

@@ -157,7 +157,8 @@ TEST_CASE_FIXTURE(Fixture, "what cannot be read is no proof that nothing is in i
 
 TEST_CASE_FIXTURE(Fixture, "a look that came to nothing is made again") {
   make();
-  fake.mount_error = ENOMEM;
+  SUBCASE("no memory") { fake.mount_error = ENOMEM; }
+  SUBCASE("a disk that could not read") { fake.mount_error = EIO; }
   CHECK_FALSE(remove().ok());
   CHECK_FALSE(record().used);
   CHECK(is_there());
@@ -180,7 +181,11 @@ TEST_CASE_FIXTURE(Fixture, "an ext4 that has met errors may show less than it ha
   promised.spec = spec;
   save(promised);
   make();
-  fake.volumes[key].start[kExtAt + 58] = 2;
+  SUBCASE("it has noted that") { fake.volumes[key].start[kExtAt + 58] = 2; }
+  SUBCASE("it has more inodes in use than files are seen") {
+    fake.volumes[key].start[kExtAt] = 20;
+    fake.volumes[key].start[kExtAt + 84] = 11;
+  }
   CHECK(remove().error().code() == ErrorCode::kConflict);
   CHECK(is_there());
 }

@@ -146,8 +146,10 @@ void learn(Run& run, Knows knows) {
   if (knows == Knows::kWhatWas) run.clock.advance(std::chrono::seconds(11));
 }
 
-// What is left is given, and no more than that: no reservation is left behind.
+// What is left is given, and no more than that.
 void check_rest(Run& run) {
+  if (run.agent().ledger.has_reservations())
+    run.host.wrong.emplace_back("a reservation is left behind");
   const Bytes rest = run.host.total - run.host.given();
   for (const Bytes more : {kStepUnit, Bytes()}) {
     const VolumeCopy last = ordered(9, rest + more);
