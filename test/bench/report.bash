@@ -18,6 +18,7 @@ rows=(
   "plugin.unmount.programs|programs|-|umount"
   "provision.bound|ms|1.25|binding as many claims to PersistentVolumes that are there"
   "provision.bound.distributed|ms|1.18|binding as many claims to PersistentVolumes that are there"
+  "provision.writes|ms|1.25|the same writes by curl, and nobody who decides"
   "provision.requests|requests|1.05|six requests a claim"
   "provision.cpu|ms|1|0.6 ms a claim"
   "provision.beside|ms|1|0.06 ms a claim"

@@ -67,19 +67,20 @@ volume_json() {
 # few connections. One that is answered with 5xx, as an API server with more than it can do answers some,
 # is sent again.
 post() {
-  local token number=0 line
+  local token number=0 line at
   token=$(cut -d, -f1 "$scratch/cluster/pki/tokens.csv")
-  rm -rf "$scratch/bodies" && mkdir "$scratch/bodies"
+  at=$(mktemp -d "$scratch/post.XXXXXX")
   while IFS= read -r line; do
-    printf %s "$line" >"$scratch/bodies/$number"
+    printf %s "$line" >"$at/$number"
     [ "$number" = 0 ] || echo next
     printf 'url="https://127.0.0.1:%s%s"\ndata="@%s"\noutput="/dev/null"\nfail\nsilent\nshow-error\nretry=5\n' \
-      "$(<"$scratch/port")" "$1" "$scratch/bodies/$number"
+      "$(<"$scratch/port")" "$1" "$at/$number"
     printf 'cacert="%s"\nheader="Content-Type: application/json"\nheader="Authorization: Bearer %s"\n' \
       "$scratch/cluster/pki/ca.crt" "$token"
     number=$((number + 1))
-  done <"$2" >"$scratch/requests"
-  curl --no-progress-meter --parallel --parallel-immediate --parallel-max "${3:-50}" --config "$scratch/requests"
+  done <"$2" >"$at/requests"
+  curl --no-progress-meter --parallel --parallel-immediate --parallel-max "${3:-50}" --config "$at/requests"
+  rm -r "$at"
 }
 
 # bind PREFIX COUNT: makes so many claims from the file PREFIX.claims, and pods from PREFIX.pods if
